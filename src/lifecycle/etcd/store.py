@@ -1,0 +1,115 @@
+"""The store's contract: what every back end promises.
+
+A back end keeps bytes under string keys. Each change gets the next **revision**, one counter for the whole store. What a
+reader needs from that: reads at one revision are one consistent picture; a write can be made conditional on the revision
+it was based on; a watch from a revision sees every later change, once, in order.
+
+Upstream: `etcd/api/etcdserverpb/rpc.proto` (KV, Watch) and `apiserver/pkg/storage/etcd3/store.go`, which uses just this
+part of it. Left out: multi-key transactions (Kubernetes needs none), authentication, members.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Protocol
+
+
+class CompactedError(Exception):
+    """The revision asked for is older than the last compaction. `compact_revision` is the oldest one left."""
+
+    def __init__(self, compact_revision: int) -> None:
+        super().__init__("etcdserver: mvcc: required revision has been compacted")
+        self.compact_revision = compact_revision
+
+
+class FutureRevisionError(Exception):
+    """The revision asked for has not happened yet."""
+
+    def __init__(self, current: int) -> None:
+        super().__init__("etcdserver: mvcc: required revision is a future revision")
+        self.current = current
+
+
+@dataclass(slots=True, frozen=True)
+class KeyValue:
+    """A key with its value and history. `version` counts the writes since the key was (re)created, from 1."""
+
+    key: str
+    value: bytes
+    create_revision: int
+    mod_revision: int
+    version: int
+    lease: int = 0
+
+
+@dataclass(slots=True, frozen=True)
+class Event:
+    """One change. `kv` is the new state (for a delete: key and revision of the deletion, empty value), `prev` the one before."""
+
+    type: str  # PUT or DELETE
+    kv: KeyValue
+    prev: KeyValue | None = None
+
+
+@dataclass(slots=True, frozen=True)
+class RangeResult:
+    """One page of a range read. `revision` is the store's when it was read, `count` all keys in range, `more` if cut by `limit`."""
+
+    kvs: list[KeyValue]
+    revision: int
+    count: int
+    more: bool = False
+
+
+class Watch(Protocol):
+    """An open watch. Iterate for batches of events (all of one revision stay together); `close()` ends it.
+
+    Raises CompactedError while iterating if the start revision has been compacted.
+    """
+
+    def __aiter__(self) -> AsyncIterator[list[Event]]: ...
+
+    async def close(self) -> None: ...
+
+
+class Store(Protocol):
+    """What a back end does. All writes return the revision they made."""
+
+    @property
+    def revision(self) -> int:
+        """The newest revision known here."""
+        ...
+
+    async def get(self, key: str, revision: int = 0) -> KeyValue | None:
+        """The key at a revision (0: now). Raises CompactedError, FutureRevisionError."""
+        ...
+
+    async def range(self, start: str, end: str, *, revision: int = 0, limit: int = 0) -> RangeResult:
+        """Keys `start <= key < end` in order, at a revision (0: now), at most `limit` (0: all)."""
+        ...
+
+    async def put(self, key: str, value: bytes, *, expected: int | None = None, lease: int = 0) -> int | None:
+        """Write if the key's `mod_revision` is `expected` (0: must not exist; None: whatever). The new revision, or None if it is not."""
+        ...
+
+    async def delete(self, key: str, *, expected: int | None = None) -> int | None:
+        """Delete if the key's `mod_revision` is `expected` (None: whatever). The new revision, or None if not so or absent."""
+        ...
+
+    def watch(self, start: str, end: str, *, revision: int = 0, progress: bool = False) -> Watch:
+        """Changes to keys in `[start, end)` with a revision >= `revision` (0: from now on), with previous values."""
+        ...
+
+    async def compact(self, revision: int) -> None:
+        """Forget history before `revision`. Raises CompactedError, FutureRevisionError."""
+        ...
+
+    async def close(self) -> None:
+        """Release what the back end holds; open watches end."""
+        ...
+
+
+def prefix_end(prefix: str) -> str:
+    """The first key after all keys that start with `prefix`. Upstream: `clientv3.GetPrefixRangeEnd`."""
+    return prefix[:-1] + chr(ord(prefix[-1]) + 1)
