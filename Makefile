@@ -1,0 +1,54 @@
+# Two commands do everything: `make book` and `make test`. The rest are shortcuts.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+HTML   := _build/html/index.html
+
+.PHONY: help book test serve lint labs cluster live bench linkcheck clean
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+$(READY): requirements.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed (try: make PYTHON=python3.12 $(MAKECMDGOALS))"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable .
+	@touch $@
+
+book: $(READY) ## run every chapter, build the HTML, check it
+	$(BIN)/python -m sphinx --version >/dev/null
+	$(BIN)/jupyter-book build . --all -n -W --keep-going
+	$(BIN)/pytest tests/book/test_site.py
+	@echo "the book: file://$(CURDIR)/$(HTML)"
+
+test: $(READY) ## every test this machine can run; says what it could not
+	$(BIN)/ruff check . && $(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/pytest
+
+lint: $(READY) ## only the static checks
+	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports
+
+serve: book ## read the book at http://127.0.0.1:8000
+	$(BIN)/python -m http.server --bind 127.0.0.1 --directory _build/html 8000
+
+labs: $(READY) ## run the labs again and keep their new outputs
+	$(BIN)/pytest tests/notebooks --nb-force-regen
+
+cluster: $(READY) ## a real kind cluster called `lifecycle`
+	labs/kind/create
+
+live: $(READY) ## the labs against the kind cluster
+	LIFECYCLE_CLUSTER=kind-lifecycle $(BIN)/pytest tests/live
+
+bench: $(READY) ## measure: results as JSON and a picture in benchmarks/results
+	$(BIN)/python -m benchmarks
+
+linkcheck: $(READY) ## follow the links that leave the book
+	$(BIN)/jupyter-book build . --builder linkcheck
+
+clean: ## forget everything built
+	rm -rf _build .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,50 @@
+"""What every test may ask for: programs that are not Python, and the paths of the checkout."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+RECORDINGS = ROOT / "recordings"
+
+
+def must_run() -> bool:
+    """In CI a test that cannot run is a failure: the variable is set there."""
+    return os.environ.get("LIFECYCLE_REQUIRE_ALL", "") not in ("", "0")
+
+
+def unavailable(reason: str) -> None:
+    """Skip with a reason, or fail where everything is required."""
+    if must_run():
+        pytest.fail(f"required here, but: {reason}")
+    pytest.skip(reason)
+
+
+def find_kubectl(minor: str) -> Path | None:
+    """The kubectl of a minor version: fetched by `.ci/kubectl`, or the one on PATH if the version fits."""
+    fetched = ROOT / ".tools" / f"kubectl-{minor}"
+    return fetched if fetched.exists() else None
+
+
+@pytest.fixture(params=["1.36", "1.32", "1.20"])
+def kubectl_binary(request: pytest.FixtureRequest) -> Path:
+    """Real kubectl, once per Debian release."""
+    binary = find_kubectl(request.param)
+    if binary is None:
+        unavailable(f"kubectl {request.param} is not here (.ci/kubectl fetches it on Debian)")
+    assert binary is not None
+    return binary
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """The path of a Chromium with its driver."""
+    browser = shutil.which("chromium")
+    if not browser or not shutil.which("chromedriver"):
+        unavailable("chromium and chromedriver are not installed")
+    assert browser
+    return browser
