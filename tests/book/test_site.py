@@ -37,7 +37,9 @@ def soup_of(page: Path) -> BeautifulSoup:
 
 
 def test_every_chapter_of_the_table_of_contents_became_a_page() -> None:
-    listed = [line.split("file:")[1].strip() for line in (ROOT / "_toc.yml").read_text().splitlines() if "file:" in line]
+    listed = [
+        line.split("file:")[1].strip() for line in (ROOT / "_toc.yml").read_text().splitlines() if "file:" in line
+    ]
     assert listed
     assert [name for name in listed if not (HTML / f"{name}.html").exists()] == []
 
@@ -57,9 +59,7 @@ def test_no_link_inside_the_book_is_broken() -> None:
             if urlparse(target).scheme or target.startswith("//"):
                 continue
             file = (page.parent / unquote(target)).resolve() if target else page
-            if not file.exists():
-                broken.append((page.name, tag["href"]))
-            elif fragment and file.suffix == ".html" and fragment not in anchors(file):
+            if not file.exists() or (fragment and file.suffix == ".html" and fragment not in anchors(file)):
                 broken.append((page.name, tag["href"]))
     assert broken == []
 
@@ -175,7 +175,9 @@ return bad;
 @pytest.mark.parametrize("mode", ["light", "dark"])
 def test_text_stands_out_from_its_ground(browser: webdriver.Chrome, mode: str) -> None:
     opened(browser, pages()[0])
-    browser.execute_script("localStorage.setItem('mode', arguments[0]); localStorage.setItem('theme', arguments[0])", mode)
+    browser.execute_script(
+        "localStorage.setItem('mode', arguments[0]); localStorage.setItem('theme', arguments[0])", mode
+    )
     pale = []
     for page in pages():
         opened(browser, page)

@@ -1,10 +1,12 @@
 """Time that can be real or virtual.
 
-Every timer of the cluster is an ordinary asyncio timer (`asyncio.sleep`, `loop.call_later`), and every timestamp comes from a
-`Clock`, which reads the running loop. Run the same code on a `VirtualTimeLoop` and a 600-second progress deadline passes in
-milliseconds, the same way each time: whenever nothing is left to do *now*, the loop jumps to the next timer.
+Every timer of the cluster is an ordinary asyncio timer (`asyncio.sleep`, `loop.call_later`), and every timestamp
+comes from a `Clock`, which reads the running loop. Run the same code on a `VirtualTimeLoop` and a 600-second progress
+deadline passes in milliseconds, the same way each time: whenever nothing is left to do *now*, the loop jumps to the
+next timer.
 
-Upstream: `k8s.io/utils/clock` (`Clock`, `testing.FakeClock`). Left out: stepping by hand; the loop's own order of timers is the order.
+Upstream: `k8s.io/utils/clock` (`Clock`, `testing.FakeClock`). Left out: stepping by hand; the loop's own order of
+timers is the order.
 """
 
 from __future__ import annotations
@@ -59,7 +61,7 @@ def parse_time(text: str) -> float:
     return datetime.fromisoformat(text).timestamp()
 
 
-class _JumpingSelector(selectors.DefaultSelector):  # type: ignore[valid-type, misc]
+class _JumpingSelector(selectors.DefaultSelector):
     """A selector that never waits for time: asked to wait, it moves the virtual time instead."""
 
     def __init__(self) -> None:

@@ -2,8 +2,8 @@
 
 A seeded source gives the same cluster the same names twice, which is what lets a chapter print them.
 
-Upstream: `apimachinery/pkg/util/rand/rand.go` (`String`, `SafeEncodeString`), `apiserver/pkg/storage/names/generate.go`
-(`SimpleNameGenerator`), v1.36.
+Upstream: `apimachinery/pkg/util/rand/rand.go` (`String`, `SafeEncodeString`),
+`apiserver/pkg/storage/names/generate.go` (`SimpleNameGenerator`), v1.36.
 """
 
 from __future__ import annotations

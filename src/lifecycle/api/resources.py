@@ -1,6 +1,7 @@
 """Which resources exist: the table that discovery publishes.
 
-The REST registry, the client and the RESTMapper all read the same rows; a resource that is not in the table does not exist.
+The REST registry, the client and the RESTMapper all read the same rows; a resource that is not in the table does not
+exist.
 
 Upstream: `apimachinery/pkg/apis/meta/v1/types.go` (`APIResource`), `apimachinery/pkg/runtime/schema/group_version.go`
 (`GroupVersionResource`, `GroupVersionKind`), v1.36.

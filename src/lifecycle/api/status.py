@@ -1,9 +1,10 @@
 """`metav1.Status`: how the API says no.
 
-A stage that refuses raises `StatusError`; the server turns it into the answer, an in-process client sees the exception itself. The
-messages are part of the API: kubectl prints them word for word.
+A stage that refuses raises `StatusError`; the server turns it into the answer, an in-process client sees the
+exception itself. The messages are part of the API: kubectl prints them word for word.
 
-Upstream: `apimachinery/pkg/api/errors/errors.go` (`NewNotFound`, `NewAlreadyExists`, `NewConflict`, `NewInvalid` …), v1.36.
+Upstream: `apimachinery/pkg/api/errors/errors.go` (`NewNotFound`, `NewAlreadyExists`, `NewConflict`, `NewInvalid` …),
+v1.36.
 """
 
 from __future__ import annotations
@@ -99,7 +100,11 @@ def forbidden(resource: str, name: str, why: str, group: str = "") -> StatusErro
     """403 with the authorizer's or admission plugin's reason."""
     message = f"forbidden: {why}"
     if resource:
-        message = f'{qualified(resource, group)} "{name}" is forbidden: {why}' if name else f"{qualified(resource, group)} is forbidden: {why}"
+        message = (
+            f'{qualified(resource, group)} "{name}" is forbidden: {why}'
+            if name
+            else f"{qualified(resource, group)} is forbidden: {why}"
+        )
     return failure(403, "Forbidden", message, _details(name, group, resource))
 
 

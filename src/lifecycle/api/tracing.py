@@ -1,11 +1,11 @@
 """Spans of the real code path.
 
-A stage wraps its work in `span("authorization", ...)`. Nobody listening: the call costs a global look-up. `lifecycle.trace` listens by
-registering a sink; it learns the start, the end, the nesting and the attributes (above all `uid`, `owner_uid`, `key`) of
-every stage that touched a request.
+A stage wraps its work in `span("authorization", ...)`. Nobody listening: the call costs a global look-up.
+`lifecycle.trace` listens by registering a sink; it learns the start, the end, the nesting and the attributes (above
+all `uid`, `owner_uid`, `key`) of every stage that touched a request.
 
-Upstream: `component-base/tracing` (OpenTelemetry spans in the API server and kubelet). Ours stay in the process, so the plain
-`contextvars` nesting is all that is needed; `lifecycle.trace` can export them as OpenTelemetry.
+Upstream: `component-base/tracing` (OpenTelemetry spans in the API server and kubelet). Ours stay in the process, so
+the plain `contextvars` nesting is all that is needed; `lifecycle.trace` can export them as OpenTelemetry.
 """
 
 from __future__ import annotations

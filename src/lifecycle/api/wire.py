@@ -1,15 +1,14 @@
 """A request and its answer, as every stage of the API server sees them.
 
-One shape serves both ways in: the HTTPS server builds a `Request` from a socket, the in-process
-transport builds one from a Python call. Everything behind (the handler chain) cannot tell the
-difference, which is the point: an in-process client passes through authentication, authorization
-and admission exactly as kubectl does.
+One shape serves both ways in: the HTTPS server builds a `Request` from a socket, the in-process transport builds one
+from a Python call. Everything behind (the handler chain) cannot tell the difference, which is the point: an
+in-process client passes through authentication, authorization and admission exactly as kubectl does.
 
-The only shortcut is the codec. An in-process request may carry its object as `obj` instead of bytes, and
-an answer carries the object until somebody needs bytes.
+The only shortcut is the codec. An in-process request may carry its object as `obj` instead of bytes, and an answer
+carries the object until somebody needs bytes.
 
-Upstream: `net/http.Request` with its context; `apiserver/pkg/endpoints/request/requestinfo.go`
-(`RequestInfo`), `apiserver/pkg/authentication/user/user.go` (`Info`), v1.36.
+Upstream: `net/http.Request` with its context; `apiserver/pkg/endpoints/request/requestinfo.go` (`RequestInfo`),
+`apiserver/pkg/authentication/user/user.go` (`Info`), v1.36.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The client every component uses to talk to the API server.
 
-Controllers, the scheduler and the kubelet know nothing of the server but this: typed verbs over a `Transport`. The in-process
-transport hands the request to the server's own handler chain; the HTTPS one sends it over a socket. A component cannot tell them apart.
+Controllers, the scheduler and the kubelet know nothing of the server but this: typed verbs over a `Transport`. The
+in-process transport hands the request to the server's own handler chain; the HTTPS one sends it over a socket. A
+component cannot tell them apart.
 
 Upstream: `client-go/rest/request.go` (`Request`), `client-go/dynamic/interface.go` (`ResourceInterface`), v1.36.
 """
@@ -24,9 +25,13 @@ APPLY_PATCH = "application/apply-patch+yaml"
 class Transport(Protocol):
     """Sends a request, returns the answer; a watch's answer has a `stream`."""
 
-    async def round_trip(self, request: Request) -> Response: ...
+    async def round_trip(self, request: Request) -> Response:
+        """Send, and return the answer, whatever its status."""
+        ...
 
-    async def close(self) -> None: ...
+    async def close(self) -> None:
+        """Release connections."""
+        ...
 
 
 class Client:
@@ -68,7 +73,9 @@ class Client:
             raise StatusError(response.obj or {"code": response.status, "message": (response.body or b"").decode()})
         return response
 
-    async def _object(self, method: str, path: str, query: dict[str, str], obj: Any = None, content_type: str = "application/json") -> Object:
+    async def _object(
+        self, method: str, path: str, query: dict[str, str], obj: Any = None, content_type: str = "application/json"
+    ) -> Object:
         response = await self.request(method, path, query=query, obj=obj, content_type=content_type)
         return response.obj or {}
 
@@ -98,12 +105,23 @@ class Client:
         return await self._object("GET", resource.path(namespace), query)
 
     async def create(
-        self, resource: Resource, obj: Object, namespace: str = "", *, name: str = "", subresource: str = "", field_manager: str = ""
+        self,
+        resource: Resource,
+        obj: Object,
+        namespace: str = "",
+        *,
+        name: str = "",
+        subresource: str = "",
+        field_manager: str = "",
     ) -> Object:
         """The object as stored. `name` and `subresource` for creates such as `pods/NAME/binding`."""
-        return await self._object("POST", resource.path(namespace, name, subresource), {"fieldManager": field_manager}, obj)
+        return await self._object(
+            "POST", resource.path(namespace, name, subresource), {"fieldManager": field_manager}, obj
+        )
 
-    async def update(self, resource: Resource, obj: Object, *, subresource: str = "", field_manager: str = "") -> Object:
+    async def update(
+        self, resource: Resource, obj: Object, *, subresource: str = "", field_manager: str = ""
+    ) -> Object:
         """Replace; conflicts if `metadata.resourceVersion` is given and not current."""
         meta = obj["metadata"]
         path = resource.path(meta.get("namespace", ""), meta["name"], subresource)
@@ -147,7 +165,9 @@ class Client:
             options["propagationPolicy"] = propagation
         return await self._object("DELETE", resource.path(namespace, name), {}, options)
 
-    async def delete_collection(self, resource: Resource, namespace: str = "", *, label_selector: str = "", field_selector: str = "") -> Object:
+    async def delete_collection(
+        self, resource: Resource, namespace: str = "", *, label_selector: str = "", field_selector: str = ""
+    ) -> Object:
         """Delete everything that the selectors match."""
         query = {"labelSelector": label_selector, "fieldSelector": field_selector}
         return await self._object("DELETE", resource.path(namespace), query)

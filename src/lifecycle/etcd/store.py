@@ -1,11 +1,11 @@
 """The store's contract: what every back end promises.
 
-A back end keeps bytes under string keys. Each change gets the next **revision**, one counter for the whole store. What a
-reader needs from that: reads at one revision are one consistent picture; a write can be made conditional on the revision
-it was based on; a watch from a revision sees every later change, once, in order.
+A back end keeps bytes under string keys. Each change gets the next **revision**, one counter for the whole store.
+What a reader needs from that: reads at one revision are one consistent picture; a write can be made conditional on
+the revision it was based on; a watch from a revision sees every later change, once, in order.
 
-Upstream: `etcd/api/etcdserverpb/rpc.proto` (KV, Watch) and `apiserver/pkg/storage/etcd3/store.go`, which uses just this
-part of it. Left out: multi-key transactions (Kubernetes needs none), authentication, members.
+Upstream: `etcd/api/etcdserverpb/rpc.proto` (KV, Watch) and `apiserver/pkg/storage/etcd3/store.go`, which uses just
+this part of it. Left out: multi-key transactions (Kubernetes needs none), authentication, members.
 """
 
 from __future__ import annotations
@@ -70,7 +70,9 @@ class Watch(Protocol):
 
     def __aiter__(self) -> AsyncIterator[list[Event]]: ...
 
-    async def close(self) -> None: ...
+    async def close(self) -> None:
+        """End the watch; iteration stops."""
+        ...
 
 
 class Store(Protocol):

@@ -1,7 +1,7 @@
 """What the pinned Kubernetes version publishes about its own API, as package data.
 
-Schemas, discovery documents and the version come from the recorded cluster (`README.md` beside this file says from which), never from our
-own memory. Everything is read when first asked for, not at import.
+Schemas, discovery documents and the version come from the recorded cluster (`README.md` beside this file says from
+which), never from our own memory. Everything is read when first asked for, not at import.
 """
 
 from __future__ import annotations

@@ -1,0 +1,15 @@
+"""The shape of API objects: what the pinned version publishes about each type, compiled once, and the decoder built from it.
+
+- `schema_for("apps/v1", "Deployment")` – a `Schema` with `kind`, `fields`, `items`, `values`, `list_type`, `list_map_keys`, `map_type`,
+  `patch_merge_key`, `patch_strategy`, `default`: for patches, server-side apply and `explain`.
+- `decode(obj, "apps/v1", "Deployment")` – what the Go server makes of a JSON object: its normal form, and what it objects to.
+- `find_duplicate_fields(body)` – fields that a JSON text gives twice.
+"""
+
+from lifecycle.api.schema.decode import cannot_be_handled, decode
+from lifecycle.api.schema.duplicates import find_duplicate_fields
+from lifecycle.api.schema.gotypes import internal_value
+from lifecycle.api.schema.nodes import Schema
+from lifecycle.api.schema.openapi import compile_schema, schema_for
+
+__all__ = ["Schema", "cannot_be_handled", "compile_schema", "decode", "find_duplicate_fields", "internal_value", "schema_for"]

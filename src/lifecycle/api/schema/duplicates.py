@@ -1,0 +1,60 @@
+"""Fields given twice in one JSON object.
+
+A Python dict keeps the last of them silently; the server with `fieldValidation=Warn` or `Strict` says `duplicate field "spec.replicas"`.
+Parsing twice would be slow for the common, clean body, so a cheap count comes first: in a body without duplicates, the
+number of keys that the parsed object holds equals the number of `":` in the text (or is smaller by those inside strings).
+
+Upstream: `sigs.k8s.io/json` (`UnmarshalStrict`), used by `apimachinery/pkg/runtime/serializer/json/json.go`, v1.36.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import orjson
+
+_LIMIT = 100  # upstream stops remembering strict errors there
+
+
+def _count_keys(value: Any) -> int:
+    if type(value) is dict:
+        return len(value) + sum(map(_count_keys, value.values()))
+    if type(value) is list:
+        return sum(map(_count_keys, value))
+    return 0
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """One JSON object with its fields in order, twice-given ones included."""
+
+
+def find_duplicate_fields(body: bytes, parsed: Any = None) -> list[str]:
+    """`duplicate field "…"` for each field that a JSON body repeats, in the order of the text.
+
+    `parsed` is the decoded body if the caller has it already. A body that is not JSON has no duplicates.
+    """
+    try:
+        known = orjson.loads(body) if parsed is None else parsed
+        if _count_keys(known) >= body.count(b":"):  # every key has its colon: none was swallowed
+            return []
+        tree = json.loads(body, object_pairs_hook=_Pairs)
+    except ValueError:
+        return []
+    found: list[str] = []
+    _walk(tree, "", found)
+    return list(dict.fromkeys(found))[:_LIMIT]
+
+
+def _walk(value: Any, path: str, found: list[str]) -> None:
+    if isinstance(value, _Pairs):
+        seen: set[str] = set()
+        for key, item in value:
+            where = f"{path}.{key}" if path else key
+            if key in seen:
+                found.append(f'duplicate field "{where}"')
+            seen.add(key)
+            _walk(item, where, found)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            _walk(item, f"{path}[{index}]", found)

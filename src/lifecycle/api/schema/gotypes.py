@@ -1,0 +1,158 @@
+"""What OpenAPI does not say: the Go declarations behind the API types, as a table.
+
+Two servers that agree on every field can still print different JSON: Go writes fields in the order of the struct, leaves out an empty
+field only if it is tagged `omitempty` (and never an empty struct, unless `omitzero`), and names types in its error messages. These facts
+are in `types.tsv`, one struct after the other, in declaration order: Go name, JSON name, tags (`e` omitempty, `z` omitzero, `i`
+inline), Go type. A test holds the table against the published OpenAPI documents: same types, same fields.
+
+Upstream: `k8s.io/api/*/*/types.go`, `apimachinery/pkg/apis/meta/v1/types.go`, `apiextensions-apiserver` and `kube-aggregator` types, v1.36.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+SCALARS = {"string", "bool", "int32", "int64", "int", "float64", "byte"}
+
+
+class GoField(NamedTuple):
+    """One struct field. `type` is fully qualified: `*int32`, `[]core/v1.Container`, `map[string]string`."""
+
+    go_name: str
+    json_name: str
+    omit_empty: bool
+    omit_zero: bool
+    inline: bool
+    type: str
+
+
+@cache
+def _blocks() -> dict[str, list[str]]:
+    blocks: dict[str, list[str]] = {}
+    current: list[str] = []
+    for line in files(__package__).joinpath("types.tsv").read_text("utf-8").splitlines():
+        if line[0] == "\t":
+            current.append(line)
+        else:
+            name, _, alias = line.partition(" ")
+            current = blocks[name] = [alias] if alias else []
+    return blocks
+
+
+def _qualify(type_: str, package: str) -> str:
+    prefix, base = split_type(type_)
+    if base not in SCALARS and "." not in base and not base.startswith("interface"):
+        base = f"{package}.{base}"
+    if prefix.startswith("map["):  # map keys are strings under another name
+        close = prefix.index("]")
+        prefix = "map[string]" + prefix[close + 1 :]
+    return prefix + base
+
+
+def split_type(type_: str) -> tuple[str, str]:
+    """A Go type taken apart: `[]*core/v1.Pod` → (`[]*`, `core/v1.Pod`)."""
+    rest = type_
+    while True:
+        if rest.startswith("*"):
+            rest = rest[1:]
+        elif rest.startswith("[]"):
+            rest = rest[2:]
+        elif rest.startswith("map["):
+            rest = rest[rest.index("]") + 1 :]
+        else:
+            return type_[: len(type_) - len(rest)], rest
+
+
+@cache
+def alias_of(name: str) -> str | None:
+    """What a named non-struct type stands for (`core/v1.PodPhase` → `string`), or None for a struct or an unknown name."""
+    block = _blocks().get(name)
+    if not block or block[0][0] == "\t":
+        return None
+    return _qualify(block[0], name.rpartition(".")[0])
+
+
+def is_struct(name: str) -> bool:
+    """Is there a struct of that name in the table?"""
+    block = _blocks().get(name)
+    return block is not None and (not block or block[0][0] == "\t")
+
+
+@cache
+def declared_fields(name: str) -> tuple[GoField, ...]:
+    """The fields of a struct as declared. Raises KeyError for an unknown struct."""
+    package = name.rpartition(".")[0]
+    rows = []
+    for line in _blocks()[name]:
+        go_name, json_name, tags, type_ = line[1:].split("\t")
+        rows.append(GoField(go_name, json_name, "e" in tags, "z" in tags, "i" in tags, _qualify(type_, package)))
+    return tuple(rows)
+
+
+@cache
+def json_fields(name: str) -> tuple[GoField, ...]:
+    """The fields of a struct as JSON sees them: embedded structs flattened, in the order in which Go prints them."""
+    rows: list[GoField] = []
+    for field in declared_fields(name):
+        if field.inline:
+            rows.extend(json_fields(field.type.lstrip("*")))
+        else:
+            rows.append(field)
+    return tuple(rows)
+
+
+@cache
+def struct_for(api_version: str, kind: str) -> str | None:
+    """The struct behind a kind: (`apps/v1`, `Deployment`) → `apps/v1.Deployment`; shared kinds (`DeleteOptions`) live in `meta/v1`."""
+    group, _, version = api_version.rpartition("/")
+    name = f"{group.partition('.')[0] or 'core'}/{version}.{kind}"
+    if is_struct(name):
+        return name
+    shared = f"meta/v1.{kind}"
+    return shared if is_struct(shared) else None
+
+
+def go_type_name(type_: str) -> str:
+    """A type as Go's error messages print it: `[]core/v1.Container` → `[]v1.Container`."""
+    prefix, base = split_type(type_)
+    if base == "byte":
+        base = "uint8"
+    if base.startswith("interface"):
+        return prefix + "interface {}"
+    return prefix + base.rpartition("/")[2]
+
+
+def internal_value(type_: str, value: Any) -> Any:
+    """A value as Go prints the *internal* type, which has no JSON tags: Go names, every field, nulls and zeros included.
+
+    Validation works on internal types, so this is how a refused struct appears in an error message. `type_` is a Go type
+    such as `core/v1.ServicePort`.
+    """
+    prefix, base = split_type(type_)
+    if prefix.startswith("*"):
+        return None if value is None else internal_value(type_[1:], value)
+    if prefix.startswith("[]"):
+        return None if value is None else [internal_value(type_[2:], item) for item in value]
+    if prefix.startswith("map["):
+        inner = type_[type_.index("]") + 1 :]
+        return None if value is None else {key: internal_value(inner, value[key]) for key in sorted(value)}
+    if base.startswith(("meta/v1.", "runtime.")) and base != "meta/v1.ObjectMeta":
+        return value  # these keep their tags
+    alias = alias_of(base)
+    if alias is not None:
+        return internal_value(alias, value)
+    if is_struct(base):
+        given = value or {}
+        shown: dict[str, Any] = {}
+        for field in declared_fields(base):
+            if field.inline:
+                inner_value = internal_value(field.type.lstrip("*"), given)
+                shown[field.go_name] = inner_value
+            else:
+                shown[field.go_name] = internal_value(field.type, given.get(field.json_name))
+        return shown
+    if value is None:
+        return {"string": "", "types.UID": "", "bool": False, "resource.Quantity": "0"}.get(base, 0)
+    return value

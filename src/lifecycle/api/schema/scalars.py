@@ -1,0 +1,161 @@
+"""Leaves with a mind of their own: quantities, times, durations, bytes.
+
+Their Go types decode and print themselves, so the server changes what it was given: `cpu: "1000m"` comes back as `"1"`,
+a time with an offset as UTC. Each function takes the JSON value and returns the canonical one, or raises ValueError with Go's words.
+
+Upstream: `apimachinery/pkg/api/resource/quantity.go`, `apimachinery/pkg/apis/meta/v1/{time,micro_time,duration}.go`,
+Go's `encoding/base64` and `time.Parse`, v1.36.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from typing import Any
+
+QUANTITY_FORMAT = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+_RFC3339 = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:[.,](\d+))?(Z|[+-]\d\d:\d\d)")
+
+
+@lru_cache(4096)
+def _canonical_quantity(text: str) -> str:
+    from lifecycle.api.quantity import parse_quantity
+
+    return str(parse_quantity(text))
+
+
+def quantity(value: Any) -> str:
+    """A quantity in canonical form; a bare number is taken as its text."""
+    if type(value) is not str:
+        if type(value) in (int, float):
+            value = repr(value)
+        else:
+            raise ValueError(QUANTITY_FORMAT)
+    return _canonical_quantity(value.strip())
+
+
+def time(value: Any) -> str | None:
+    """`metav1.Time`: UTC, whole seconds."""
+    moment = _parse_time(value)
+    return None if moment is None else moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def micro_time(value: Any) -> str | None:
+    """`metav1.MicroTime`: UTC, microseconds."""
+    moment = _parse_time(value, micro=True)
+    return None if moment is None else moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def _parse_time(value: Any, micro: bool = False) -> datetime | None:
+    if type(value) is not str:
+        raise ValueError(f"json: cannot unmarshal {json_type(value)} into Go value of type string")
+    match = _RFC3339.fullmatch(value)
+    if match is None or (micro and match[7] is None and len(value) == 0):
+        raise ValueError(_time_complaint(value, micro))
+    year, month, day, hour, minute, second = (int(match[i]) for i in range(1, 7))
+    if not 1 <= month <= 12:
+        raise ValueError(f'parsing time "{value}": month out of range')
+    if hour > 23 or minute > 59 or second > 59:
+        what = "hour" if hour > 23 else "minute" if minute > 59 else "second"
+        raise ValueError(f'parsing time "{value}": {what} out of range')
+    try:
+        moment = datetime(year, month, day, hour, minute, second, int((match[7] or "0")[:6].ljust(6, "0")), UTC)
+    except ValueError:
+        raise ValueError(f'parsing time "{value}": day out of range') from None
+    zone = match[8]
+    if zone != "Z":
+        offset = timedelta(hours=int(zone[1:3]), minutes=int(zone[4:6]))
+        moment -= offset if zone[0] == "+" else -offset
+    if moment == datetime(1, 1, 1, tzinfo=UTC):
+        return None
+    return moment
+
+
+_STEPS = (
+    (r"\d{4}", "2006"), ("-", "-"), (r"\d\d", "01"), ("-", "-"), (r"\d\d", "02"), ("T", "T"), (r"\d\d", "15"), (":", ":"),
+    (r"\d\d", "04"), (":", ":"), (r"\d\d", "05"), (r"(?:[.,]\d+)?(?:Z|[+-]\d\d:\d\d)", "Z07:00"),
+)  # fmt: skip
+
+
+def _time_complaint(value: str, micro: bool) -> str:
+    layout = "2006-01-02T15:04:05.000000Z07:00" if micro else "2006-01-02T15:04:05Z07:00"
+    rest = value
+    for pattern, name in _STEPS:
+        match = re.match(pattern, rest)
+        if match is None:
+            return f'parsing time "{value}" as "{layout}": cannot parse "{rest}" as "{name}"'
+        rest = rest[match.end() :]
+    return f'parsing time "{value}": extra text: "{rest}"'
+
+
+def base64_bytes(value: Any) -> str:
+    """`[]byte`: standard base64, line breaks allowed and dropped."""
+    text = value.replace("\n", "").replace("\r", "") if "\n" in value or "\r" in value else value
+    try:
+        raw = base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        raise ValueError(f"illegal base64 data at input byte {_first_bad_byte(value)}") from None
+    return text if len(text) % 4 == 0 else base64.b64encode(raw).decode()
+
+
+def _first_bad_byte(text: str) -> int:
+    clean = 0
+    for index, char in enumerate(text):
+        if char in "\r\n":
+            continue
+        if char == "=":
+            if clean % 4 < 2:
+                return index
+            if clean % 4 == 2:
+                rest = text[index + 1 :].lstrip("\r\n")
+                if not rest:
+                    return len(text)
+                if rest[0] != "=":
+                    return text.index(rest[0], index + 1)
+                return len(text) - len(rest) + 1
+            return index + 1
+        if not (char.isascii() and (char.isalnum() or char in "+/")):
+            return index
+        clean += 1
+    return len(text) - clean % 4 if clean % 4 else len(text)
+
+
+_UNITS = {"ns": 1, "us": 1000, "µs": 1000, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}
+
+
+def duration(value: Any) -> str:
+    """`metav1.Duration` as Go prints it: `90s` → `1m30s`."""
+    if type(value) is not str:
+        raise ValueError(f"json: cannot unmarshal {json_type(value)} into Go value of type string")
+    sign, body = ("-", value[1:]) if value[:1] == "-" else ("", value[1:] if value[:1] == "+" else value)
+    if body == "0":
+        return "0s"
+    parts = re.findall(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h)", body)
+    if not body or "".join(a + b for a, b in parts) != body:
+        raise ValueError(f'time: invalid duration "{value}"')
+    nanos = sum(int(float(number) * _UNITS[unit]) for number, unit in parts)
+    if nanos < 10**9:
+        for unit in ("ms", "µs", "ns"):
+            if nanos >= _UNITS[unit]:
+                return f"{sign}{nanos / _UNITS[unit]:g}{unit}"
+        return "0s"
+    hours, rest = divmod(nanos, _UNITS["h"])
+    minutes, rest = divmod(rest, _UNITS["m"])
+    seconds = f"{rest / 10**9:.9f}".rstrip("0").rstrip(".")
+    return sign + (f"{hours}h" if hours else "") + (f"{minutes}m" if hours or minutes else "") + f"{seconds}s"
+
+
+def json_type(value: Any) -> str:
+    """What Go calls a JSON value in an error message."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, str):
+        return "string"
+    if isinstance(value, (int, float)):
+        return "number"
+    return "array" if isinstance(value, list) else "object"

@@ -1,0 +1,48 @@
+"""What an admission plugin is asked about: one change, before it is stored.
+
+Upstream: `apiserver/pkg/admission/interfaces.go` (`Attributes`, `Operation`) and `errors.go` (`NewForbidden`), v1.36. Left out:
+reinvocation contexts and audit annotations, which only webhooks and CEL policies use.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from lifecycle.api.resources import Resource
+from lifecycle.api.status import StatusError, forbidden
+from lifecycle.api.wire import Object, UserInfo
+
+CREATE = "CREATE"
+UPDATE = "UPDATE"
+DELETE = "DELETE"
+CONNECT = "CONNECT"
+
+
+@dataclass(slots=True)
+class Attributes:
+    """One change on its way to the store.
+
+    `obj` is the new object (None for a delete); mutating plugins change it in place, so it must belong to this request. `old_obj` is
+    the stored one (None for a create) and shared. A patch arrives as an UPDATE, as upstream. `warnings` goes back to the client as
+    `Warning` headers.
+    """
+
+    operation: str
+    resource: Resource
+    subresource: str
+    namespace: str
+    name: str
+    obj: Object | None
+    old_obj: Object | None = None
+    options: Object | None = None
+    user: UserInfo | None = None
+    dry_run: bool = False
+    warnings: list[str] = field(default_factory=list)
+
+    def forbidden(self, why: str) -> StatusError:
+        """The 403 of a plugin that refuses. An object still without a name is named after its `generateName`."""
+        name = self.name
+        if not name and self.obj is not None:
+            meta = self.obj.get("metadata") or {}
+            name = meta.get("name") or meta.get("generateName") or "Unknown"
+        return forbidden(self.resource.plural, name or "Unknown", why, self.resource.group)

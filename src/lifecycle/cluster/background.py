@@ -1,0 +1,135 @@
+"""A plain, synchronous face for a cluster that lives on an event loop.
+
+Notebooks and scripts want `with lifecycle.up() as cluster:` and then ordinary calls. The loop runs in a thread of its
+own; `run` hands it a coroutine and waits for the answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Coroutine
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from lifecycle.cluster.cluster import Cluster, ClusterConfig
+
+if TYPE_CHECKING:
+    from kubernetes import client as official
+
+T = TypeVar("T")
+
+
+class OfficialClient:
+    """The official Python client, connected: `cluster.client.AppsV1Api()` and every other `…Api` class."""
+
+    def __init__(self, api_client: Any) -> None:
+        self.api_client = api_client
+
+    def __getattr__(self, name: str) -> Any:
+        from kubernetes import client as official
+
+        made = getattr(official, name)
+        if not name.endswith("Api"):
+            return made
+        return lambda: made(self.api_client)
+
+
+class BackgroundCluster:
+    """`with BackgroundCluster(...) as cluster:` or `async with`; the cluster is up inside the block and gone after it."""
+
+    def __init__(self, config: ClusterConfig) -> None:
+        self.config = config
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self.cluster: Cluster | None = None
+
+    def start(self) -> BackgroundCluster:
+        """Start the loop's thread and the cluster on it. Raises whatever the start raised."""
+        self._loop = new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="lifecycle", daemon=True)
+        self._thread.start()
+        self.cluster = Cluster(self.config)
+        try:
+            self.run(self.cluster.start())
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def stop(self) -> None:
+        """Stop the cluster, then its loop. Safe to call twice."""
+        loop, self._loop = self._loop, None
+        if loop is None:
+            return
+        if self.cluster is not None:
+            asyncio.run_coroutine_threadsafe(self.cluster.stop(), loop).result(timeout=30)
+        loop.call_soon_threadsafe(loop.stop)
+        if self._thread is not None:
+            self._thread.join(timeout=10)
+        loop.close()
+
+    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine on the cluster's loop and return what it returns."""
+        if self._loop is None:
+            coroutine.close()
+            raise RuntimeError("the cluster is not running")
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+
+    @property
+    def url(self) -> str:
+        """`https://127.0.0.1:PORT`."""
+        assert self.cluster is not None
+        return self.cluster.url
+
+    @property
+    def kubeconfig(self) -> dict[str, Any]:
+        """A kubeconfig for the admin, as a dict."""
+        assert self.cluster is not None
+        return self.cluster.kubeconfig()
+
+    @property
+    def api_client(self) -> official.ApiClient:
+        """The official client's connection, as the admin."""
+        from kubernetes import config
+
+        return config.new_client_from_config_dict(self.kubeconfig)
+
+    @property
+    def client(self) -> OfficialClient:
+        """The official client's API classes, connected."""
+        return OfficialClient(self.api_client)
+
+    def __enter__(self) -> BackgroundCluster:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    async def __aenter__(self) -> BackgroundCluster:
+        return await asyncio.to_thread(self.start)
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await asyncio.to_thread(self.stop)
+
+
+def new_event_loop() -> asyncio.AbstractEventLoop:
+    """uvloop where it is installed (about twice the requests per second), asyncio's own elsewhere."""
+    try:
+        import uvloop
+    except ImportError:  # Windows has none
+        return asyncio.new_event_loop()
+    loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
+    return loop
+
+
+def up(nodes: int = 3, **options: Any) -> BackgroundCluster:
+    """An embedded cluster, ready to be entered: `with lifecycle.up(nodes=3) as cluster:`.
+
+    Options are those of `ClusterConfig`: `store`, `port`, `runtime`, `token`, `without`, `seed`, `like`.
+    """
+    return BackgroundCluster(ClusterConfig(nodes=nodes, **options))

@@ -1,0 +1,231 @@
+"""One running cluster in one process: store, API server, controllers, scheduler, kubelets.
+
+This is the only place that knows all the rooms. It does what kubeadm and kind do: bring up the store and the API
+server, let the machines join, start the control loops, and wait until every node is Ready. The components still meet
+only through the API: each gets a client with its own identity, and passes authentication and authorization like
+anybody else.
+
+Upstream: kubeadm `app/cmd/phases/init`, kind `pkg/cluster/internal/create`. Left out: real processes, certificates
+for each component (an in-process identity stands for them).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lifecycle.api.clock import Clock
+from lifecycle.api.names import NameSource
+from lifecycle.api.published import KUBERNETES_VERSION
+from lifecycle.api.resources import resource
+from lifecycle.api.wire import MASTERS, Object, UserInfo
+from lifecycle.apiserver.server import APIServer
+from lifecycle.client.rest import Client
+from lifecycle.client.shared_informer import SharedInformerFactory
+from lifecycle.cluster import like
+from lifecycle.cluster.kubeconfig_file import kubeconfig, write_kubeconfig
+from lifecycle.cluster.nodes import NodeShape, kind_nodes
+from lifecycle.cluster.stores import open_store
+from lifecycle.controllers.manager import ControllerManager
+from lifecycle.cri.hollow import HollowRuntime
+from lifecycle.kubelet.kubelet import Kubelet
+from lifecycle.scheduler.scheduler import Scheduler
+
+COMPONENTS = ("scheduler", "controllers", "kubelet")
+"""What `--without` can leave out, so that a real one can take its place."""
+
+RUNTIMES = ("hollow",)
+
+
+@dataclass(slots=True)
+class ClusterConfig:
+    """What a cluster is made of. `nodes` counts all machines; `port` 0 picks a free one; `without` names components to leave out."""
+
+    nodes: int = 3
+    store: str = "memory"
+    port: int = 0
+    runtime: str = "hollow"
+    token: str = ""
+    without: tuple[str, ...] = ()
+    seed: int | None = None
+    like: Path | None = None
+    https: bool = True
+    ready_timeout: float = 60.0
+    node_shapes: list[NodeShape] = field(default_factory=list)
+
+    def check(self) -> None:
+        """Raises ValueError with one line that says what is wrong and what to do."""
+        if self.nodes < 1:
+            raise ValueError(f"--nodes must be at least 1, not {self.nodes}")
+        unknown = [name for name in self.without if name not in COMPONENTS]
+        if unknown:
+            raise ValueError(f"--without knows {', '.join(COMPONENTS)}; not {', '.join(unknown)}")
+        if self.runtime not in RUNTIMES:
+            raise ValueError(f"--runtime knows {', '.join(RUNTIMES)}; not {self.runtime}")
+
+
+def component_user_agent(component: str) -> str:
+    """As the real components call themselves; the part before `/` becomes the field manager."""
+    return f"{component}/{KUBERNETES_VERSION} (linux/amd64) kubernetes"
+
+
+class Cluster:
+    """A cluster. `await start()` returns when the API answers and all nodes are Ready; `await stop()` ends everything it started."""
+
+    def __init__(self, config: ClusterConfig) -> None:
+        config.check()
+        self.config = config
+        self.clock = Clock()
+        self.names = NameSource(config.seed)
+        self.server: APIServer
+        self.kubelets: dict[str, Kubelet] = {}
+        self._port = 0
+        self._tasks: list[asyncio.Task[None]] = []
+        self._failed: asyncio.Future[None] | None = None
+
+    # -- life ---------------------------------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Bring everything up. Raises TimeoutError naming the nodes that did not become Ready, or what a component raised."""
+        self._failed = asyncio.get_running_loop().create_future()
+        store = await open_store(self.config.store)
+        seed = like.read(self.config.like) if self.config.like else None
+        if seed is not None:
+            await like.plant(store, seed)
+        self.server = APIServer(
+            store, clock=self.clock, names=self.names, token=self.config.token, serve_https=self.config.https
+        )
+        await self.server.start()
+        if self.config.https:
+            self._port = await self.server.serve_https("127.0.0.1", self.config.port)
+        shapes = self.config.node_shapes or (seed.nodes if seed else kind_nodes(self.config.nodes))
+        if "controllers" not in self.config.without:
+            manager = ControllerManager(
+                self.client(
+                    "kube-controller-manager", UserInfo("system:kube-controller-manager", ("system:authenticated",))
+                ),
+                clock=self.clock,
+                names=self.names,
+            )
+            self._run("controllers", manager.run)
+        if "scheduler" not in self.config.without:
+            client = self.client("kube-scheduler", UserInfo("system:kube-scheduler", ("system:authenticated",)))
+            scheduler = Scheduler(
+                client, SharedInformerFactory(client), clock=self.clock, names=self.names, rng_seed=self.config.seed
+            )
+            self._run("scheduler", scheduler.run)
+        if "kubelet" not in self.config.without:
+            for shape in shapes:
+                self.join(shape)
+            await self._until_ready([shape.name for shape in shapes])
+
+    def join(self, shape: NodeShape) -> None:
+        """Let a machine join: a kubelet with its runtime, under the identity of its node."""
+        user = UserInfo(f"system:node:{shape.name}", ("system:nodes", "system:authenticated"))
+        kubelet = Kubelet(
+            self.client("kubelet", user),
+            shape.name,
+            HollowRuntime(clock=self.clock, names=self.names),
+            clock=self.clock,
+            names=self.names,
+            node_ip=shape.address,
+            pod_cidr=shape.pod_cidr or None,
+            labels=dict(shape.labels),
+            taints=list(shape.taints),
+            capacity=dict(shape.capacity),
+        )
+        self.kubelets[shape.name] = kubelet
+        self._run(f"kubelet {shape.name}", kubelet.run)
+
+    async def stop(self) -> None:
+        """End what was started, in reverse order."""
+        for task in reversed(self._tasks):
+            task.cancel()
+        for task in self._tasks:
+            with contextlib.suppress(asyncio.CancelledError, Exception):
+                await task
+        self._tasks.clear()
+        if hasattr(self, "server"):
+            await self.server.stop()
+
+    async def failure(self) -> None:
+        """Wait for ever; raises when a component dies."""
+        assert self._failed is not None
+        await asyncio.shield(self._failed)
+
+    # -- ways in ------------------------------------------------------------------------------------------------------
+
+    def client(self, component: str, user: UserInfo | None = None) -> Client:
+        """An in-process client: the whole handler chain, no socket. Without a user, the admin's."""
+        user = user or UserInfo("kubernetes-admin", (MASTERS, "system:authenticated"))
+        return Client(self.server.in_process_transport(user), component_user_agent(component))
+
+    @property
+    def url(self) -> str:
+        """`https://127.0.0.1:PORT`."""
+        return f"https://127.0.0.1:{self._port}"
+
+    def kubeconfig(self, name: str = "lifecycle") -> Object:
+        """A kubeconfig for the admin."""
+        certificates = self.server.certificates
+        certificate, key = certificates.client_certificate("kubernetes-admin", [MASTERS])
+        return kubeconfig(self.url, certificates.ca_pem, certificate, key, name=name)
+
+    def write_kubeconfig(self, path: Path, name: str = "lifecycle") -> None:
+        """Write `kubeconfig()` to a file that only the owner can read."""
+        write_kubeconfig(self.kubeconfig(name), path)
+
+    # -- inside -------------------------------------------------------------------------------------------------------
+
+    def _run(self, name: str, run: Callable[[], Awaitable[None]]) -> None:
+        async def supervised() -> None:
+            try:
+                await run()
+            except asyncio.CancelledError:
+                raise
+            except Exception as error:
+                error.add_note(f"in {name}")
+                if self._failed is not None and not self._failed.done():
+                    self._failed.set_exception(error)
+                raise
+
+        self._tasks.append(asyncio.create_task(supervised(), name=name))
+
+    async def _until_ready(self, names: list[str]) -> None:
+        waiting = set(names)
+
+        async def watch_nodes() -> None:
+            nodes = resource("nodes")
+            client = self.client("lifecycle")
+            stream = await client.watch(nodes, resource_version="0", bookmarks=False)
+            async for frame in stream:
+                if is_ready(frame.object):
+                    waiting.discard(frame.object["metadata"]["name"])
+                if not waiting:
+                    return
+
+        assert self._failed is not None
+        watching = asyncio.ensure_future(watch_nodes())
+        try:
+            async with asyncio.timeout(self.config.ready_timeout):
+                await asyncio.wait([watching, self._failed], return_when=asyncio.FIRST_COMPLETED)
+                if self._failed.done():
+                    await self._failed
+                await watching
+        except TimeoutError:
+            raise TimeoutError(
+                f"not Ready after {self.config.ready_timeout:.0f} s: {', '.join(sorted(waiting))}"
+            ) from None
+        finally:
+            watching.cancel()
+
+
+def is_ready(node: Object) -> bool:
+    """Whether a Node's Ready condition is True and the not-ready taint is gone."""
+    conditions = node.get("status", {}).get("conditions", ())
+    ready = any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
+    taints = node.get("spec", {}).get("taints", ())
+    return ready and not any(taint["key"] == "node.kubernetes.io/not-ready" for taint in taints)

@@ -1,0 +1,29 @@
+"""What this machine has of the programs that make more of the book run.
+
+Nothing here is needed to read the book or start an embedded cluster. Each line names a program, whether it is there,
+and what it is for.
+"""
+
+from __future__ import annotations
+
+import shutil
+
+PROGRAMS = {
+    "kubectl": "talk to the embedded cluster as you would to any other",
+    "docker": "run a real kind cluster to compare with",
+    "kind": "create that cluster (make cluster)",
+    "chromium": "check the built book as a reader sees it (make book)",
+    "chromedriver": "drive that Chromium from the tests",
+    "git": "clone the book",
+    "make": "run its two commands",
+}
+
+
+def checkup(path: str) -> list[str]:
+    """One line for each program: found or missing, and its use. `path` is a PATH as in the environment."""
+    width = max(map(len, PROGRAMS))
+    lines = []
+    for program, use in PROGRAMS.items():
+        place = shutil.which(program, path=path)
+        lines.append(f"{'ok     ' if place else 'missing'}  {program:<{width}}  {use}{f' ({place})' if place else ''}")
+    return lines

@@ -1,0 +1,56 @@
+"""How the machines of an embedded cluster look: the same as kind's.
+
+`lifecycle-control-plane` is tainted, the workers are not; addresses and capacity follow kind's own pattern, so what
+the scheduler decides on an embedded cluster can be compared with what it decided on a real one.
+
+Upstream: kind `pkg/cluster/internal/create` (names), kubeadm `phases/markcontrolplane` (label and taint), v1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from ipaddress import IPv4Address
+
+from lifecycle.api.wire import Object
+
+CAPACITY: Mapping[str, str] = {
+    "cpu": "2",
+    "ephemeral-storage": "264212084Ki",
+    "hugepages-1Gi": "0",
+    "hugepages-2Mi": "0",
+    "memory": "24684096Ki",
+    "pods": "110",
+}
+CONTROL_PLANE_LABELS = {
+    "node-role.kubernetes.io/control-plane": "",
+    "node.kubernetes.io/exclude-from-external-load-balancers": "",
+}
+CONTROL_PLANE_TAINT: Object = {"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"}
+FIRST_ADDRESS = IPv4Address("172.19.0.2")
+
+
+@dataclass(slots=True)
+class NodeShape:
+    """One machine before it joins. `pod_cidr` is empty where the controllers shall choose it."""
+
+    name: str
+    address: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+    taints: tuple[Object, ...] = ()
+    capacity: Mapping[str, str] = field(default_factory=lambda: CAPACITY)
+    pod_cidr: str = ""
+
+
+def kind_nodes(count: int, cluster_name: str = "lifecycle") -> list[NodeShape]:
+    """The machines `kind create cluster` would make: one control plane, `count - 1` workers. Raises ValueError below 1."""
+    if count < 1:
+        raise ValueError("a cluster needs at least one node")
+    addresses = [str(FIRST_ADDRESS + i) for i in range(count)]
+    # a single node is both: kind takes the taint off, or nothing could run
+    taints = (CONTROL_PLANE_TAINT,) if count > 1 else ()
+    nodes = [NodeShape(f"{cluster_name}-control-plane", addresses[-1], CONTROL_PLANE_LABELS, taints)]
+    for i in range(1, count):
+        suffix = "" if i == 1 else str(i)
+        nodes.append(NodeShape(f"{cluster_name}-worker{suffix}", addresses[i - 1]))
+    return nodes
