@@ -28,7 +28,7 @@ STORAGE = Path(__file__).parents[2] / "recordings" / "kind-1.36.2" / "http" / "s
 
 
 def recorded_selectors() -> list[dict]:
-    lines = (json.loads(line) for line in STORAGE.open())
+    lines = map(json.loads, STORAGE.read_bytes().splitlines())
     return [e for e in lines if e["note"] == "labelSelector"]
 
 
@@ -154,16 +154,13 @@ keys = st.from_regex(
     r"([a-z][a-z0-9]{0,5}(\.[a-z]{1,3})?/)?[A-Za-z0-9]([-_.A-Za-z0-9]{0,6}[A-Za-z0-9])?", fullmatch=True
 )
 values = st.one_of(st.just(""), st.from_regex(r"[A-Za-z0-9]([-_.A-Za-z0-9]{0,6}[A-Za-z0-9])?", fullmatch=True))
+one_value = st.tuples(values)
+some_values = st.sets(values, min_size=1, max_size=3).map(lambda found: tuple(sorted(found)))
 requirements = st.one_of(
-    st.builds(Requirement, keys, st.sampled_from(["=", "==", "!="]), st.tuples(values)),
-    st.builds(
-        lambda k, o, v: Requirement(k, o, tuple(sorted(v))),
-        keys,
-        st.sampled_from(["in", "notin"]),
-        st.sets(values, min_size=1, max_size=3),
-    ),
+    st.builds(Requirement, keys, st.sampled_from(["=", "==", "!="]), one_value),
+    st.builds(Requirement, keys, st.sampled_from(["in", "notin"]), some_values),
     st.builds(Requirement, keys, st.sampled_from(["exists", "!"])),
-    st.builds(lambda k, o, n: Requirement(k, o, (str(n),)), keys, st.sampled_from(["gt", "lt"]), st.integers(0, 99)),
+    st.builds(Requirement, keys, st.sampled_from(["gt", "lt"]), st.tuples(st.integers(0, 99).map(str))),
 )
 label_sets = st.dictionaries(keys, values, max_size=4)
 
@@ -189,7 +186,6 @@ def test_labels_select_themselves(labels):
 def test_any_text_is_parsed_or_refused(text):
     try:
         selector = parse_selector(text)
-    except StatusError as refused:
-        assert refused.code == 400
-    else:
-        assert parse_selector(str(selector)) == selector
+    except StatusError:
+        return
+    assert parse_selector(str(selector)) == selector

@@ -42,10 +42,7 @@ class FieldSelector:
 
     def matches(self, values: Mapping[str, str]) -> bool:
         """Whether an object with these selectable fields is selected."""
-        for r in self.requirements:
-            if (values.get(r.field, "") == r.value) is (r.operator == "!="):
-                return False
-        return True
+        return all((values.get(r.field, "") == r.value) is (r.operator == "=") for r in self.requirements)
 
     def requires_exact_match(self, field: str) -> str | None:
         """The one value `field` must have, if the selector fixes it. `metadata.name` makes a list a get."""

@@ -1,8 +1,9 @@
 """A store that can also answer "all objects with this value".
 
-An index function names the values an object is to be found under: its namespace, the node it runs on, the uid of its controller. The
-index is kept up to date with each change, so that a look-up costs as much as its answer is long, however large the store: the
-difference between a ReplicaSet sync that reads three pods and one that reads ten thousand.
+An index function names the values an object is to be found under: its namespace, the node it runs on, the uid
+of its controller. The index is kept up to date with each change, so that a look-up costs as much as its answer
+is long, however large the store: the difference between a ReplicaSet sync that reads three pods and one that
+reads ten thousand.
 
 Upstream: `client-go/tools/cache/index.go` (`Indexer`, `IndexFunc`, `MetaNamespaceIndexFunc`), `thread_safe_store.go`
 (`storeIndex`), v1.36; the controller index is `pkg/controller/controller_utils.go` (`PodControllerIndex`).

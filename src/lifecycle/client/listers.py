@@ -16,7 +16,9 @@ from lifecycle.client.indexer import Indexer
 class LabelSelector(Protocol):
     """What `lifecycle.api.labels` parses."""
 
-    def matches(self, labels: Mapping[str, str]) -> bool: ...
+    def matches(self, labels: Mapping[str, str]) -> bool:
+        """Whether these labels are selected."""
+        ...
 
 
 def select(objects: list[Object], selector: LabelSelector | None) -> list[Object]:

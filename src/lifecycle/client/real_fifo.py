@@ -1,14 +1,14 @@
 """The queue between reflector and informer: what happened, in the order it happened.
 
-The reflector writes changes in at one end, the informer takes them out at the other in batches. Nothing is merged: two updates of one
-object are two deltas. A relist is written as the difference it makes: `DELETED` for keys the server no longer has, then `REPLACED` for
-everything it has.
+The reflector writes changes in at one end, the informer takes them out at the other in batches. Nothing is
+merged: two updates of one object are two deltas. A relist is written as the difference it makes: `DELETED` for
+keys the server no longer has, then `REPLACED` for everything it has.
 
-Older client-go kept one growing list of deltas per key (`DeltaFIFO`); since 1.33 the default is this plain queue (feature
-`InOrderInformers`), which also keeps the order *between* keys.
+Older client-go kept one growing list of deltas per key (`DeltaFIFO`); since 1.33 the default is this plain
+queue (feature `InOrderInformers`), which also keeps the order *between* keys.
 
-Upstream: `client-go/tools/cache/the_real_fifo.go` (`RealFIFO`), `delta_fifo.go` (`DeltaType`), v1.36. Left out: locks, resync
-deltas (no informer here asks for a resync), `AtomicFIFO`'s single `ReplacedAll` delta.
+Upstream: `client-go/tools/cache/the_real_fifo.go` (`RealFIFO`), `delta_fifo.go` (`DeltaType`), v1.36. Left out:
+locks, resync deltas (no informer here asks for a resync), `AtomicFIFO`'s single `ReplacedAll` delta.
 """
 
 from __future__ import annotations

@@ -1,15 +1,16 @@
 """List once, then watch: how a component keeps a picture of the server's objects.
 
-The reflector lists a resource, writes the list into a queue, and watches from the list's revision on. Each event moves
-`last_sync_resource_version` forward; bookmarks do too, which is what they are for. A watch that ends (the server ends each one after a few minutes) is
-resumed from there, so nothing is listed twice. Only a `410 Gone`, the server having forgotten that revision, costs a new list. Failures
-are retried with growing, jittered pauses, so that a server coming back is not trampled.
+The reflector lists a resource, writes the list into a queue, and watches from the list's revision on. Each
+event moves `last_sync_resource_version` forward; bookmarks do too, which is what they are for. A watch that
+ends (the server ends each one after a few minutes) is resumed from there, so nothing is listed twice. Only a
+`410 Gone`, the server having forgotten that revision, costs a new list. Failures are retried with growing,
+jittered pauses, so that a server coming back is not trampled.
 
-With `use_watch_list` the list is streamed: a watch with `sendInitialEvents` delivers what exists as ADDED events and a marked bookmark
-ends it. A server that does not know the mode is asked in the old way.
+With `use_watch_list` the list is streamed: a watch with `sendInitialEvents` delivers what exists as ADDED
+events and a marked bookmark ends it. A server that does not know the mode is asked in the old way.
 
-Upstream: `client-go/tools/cache/reflector.go` (`Reflector`, `ListAndWatchWithContext`, `watchList`, `handleAnyWatch`), v1.36. Left out:
-paging, resync, consistency checks of the cache against a list.
+Upstream: `client-go/tools/cache/reflector.go` (`Reflector`, `ListAndWatchWithContext`, `watchList`,
+`handleAnyWatch`), v1.36. Left out: paging, resync, consistency checks of the cache against a list.
 """
 
 from __future__ import annotations
@@ -35,13 +36,21 @@ VERY_SHORT_WATCH = 1.0
 class ReflectorStore(Protocol):
     """Where a reflector writes."""
 
-    def add(self, obj: Object) -> None: ...
+    def add(self, obj: Object) -> None:
+        """The server said ADDED."""
+        ...
 
-    def update(self, obj: Object) -> None: ...
+    def update(self, obj: Object) -> None:
+        """The server said MODIFIED."""
+        ...
 
-    def delete(self, obj: Object) -> None: ...
+    def delete(self, obj: Object) -> None:
+        """The server said DELETED."""
+        ...
 
-    def replace(self, objects: list[Object]) -> None: ...
+    def replace(self, objects: list[Object]) -> None:
+        """The server listed these and nothing else."""
+        ...
 
 
 class ExpiredError(Exception):
@@ -55,7 +64,9 @@ class WatchListUnsupportedError(Exception):
 class Backoff:
     """Pauses of 0.8 s doubling up to 30 s, each with up to as much again in jitter; back to the start after two good minutes."""
 
-    def __init__(self, rng: random.Random, *, initial: float = 0.8, maximum: float = 30.0, reset_after: float = 120.0) -> None:
+    def __init__(
+        self, rng: random.Random, *, initial: float = 0.8, maximum: float = 30.0, reset_after: float = 120.0
+    ) -> None:
         self._rng = rng
         self._initial = initial
         self._maximum = maximum
@@ -112,10 +123,9 @@ class Reflector:
             except ExpiredError:
                 self._expired = True
                 self._listed = False
-                continue  # the list itself is the remedy; if that fails too, it is paused for below
             except StatusError as error:
                 log.debug("%s: %s", self._resource.plural, error.message)
-            except (OSError, EOFError, asyncio.TimeoutError) as error:
+            except (TimeoutError, OSError, EOFError) as error:
                 log.debug("%s: %r", self._resource.plural, error)
             except Exception:
                 log.exception("%s: list and watch failed", self._resource.plural)

@@ -1,20 +1,25 @@
 """One watch per resource, shared by everybody who cares.
 
-An informer joins a reflector, the queue, and an indexer, and tells its handlers what changed. The contract, which the tests hold it to:
+An informer joins a reflector, the queue, and an indexer, and tells its handlers what changed. The contract,
+which the tests hold it to:
 
-* per object, each handler sees a subsequence of the object's states, in order, never an older one after a newer;
+* per object, each handler sees a subsequence of the object's states, in order, never an older one after a
+  newer;
 * between ADD and DELETE there are only UPDATEs, each from the state last seen to the next;
-* when changes stop, the indexer and what every handler saw last are what the server has, whatever watches broke on the way;
+* when changes stop, the indexer and what every handler saw last are what the server has, whatever watches broke
+  on the way;
 * the indexer is never behind what a handler is being told.
 
-Handlers are plain functions, called on the loop, in batches, one after the other: no task and no copy per event. They must be quick: put a key
-into a work queue and return. Objects are shared; handlers read them and never write. A handler's failure is logged and harms nobody else.
+Handlers are plain functions, called on the loop, in batches, one after the other: no task and no copy per
+event. They must be quick: put a key into a work queue and return. Objects are shared; handlers read them and
+never write. A handler's failure is logged and harms nobody else.
 
-An object that disappeared while no watch ran is announced as a delete with its last known state (client-go wraps that one in
-`DeletedFinalStateUnknown`).
+An object that disappeared while no watch ran is announced as a delete with its last known state (client-go
+wraps that one in `DeletedFinalStateUnknown`).
 
-Upstream: `client-go/tools/cache/shared_informer.go` (`sharedIndexInformer`, `processorListener`), `controller.go`
-(`processDeltas`), `client-go/informers/factory.go`, v1.36. Left out: resync, transforms, the buffer per listener (handlers here never block).
+Upstream: `client-go/tools/cache/shared_informer.go` (`sharedIndexInformer`, `processorListener`),
+`controller.go` (`processDeltas`), `client-go/informers/factory.go`, v1.36. Left out: resync, transforms, the
+buffer per listener (handlers here never block).
 """
 
 from __future__ import annotations
@@ -113,7 +118,9 @@ class SharedInformer:
     def start(self) -> None:
         """Start the reflector; once is enough, more does no harm. Needs a running loop."""
         if self._task is None:
-            self._task = asyncio.get_running_loop().create_task(self.reflector.run(), name=f"reflector {self.resource.plural}")
+            self._task = asyncio.get_running_loop().create_task(
+                self.reflector.run(), name=f"reflector {self.resource.plural}"
+            )
 
     async def stop(self) -> None:
         """Stop watching. The indexer keeps what it has."""

@@ -18,24 +18,25 @@ from collections.abc import Hashable
 from typing import Generic, Protocol, TypeVar
 
 T = TypeVar("T", bound=Hashable)
+Item = TypeVar("Item", bound=Hashable, contravariant=True)
 
 
 class ShutDown(Exception):
     """The queue has been shut down and is empty."""
 
 
-class RateLimiter(Protocol[T]):
+class RateLimiter(Protocol[Item]):
     """How long an item has to wait."""
 
-    def when(self, item: T) -> float:
+    def when(self, item: Item) -> float:
         """Seconds until the item may be tried again; counts as a failure."""
         ...
 
-    def forget(self, item: T) -> None:
+    def forget(self, item: Item) -> None:
         """The item worked: its next failure is its first."""
         ...
 
-    def num_requeues(self, item: T) -> int:
+    def num_requeues(self, item: Item) -> int:
         """How often the item has failed since it last worked."""
         ...
 
@@ -215,7 +216,9 @@ class RateLimitingQueue(DelayingQueue[T]):
 
     def __init__(self, rate_limiter: RateLimiter[T] | None = None) -> None:
         super().__init__()
-        self._limiter: RateLimiter[T] = rate_limiter or MaxOfRateLimiter(ItemExponentialFailureRateLimiter[T](), BucketRateLimiter[T]())
+        self._limiter: RateLimiter[T] = rate_limiter or MaxOfRateLimiter(
+            ItemExponentialFailureRateLimiter[T](), BucketRateLimiter[T]()
+        )
 
     def add_rate_limited(self, item: T) -> None:
         """The item failed: again, when the limiter says."""

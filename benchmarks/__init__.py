@@ -1,0 +1,1 @@
+"""What is measured, and how. `make bench` runs it; nothing here passes or fails."""

@@ -1,0 +1,104 @@
+"""How long until a cluster is up, and until a Deployment's three pods are Ready."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from pathlib import Path
+
+from benchmarks.measure import Result, repeated, served_cluster, stopwatch
+from lifecycle.api.resources import resource
+from lifecycle.api.wire import Object
+from lifecycle.client.rest import Client
+from lifecycle.client.transport_https import HTTPSTransport
+from lifecycle.cluster.cluster import Cluster, ClusterConfig
+
+DEPLOYMENTS = resource("deployments.apps")
+
+
+def deployment(name: str, replicas: int) -> Object:
+    """What `kubectl create deployment` sends."""
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name, "labels": {"app": name}},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": {"app": name}},
+            "template": {
+                "metadata": {"labels": {"app": name}},
+                "spec": {"containers": [{"name": "nginx", "image": "nginx"}]},
+            },
+        },
+    }
+
+
+async def until_ready(client: Client, name: str, replicas: int) -> None:
+    """Watch the Deployment until all its replicas are Ready."""
+    stream = await client.watch(DEPLOYMENTS, "default", field_selector=f"metadata.name={name}", resource_version="0")
+    async for frame in stream:
+        if frame.object.get("status", {}).get("readyReplicas", 0) >= replicas:
+            return
+
+
+async def boot() -> Result:
+    """A process from its start to `ready`."""
+
+    async def once() -> float:
+        elapsed = stopwatch()
+        with tempfile.TemporaryDirectory() as tmp:
+            async with served_cluster(Path(tmp)):
+                return elapsed()
+
+    return await repeated("boot, 3 nodes", "s", once, 5, 1.5, "interpreter start included")
+
+
+async def in_process() -> Result:
+    """Create to 3 Ready through the in-process transport."""
+    cluster = Cluster(ClusterConfig(https=False))
+    await cluster.start()
+    client = cluster.client("bench")
+    counter = iter(range(1000))
+
+    async def once() -> float:
+        name = f"nginx-{next(counter)}"
+        elapsed = stopwatch()
+        await client.create(DEPLOYMENTS, deployment(name, 3), "default")
+        await until_ready(client, name, 3)
+        return elapsed() * 1000
+
+    try:
+        return await repeated("deployment to 3 Ready, in process", "ms", once, 15, 150)
+    finally:
+        await cluster.stop()
+
+
+async def over_https() -> Result:
+    """The same from another process over HTTPS."""
+    with tempfile.TemporaryDirectory() as tmp:
+        async with served_cluster(Path(tmp)) as (_, kubeconfig):
+            transport = HTTPSTransport.from_kubeconfig(kubeconfig)
+            client = Client(transport, "bench")
+            counter = iter(range(1000))
+
+            async def once() -> float:
+                name = f"nginx-{next(counter)}"
+                elapsed = stopwatch()
+                await client.create(DEPLOYMENTS, deployment(name, 3), "default")
+                await until_ready(client, name, 3)
+                return elapsed() * 1000
+
+            try:
+                return await repeated("deployment to 3 Ready, over HTTPS", "ms", once, 15, 150)
+            finally:
+                await transport.close()
+
+
+async def run() -> list[Result]:
+    """All three."""
+    return [await boot(), await in_process(), await over_https()]
+
+
+if __name__ == "__main__":
+    for result in asyncio.run(run()):
+        print(f"{result.name}: {result.value:.3g} {result.unit}")

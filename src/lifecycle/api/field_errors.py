@@ -1,0 +1,169 @@
+"""`field.Error`: one thing wrong with one field.
+
+Validation never stops at the first error: it returns a list of these, and the `Status` that refuses the object carries each as a cause.
+
+Upstream: `apimachinery/pkg/util/validation/field/errors.go` (`Error`, `ErrorBody`, `Required`, `Invalid` …), v1.36. Left out: origins
+and stability levels, which only upstream's own tests look at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from lifecycle.api.status import StatusError
+from lifecycle.api.status import invalid as invalid_status
+from lifecycle.api.wire import Object
+
+REQUIRED = "FieldValueRequired"
+INVALID = "FieldValueInvalid"
+FORBIDDEN = "FieldValueForbidden"
+NOT_SUPPORTED = "FieldValueNotSupported"
+DUPLICATE = "FieldValueDuplicate"
+TOO_LONG = "FieldValueTooLong"
+TOO_MANY = "FieldValueTooMany"
+TOO_FEW = "FieldValueTooFew"
+NOT_FOUND = "FieldValueNotFound"
+TYPE_INVALID = "FieldValueTypeInvalid"
+INTERNAL = "InternalError"
+
+_WORDS = {
+    REQUIRED: "Required value",
+    INVALID: "Invalid value",
+    FORBIDDEN: "Forbidden",
+    NOT_SUPPORTED: "Unsupported value",
+    DUPLICATE: "Duplicate value",
+    TOO_LONG: "Too long",
+    TOO_MANY: "Too many",
+    TOO_FEW: "Too few",
+    NOT_FOUND: "Not found",
+    TYPE_INVALID: "Invalid value",
+    INTERNAL: "Internal error",
+}
+_WITHOUT_VALUE = {REQUIRED, FORBIDDEN, TOO_LONG, INTERNAL}
+
+OMIT = object()
+"""A bad value that the message does not show."""
+
+
+@dataclass(slots=True, frozen=True)
+class FieldError:
+    """One error. `type` is the cause's reason, `field` a path such as `spec.ports[0].name`, `bad_value` what was found there."""
+
+    type: str
+    field: str
+    bad_value: Any = ""
+    detail: str = ""
+
+    def body(self) -> str:
+        """The message without the field: `Invalid value: -1: must be greater than or equal to 0`."""
+        text = _WORDS[self.type]
+        if self.type not in _WITHOUT_VALUE and self.bad_value is not OMIT:
+            text += f": {show(self.bad_value)}"
+        return f"{text}: {self.detail}" if self.detail else text
+
+    def cause(self) -> Object:
+        """One entry of `Status.details.causes`."""
+        return {"reason": self.type, "message": self.body(), "field": self.field}
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.body()}"
+
+
+def show(value: Any) -> str:
+    """A bad value as a message prints it: strings quoted, numbers plain, everything else as Go's JSON."""
+    if isinstance(value, str):
+        return quote(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return str(value)
+    text = orjson.dumps(value).decode()
+    for char, escaped in (("&", "\\u0026"), ("<", "\\u003c"), (">", "\\u003e"), ("\u2028", "\\u2028"), ("\u2029", "\\u2029")):
+        if char in text:
+            text = text.replace(char, escaped)
+    return text
+
+
+_ESCAPES = {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v", '"': '\\"', "\\": "\\\\"}
+
+
+def quote(text: str) -> str:
+    """Go's `%q`."""
+    if text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
+    out = []
+    for char in text:
+        if char in _ESCAPES:
+            out.append(_ESCAPES[char])
+        elif char.isprintable():
+            out.append(char)
+        elif ord(char) < 0x80:
+            out.append(f"\\x{ord(char):02x}")
+        elif ord(char) < 0x10000:
+            out.append(f"\\u{ord(char):04x}")
+        else:
+            out.append(f"\\U{ord(char):08x}")
+    return '"' + "".join(out) + '"'
+
+
+def required(field: str, detail: str = "") -> FieldError:
+    """A field that must be there is not."""
+    return FieldError(REQUIRED, field, "", detail)
+
+
+def invalid(field: str, value: Any, detail: str) -> FieldError:
+    """A value that breaks a rule."""
+    return FieldError(INVALID, field, value, detail)
+
+
+def forbidden(field: str, detail: str = "") -> FieldError:
+    """A value that could be right elsewhere, but not here."""
+    return FieldError(FORBIDDEN, field, "", detail)
+
+
+def not_supported(field: str, value: Any, supported: Iterable[str]) -> FieldError:
+    """A value outside an enumeration. The values are printed in the order given: callers sort where upstream does."""
+    names = ", ".join(quote(name) for name in supported)
+    return FieldError(NOT_SUPPORTED, field, value, f"supported values: {names}" if names else "")
+
+
+def duplicate(field: str, value: Any) -> FieldError:
+    """A value that must be unique is not."""
+    return FieldError(DUPLICATE, field, value)
+
+
+def too_long(field: str, limit: int) -> FieldError:
+    """More bytes than allowed; the value is not shown."""
+    detail = f"may not be more than {limit} byte{'' if limit == 1 else 's'}" if limit >= 0 else "value is too long"
+    return FieldError(TOO_LONG, field, "", detail)
+
+
+def too_long_characters(field: str, limit: int) -> FieldError:
+    """More characters than allowed; the value is not shown."""
+    detail = f"may not be more than {limit} character{'' if limit == 1 else 's'}" if limit >= 0 else "value is too long"
+    return FieldError(TOO_LONG, field, "", detail)
+
+
+def too_many(field: str, actual: int, limit: int) -> FieldError:
+    """More items than allowed."""
+    detail = f"must have at most {limit} item{'' if limit == 1 else 's'}" if limit >= 0 else "has too many items"
+    return FieldError(TOO_MANY, field, actual if actual >= 0 else OMIT, detail)
+
+
+def not_found(field: str, value: Any) -> FieldError:
+    """A reference to something that is not there."""
+    return FieldError(NOT_FOUND, field, value)
+
+
+def internal(field: str, detail: str) -> FieldError:
+    """Something that is not the user's fault."""
+    return FieldError(INTERNAL, field, "", detail)
+
+
+def invalid_object(kind: str, group: str, name: str, errors: Iterable[FieldError]) -> StatusError:
+    """The 422 that refuses an object for its field errors."""
+    return invalid_status(kind, name, [error.cause() for error in errors], group)

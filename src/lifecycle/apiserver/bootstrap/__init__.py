@@ -1,0 +1,1 @@
+"""What the API server stores before anybody asks: the default roles, bindings, flow schemas and priority classes."""

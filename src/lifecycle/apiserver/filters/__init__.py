@@ -1,0 +1,1 @@
+"""The stages of the handler chain, one module each."""

@@ -1,0 +1,127 @@
+"""One of several replicas works, the others wait: leader election on a Lease.
+
+The leader renews the lease every two seconds; the others look at it as often and take it over when they have
+not seen it change for fifteen seconds *by their own clock* – no two clocks are ever compared. A leader that
+cannot renew for ten seconds steps down before anybody could take over.
+
+Upstream: `client-go/tools/leaderelection/leaderelection.go` (`LeaderElector`, `tryAcquireOrRenew`),
+`resourcelock/leaselock.go`, v1.36. Left out: release on cancel, coordinated election, events.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from typing import Any
+
+from lifecycle.api.clock import Clock
+from lifecycle.api.resources import resource
+from lifecycle.api.status import StatusError
+from lifecycle.api.wire import Object
+from lifecycle.client.rest import Client
+
+JITTER = 1.2
+
+
+class LeaderElector:
+    """Competes for a lease under an identity. `is_leader` tells how it stands."""
+
+    def __init__(
+        self,
+        client: Client,
+        name: str,
+        identity: str,
+        *,
+        clock: Clock,
+        namespace: str = "kube-system",
+        lease_duration: float = 15.0,
+        renew_deadline: float = 10.0,
+        retry_period: float = 2.0,
+    ) -> None:
+        self._client = client
+        self._name = name
+        self._namespace = namespace
+        self.identity = identity
+        self._clock = clock
+        self._lease_duration = lease_duration
+        self._renew_deadline = renew_deadline
+        self._retry_period = retry_period
+        self._observed: Object | None = None
+        self._observed_at = 0.0
+        self._rng = random.Random(identity)
+        self.is_leader = False
+
+    async def acquire(self) -> None:
+        """Wait until this one leads."""
+        while not await self.try_acquire_or_renew():  # noqa: ASYNC110 - others hold the lease; looking is the protocol
+            await asyncio.sleep(self._retry_period * (1.0 + JITTER * self._rng.random()))
+
+    async def renew(self) -> None:
+        """Keep renewing; returns when leadership is lost."""
+        loop = asyncio.get_running_loop()
+        last = loop.time()
+        while True:
+            await asyncio.sleep(self._retry_period)
+            if await self.try_acquire_or_renew():
+                last = loop.time()
+            elif loop.time() - last >= self._renew_deadline or self._held_by_other():
+                self.is_leader = False
+                return
+
+    async def try_acquire_or_renew(self) -> bool:
+        """One attempt; whether this one leads now."""
+        leases = resource("leases.coordination.k8s.io")
+        now = self._clock.micro_timestamp()
+        try:
+            try:
+                lease = await self._client.get(leases, self._name, self._namespace)
+            except StatusError as error:
+                if error.code != 404:
+                    raise
+                stored = await self._client.create(leases, self._new_lease(now), self._namespace)
+                return self._observe(stored)
+            self._observe(lease)
+            loop_now = asyncio.get_running_loop().time()
+            holder = lease["spec"].get("holderIdentity", "")
+            if holder and holder != self.identity and self._observed_at + self._lease_duration > loop_now:
+                self.is_leader = False
+                return False
+            return self._observe(await self._client.update(leases, self._taken(lease, now)))
+        except (TimeoutError, StatusError, OSError):
+            return False  # lost a race, or the server is away: the caller tries again
+
+    def _held_by_other(self) -> bool:
+        holder = (self._observed or {}).get("spec", {}).get("holderIdentity", "")
+        return bool(holder) and holder != self.identity
+
+    def _observe(self, lease: Object) -> bool:
+        if self._observed is None or self._observed["spec"] != lease["spec"]:
+            self._observed_at = asyncio.get_running_loop().time()
+        self._observed = lease
+        self.is_leader = lease["spec"].get("holderIdentity") == self.identity
+        return self.is_leader
+
+    def _spec(self, acquired: str, renewed: str, transitions: int) -> dict[str, Any]:
+        return {
+            "holderIdentity": self.identity,
+            "leaseDurationSeconds": int(self._lease_duration),
+            "acquireTime": acquired,
+            "renewTime": renewed,
+            "leaseTransitions": transitions,
+        }
+
+    def _new_lease(self, now: str) -> Object:
+        return {
+            "kind": "Lease",
+            "apiVersion": "coordination.k8s.io/v1",
+            "metadata": {"name": self._name, "namespace": self._namespace},
+            "spec": self._spec(now, now, 0),
+        }
+
+    def _taken(self, lease: Object, now: str) -> Object:
+        old = lease["spec"]
+        if old.get("holderIdentity") == self.identity:
+            spec = self._spec(old["acquireTime"], now, old.get("leaseTransitions", 0))
+        else:
+            spec = self._spec(now, now, old.get("leaseTransitions", 0) + 1)
+        return {**lease, "spec": spec}
