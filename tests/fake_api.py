@@ -152,7 +152,7 @@ class FakeAPI:
             body = {**live, "status": body.get("status")}
         elif sub != "finalize" and "status" in live:
             body = {**body, "status": live["status"]}
-        meta = dict(body["metadata"])
+        meta = {**{key: live["metadata"][key] for key in ("uid", "creationTimestamp")}, **body["metadata"]}
         meta["generation"] = live["metadata"].get("generation", 1) + (body.get("spec") != live.get("spec"))
         new = {**body, "metadata": meta}
         if new == live:

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import re
 
-from lifecycle.api.label_requirements import Requirement, go_quote, new_requirement, validate_label_key
+from lifecycle.api.go_format import go_quote
+from lifecycle.api.label_requirements import Requirement, new_requirement, validate_label_key
 from lifecycle.api.status import StatusError, bad_request
 
 _SYMBOLS = ("==", "!=", "=", "!", ">", "<", "(", ")", ",")

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from lifecycle.api.go_format import go_quote
 from lifecycle.api.status import bad_request
 
 _NAME = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
@@ -32,33 +33,6 @@ _SUBDOMAIN_RULE = (
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an "
     f"alphanumeric character (e.g. 'example.com', regex used for validation is '{_SUBDOMAIN}')"
 )
-
-
-def go_quote(text: str) -> str:
-    """Text as Go's `%q` prints it; messages that clients see quote this way."""
-    if text.isprintable() and '"' not in text and "\\" not in text:
-        return f'"{text}"'
-    named = {
-        '"': '\\"',
-        "\\": "\\\\",
-        "\n": "\\n",
-        "\t": "\\t",
-        "\r": "\\r",
-        "\a": "\\a",
-        "\b": "\\b",
-        "\f": "\\f",
-        "\v": "\\v",
-    }
-    parts = []
-    for c in text:
-        if c in named:
-            parts.append(named[c])
-        elif c.isprintable():
-            parts.append(c)
-        else:
-            code = ord(c)
-            parts.append(f"\\x{code:02x}" if code < 0x80 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}")
-    return '"' + "".join(parts) + '"'
 
 
 def validate_label_key(key: str) -> list[str]:

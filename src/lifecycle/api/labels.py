@@ -14,10 +14,10 @@ from functools import lru_cache
 
 import orjson
 
+from lifecycle.api.go_format import go_quote
 from lifecycle.api.label_parser import parse
 from lifecycle.api.label_requirements import (
     Requirement,
-    go_quote,
     new_requirement,
     validate_label_key,
     validate_label_value,

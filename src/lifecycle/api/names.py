@@ -21,11 +21,11 @@ class NameSource:
     """Uids and random suffixes; with a seed, the same ones every time."""
 
     def __init__(self, seed: int | None = None) -> None:
-        self._random = random.Random(seed)
+        self.random = random.Random(seed)
 
     def uid(self) -> str:
         """A version-4 UUID."""
-        bits = self._random.getrandbits(128)
+        bits = self.random.getrandbits(128)
         bits = (bits & ~(0xF << 76)) | (0x4 << 76)
         bits = (bits & ~(0x3 << 62)) | (0x2 << 62)
         text = f"{bits:032x}"
@@ -33,7 +33,7 @@ class NameSource:
 
     def suffix(self, length: int = RANDOM_LENGTH) -> str:
         """Random letters of the safe alphabet."""
-        return "".join(self._random.choices(ALPHANUMS, k=length))
+        return "".join(self.random.choices(ALPHANUMS, k=length))
 
     def generate_name(self, base: str) -> str:
         """`generateName` made into a name: the base, cut to fit, and five random letters."""

@@ -1,15 +1,15 @@
 """`resource.Quantity`: how much CPU, memory or storage, exactly.
 
 `100m`, `1.5Gi`, `12e6`: a decimal number and a suffix that says which of three notations the author chose. A quantity
-is never a float; it is an integer times a power of ten, and it is written back in the notation it came in, in canonical form: no
-fraction, the largest suffix that loses nothing. That is why `1024Mi` asked for comes back as `1Gi`, `0.5` as `500m`,
-and why `1.5` and `1500m` are equal.
+is never a float; it is an integer times a power of ten, and it is written back in the notation it came in, in
+canonical form: no fraction, the largest suffix that loses nothing. That is why `1024Mi` asked for comes back as
+`1Gi`, `0.5` as `500m`, and why `1.5` and `1500m` are equal.
 
-Two oddities are upstream's and kept, because clients see them: a number that is "canonical enough" keeps its text (`+5`, `007Mi`,
-`1.500`), and whatever is missing reads as zero (`+`, `k` and `.` are all 0).
+Two oddities are upstream's and kept, because clients see them: a number that is "canonical enough" keeps its text
+(`+5`, `007Mi`, `1.500`), and whatever is missing reads as zero (`+`, `k` and `.` are all 0).
 
-Upstream: `apimachinery/pkg/api/resource/quantity.go` (`ParseQuantity`, `CanonicalizeBytes`), `suffix.go`, `amount.go`, v1.36. Left out:
-int64 overflow (our integers neither wrap nor fall back to 0).
+Upstream: `apimachinery/pkg/api/resource/quantity.go` (`ParseQuantity`, `CanonicalizeBytes`), `suffix.go`,
+`amount.go`, v1.36. Left out: int64 overflow (our integers neither wrap nor fall back to 0).
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 Object = dict[str, Any]
 """An API object: plain JSON, as on the wire. Read-only once stored or cached."""
@@ -87,24 +87,41 @@ class Request:
         return values[0] if values else default
 
 
+class EncodedOnce(Protocol):
+    """Something that keeps the JSON of its object, made when first asked for."""
+
+    @property
+    def json(self) -> bytes:
+        """The object as JSON."""
+        ...
+
+
 @dataclass(slots=True)
 class WatchFrame:
-    """One watch event. `encoded` caches its JSON line for all watchers that share it (upstream: `cachingObject`)."""
+    """One watch event. All watchers of a change share the frame, and with it `source`'s JSON and `encoded`, the whole line.
+
+    Upstream: `apiserver/pkg/storage/cacher/caching_object.go`.
+    """
 
     type: str
     object: Object
+    source: EncodedOnce | None = None
     encoded: bytes | None = None
 
 
 @dataclass(slots=True)
 class Response:
-    """An answer: exactly one of `obj` (to be encoded as negotiated), `body` (ready bytes) or `stream` (a watch)."""
+    """An answer: exactly one of `obj` (to be encoded as negotiated), `body` (ready bytes) or `stream` (a watch).
+
+    `encode_frame` turns a frame of the stream into the bytes that were negotiated; in-process callers take the frames as they are.
+    """
 
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
     obj: Object | None = None
     body: bytes | None = None
     stream: AsyncIterator[WatchFrame] | None = None
+    encode_frame: Callable[[WatchFrame], bytes] | None = None
 
 
 Handler = Callable[[Request], Awaitable[Response]]

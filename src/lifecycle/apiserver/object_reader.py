@@ -9,10 +9,10 @@ v1.36. Left out: waiting for caches to fill; the server serves nothing before th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from lifecycle.api.resources import Resource
+from lifecycle.api.resources import Resource, resource_for_kind
 from lifecycle.api.wire import Object
 
 
@@ -30,3 +30,38 @@ class ObjectReader(Protocol):
     def resource_version(self, resource: Resource) -> int:
         """A number that changes whenever any object of the resource does: what derived indexes are checked against."""
         ...
+
+
+class StaticReader:
+    """An `ObjectReader` over given objects: for tests, and for asking "what would these roles allow?".
+
+    Upstream: `pkg/registry/rbac/validation/rule.go` (`StaticRoles`).
+    """
+
+    def __init__(self, objects: Iterable[Object] = ()) -> None:
+        self._objects: dict[tuple[str, str], dict[tuple[str, str], Object]] = {}
+        self._versions: dict[tuple[str, str], int] = {}
+        for obj in objects:
+            self.put(obj)
+
+    def put(self, obj: Object) -> None:
+        """Add or replace an object. Raises KeyError for a kind that is not served."""
+        row = resource_for_kind(obj["apiVersion"], obj["kind"])
+        if row is None:
+            raise KeyError(f"{obj['apiVersion']} {obj['kind']}")
+        meta, key = obj["metadata"], (row.group, row.plural)
+        self._objects.setdefault(key, {})[meta.get("namespace", ""), meta["name"]] = obj
+        self._versions[key] = self._versions.get(key, 0) + 1
+
+    def get(self, resource: Resource, namespace: str, name: str) -> Object | None:
+        """See `ObjectReader`."""
+        return self._objects.get((resource.group, resource.plural), {}).get((namespace, name))
+
+    def list(self, resource: Resource, namespace: str = "") -> Sequence[Object]:
+        """See `ObjectReader`."""
+        rows = sorted(self._objects.get((resource.group, resource.plural), {}).items())
+        return [obj for (its, _), obj in rows if not namespace or its == namespace]
+
+    def resource_version(self, resource: Resource) -> int:
+        """See `ObjectReader`."""
+        return self._versions.get((resource.group, resource.plural), 0)

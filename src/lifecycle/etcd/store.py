@@ -70,6 +70,10 @@ class Watch(Protocol):
 
     def __aiter__(self) -> AsyncIterator[list[Event]]: ...
 
+    def take(self) -> list[Event]:
+        """What has arrived and was not read yet, without waiting."""
+        ...
+
     async def close(self) -> None:
         """End the watch; iteration stops."""
         ...

@@ -15,7 +15,9 @@ def kubectl_on_path() -> bool:
     return shutil.which("kubectl") is not None
 
 
-def run_kubectl(args: Sequence[str], *, context: str, config_file: str | None = None) -> subprocess.CompletedProcess[str]:
+def run_kubectl(
+    args: Sequence[str], *, context: str, config_file: str | None = None
+) -> subprocess.CompletedProcess[str]:
     """Run kubectl in one context; the caller looks at `returncode`. Raises InspectorError when there is no kubectl."""
     program = shutil.which("kubectl")
     if program is None:

@@ -37,7 +37,9 @@ class LiveCluster:
 
     def __init__(self, context: str = ALLOWED_CONTEXT, *, config_file: str | None = None) -> None:
         if context != ALLOWED_CONTEXT:
-            raise InspectorError(f"refusing context {context!r}: live labs touch only a context named {ALLOWED_CONTEXT!r}")
+            raise InspectorError(
+                f"refusing context {context!r}: live labs touch only a context named {ALLOWED_CONTEXT!r}"
+            )
         self.name = context
         self.config_file = config_file
         try:
@@ -57,6 +59,14 @@ class LiveCluster:
     def get(self, path: str, *, accept: str = "application/json") -> Any:
         """GET any path; JSON or text."""
         return get_json(self.api_client, path, accept)
+
+    def open(self, method: str, path: str, headers: dict[str, str], body: bytes) -> Any:
+        """Send any request and return the open urllib3 response; the caller reads and closes it."""
+        sent = dict(headers)
+        self.api_client.update_params_for_auth(sent, [], ["BearerToken"], path, method, None)
+        pool = self.api_client.rest_client.pool_manager
+        url = self.api_client.configuration.host + path
+        return pool.request(method, url, body=body or None, headers=sent, preload_content=False, retries=False)
 
     def node(self, name: str) -> KindNode:
         """A node to run commands in. `worker` is short for `lifecycle-worker`."""
@@ -86,7 +96,9 @@ class LiveCluster:
             self.client.CoreV1Api().create_namespace({"apiVersion": "v1", "kind": "Namespace", "metadata": meta})
         except kubernetes.client.ApiException as error:
             if error.status == 409:
-                raise InspectorError(f"namespace {name!r} is there already and was not made here: it stays untouched") from None
+                raise InspectorError(
+                    f"namespace {name!r} is there already and was not made here: it stays untouched"
+                ) from None
             raise
         self._namespaces.append(name)
         return name
@@ -105,6 +117,11 @@ class LiveCluster:
         finally:
             self._delete(name)
 
+    def delete_namespace(self, name: str) -> None:
+        """Delete a namespace made (or adopted) here; any other one stays untouched."""
+        if name in self._namespaces:
+            self._delete(name)
+
     def _delete(self, name: str) -> None:
         with contextlib.suppress(kubernetes.client.ApiException):
             self.client.CoreV1Api().delete_namespace(name)
@@ -120,5 +137,7 @@ class LiveCluster:
     def __enter__(self) -> LiveCluster:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()

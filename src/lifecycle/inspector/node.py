@@ -91,9 +91,15 @@ class KindNode:
         if moment:
             raise InspectorError(f"{self.name} is live: it can be asked now, not at {moment!r}")
         if shutil.which("docker") is None:
-            raise InspectorError("docker is not on PATH: a live kind node is a container, and only docker can look into it")
+            raise InspectorError(
+                "docker is not on PATH: a live kind node is a container, and only docker can look into it"
+            )
         line = self._commands.get(command, command)
-        done = subprocess.run(["docker", "exec", self.name, "sh", "-c", line], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            ["docker", "exec", self.name, "sh", "-c", line], capture_output=True, text=True, check=False
+        )
         if done.returncode:
-            raise InspectorError(f"{self.name}: {line!r} failed with exit code {done.returncode}: {done.stderr.strip()}")
+            raise InspectorError(
+                f"{self.name}: {line!r} failed with exit code {done.returncode}: {done.stderr.strip()}"
+            )
         return done.stdout

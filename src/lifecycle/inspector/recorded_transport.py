@@ -77,7 +77,9 @@ class RecordedTransport:
         if exchanges:
             found = _choose(exchanges, body)
             if found is None:
-                raise InspectorError(f"{self._recording!r}: {question.method} {question.path} was recorded only with other bodies")
+                raise InspectorError(
+                    f"{self._recording!r}: {question.method} {question.path} was recorded only with other bodies"
+                )
             return found.status, found.headers, found.response
         if question.method == "GET" and not question.form:
             derived = self._one_of_list(question) or self._part_of_list(question)
@@ -124,7 +126,9 @@ class RecordedTransport:
 
     def _never_asked(self, question: Question) -> str:
         plural = question.path.rpartition("/")[2]
-        near = [e for e in self._index() if e.path == question.path] or [e for e in self._index() if e.path.endswith(f"/{plural}")]
+        near = [e for e in self._index() if e.path == question.path] or [
+            e for e in self._index() if e.path.endswith(f"/{plural}")
+        ]
         near = near or list(self._index())
         shown = sorted({_line(q) for q in near})
         more = f" and {len(shown) - 8} more" if len(shown) > 8 else ""
@@ -134,8 +138,10 @@ class RecordedTransport:
 
     def _watch(self, question: Question) -> Iterator[bytes]:
         """The recorded events of a watch, from the resourceVersion asked for, as JSON lines."""
-        scenarios = [self._recording.scenario] if self._recording.scenario else sorted(
-            path.stem for path in (self._recording.path / "watch").glob("*.jsonl")
+        scenarios = (
+            [self._recording.scenario]
+            if self._recording.scenario
+            else sorted(path.stem for path in (self._recording.path / "watch").glob("*.jsonl"))
         )
         after = int(question.param("resourceVersion") or 0)
         seen = sent = 0
@@ -164,7 +170,11 @@ def _choose(exchanges: list[Exchange], body: Any) -> Exchange | None:
 
 def _line(question: Question) -> str:
     query = "&".join(f"{k}={v}" for k, v in sorted(question.query))
-    return f"{question.method} {question.path}" + (f"?{query}" if query else "") + (f" as {question.form}" if question.form else "")
+    return (
+        f"{question.method} {question.path}"
+        + (f"?{query}" if query else "")
+        + (f" as {question.form}" if question.form else "")
+    )
 
 
 class _RecordedBody(io.IOBase):

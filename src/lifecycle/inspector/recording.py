@@ -84,7 +84,7 @@ class Recording:
         configuration = kubernetes.client.Configuration()
         configuration.host = "https://recorded"
         api_client = kubernetes.client.ApiClient(configuration)
-        api_client.rest_client = RecordedTransport(self)
+        api_client.rest_client = RecordedTransport(self)  # type: ignore[assignment]
         return api_client
 
     @cached_property

@@ -157,6 +157,11 @@ def _custom(obj: Object, path: Path, findings: _Findings) -> Object:
     return decoded
 
 
+def zero_value(struct: str) -> Object:
+    """A struct as Go prints it when nothing is set: `zero_value("apps/v1.ReplicaSetStatus")` → `{"replicas": 0}`."""
+    return _zero(struct)()  # type: ignore[no-any-return]
+
+
 # --- plans -----------------------------------------------------------------------------------------------------------------------
 
 

@@ -13,9 +13,7 @@ Upstream: `apiserver/pkg/admission/chain.go` (`chainAdmissionHandler`), `handler
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any
 
 from lifecycle.api.resources import Resource
 from lifecycle.api.tracing import span
@@ -68,8 +66,8 @@ PODS = frozenset({("", "pods")})
 class Plugin:
     """Base of every plugin: what it is called and what it wants to see.
 
-    A plugin defines `admit` (may change `attributes.obj`), `validate` (may only refuse), or both; either may be a coroutine
-    function. Both raise `StatusError` to refuse. `resources` holds (group, plural) pairs, None for all; `subresources` names the
+    A plugin defines `admit` (may change `attributes.obj`), `validate` (may only refuse), or both. Either returns None, or an awaitable if
+    it has to wait for something. Both raise `StatusError` to refuse. `resources` holds (group, plural) pairs, None for all; `subresources` names the
     subresources it handles beside the main resource (`""`).
     """
 
@@ -87,8 +85,8 @@ class Plugin:
         return self.subresources is None or subresource in self.subresources
 
 
-Step = tuple[Callable[[Attributes], Any], bool]
-"""A plugin's method and whether it has to be awaited."""
+Step = Callable[[Attributes], Awaitable[None] | None]
+"""One plugin's part in one phase."""
 
 
 class AdmissionChain:
@@ -115,7 +113,7 @@ class AdmissionChain:
         phases = []
         for phase in ("admit", "validate"):
             methods = [getattr(plugin, phase) for plugin in wanted if hasattr(plugin, phase)]
-            phases.append(tuple((method, inspect.iscoroutinefunction(method)) for method in methods))
+            phases.append(tuple(methods))
         return phases[0], phases[1]
 
     async def admit(self, attributes: Attributes) -> None:
@@ -128,8 +126,8 @@ class AdmissionChain:
 
 
 async def _run(steps: tuple[Step, ...], attributes: Attributes) -> None:
-    for method, is_async in steps:
-        with span("apiserver", "admission", plugin=method.__self__.name):  # type: ignore[attr-defined]
-            outcome: Awaitable[None] | None = method(attributes)
-            if is_async and outcome is not None:
-                await outcome
+    for step in steps:
+        with span("apiserver", "admission", plugin=step.__self__.name):  # type: ignore[attr-defined]
+            waiting = step(attributes)
+            if waiting is not None:
+                await waiting

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lifecycle.api.status import failure
+from lifecycle.api.fields import parse_field_selector
+from lifecycle.api.status import StatusError, failure
 from lifecycle.api.wire import Handler, Request, RequestInfo, Response
 from lifecycle.apiserver.filters.refusal import refuse
 
@@ -135,13 +136,13 @@ def _with_query(info: RequestInfo, query: dict[str, list[str]]) -> RequestInfo:
 
 def _required_name(field_selector: str) -> str:
     """The name that a field selector asks for with `metadata.name=…`, if it could be one."""
-    for term in field_selector.split(","):
-        key, equals, value = term.partition("=")
-        if key.strip() == "metadata.name" and equals:
-            value = value.removeprefix("=")
-            if value and value not in (".", "..") and "/" not in value and "%" not in value:
-                return value
-    return ""
+    if "metadata.name" not in field_selector:
+        return ""
+    try:
+        name = parse_field_selector(field_selector).requires_exact_match("metadata.name") or ""
+    except StatusError:
+        return ""
+    return "" if name in (".", "..") or "/" in name or "%" in name else name
 
 
 def is_long_running(info: RequestInfo) -> bool:

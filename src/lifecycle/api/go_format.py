@@ -1,0 +1,63 @@
+"""How Go prints values: error messages that clients see contain them.
+
+Upstream: Go's `fmt` verbs `%q` and `%v` on strings and on decoded JSON.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def go_quote(text: str) -> str:
+    """Text as Go's `%q` prints it; messages that clients see quote this way."""
+    if text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
+    named = {
+        '"': '\\"',
+        "\\": "\\\\",
+        "\n": "\\n",
+        "\t": "\\t",
+        "\r": "\\r",
+        "\a": "\\a",
+        "\b": "\\b",
+        "\f": "\\f",
+        "\v": "\\v",
+    }
+    parts = []
+    for c in text:
+        if c in named:
+            parts.append(named[c])
+        elif c.isprintable():
+            parts.append(c)
+        else:
+            code = ord(c)
+            parts.append(f"\\x{code:02x}" if code < 0x80 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}")
+    return '"' + "".join(parts) + '"'
+
+
+def go_value(value: Any) -> str:
+    """Decoded JSON as Go's `%v` prints it: `map[a:1 b:[x y]]`, keys sorted, nothing quoted."""
+    if value is None:
+        return "<nil>"
+    if value is True or value is False:
+        return str(value).lower()
+    if isinstance(value, dict):
+        return "map[" + " ".join(f"{key}:{go_value(value[key])}" for key in sorted(value)) + "]"
+    if isinstance(value, list):
+        return "[" + " ".join(go_value(item) for item in value) + "]"
+    return str(value)
+
+
+def go_json_type(value: Any) -> str:
+    """The Go type that decoded JSON has, as `%T` prints it."""
+    if value is None:
+        return "<nil>"
+    names = {
+        bool: "bool",
+        int: "int64",
+        float: "float64",
+        str: "string",
+        dict: "map[string]interface {}",
+        list: "[]interface {}",
+    }
+    return names[type(value)]

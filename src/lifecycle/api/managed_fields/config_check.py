@@ -1,0 +1,103 @@
+"""Is an applied configuration well-formed? Checked against the published types before anything is merged.
+
+A server-side apply is stricter than any other write: an unknown field, a wrong type or a list with the same key twice refuses it.
+
+Upstream: `structured-merge-diff/typed/validate.go` (`validatingObjectWalker`),
+`apimachinery/pkg/util/managedfields/internal/structuredmerge.go` (`objectGVKNN`), v1.36. The messages are upstream's.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lifecycle.api.go_format import go_json_type, go_quote, go_value
+from lifecycle.api.managed_fields.path_elements import path_text, value_element
+from lifecycle.api.managed_fields.typed import KEYED, SET, type_of
+from lifecycle.api.schema import Schema, schema_for
+from lifecycle.api.status import failure
+from lifecycle.api.wire import Object
+
+_NUMERIC = ("integer", "number")
+_ANY_SCALAR = ("int-or-string", "quantity")
+
+
+def check_config(obj: Object) -> None:
+    """Raises StatusError 500 (as upstream does) listing everything that the type of the object does not allow."""
+    try:
+        schema = schema_for(obj["apiVersion"], obj["kind"])
+    except KeyError:
+        return
+    errors: list[str] = []
+    _check(schema, obj, "", errors)
+    if not errors:
+        return
+    metadata = obj.get("metadata") or {}
+    group, _, version = obj["apiVersion"].rpartition("/")
+    name = f"{metadata.get('namespace') or ''}/{metadata.get('name') or ''}; {group}/{version}, Kind={obj['kind']}"
+    found = errors[0] if len(errors) == 1 else "errors:" + "".join(f"\n  {error}" for error in errors)
+    raise failure(500, "", f"failed to create typed patch object ({name}): {found}")
+
+
+def _check(schema: Schema, value: Any, path: str, errors: list[str]) -> None:
+    kind = schema.kind
+    if value is None or kind == "any":
+        return
+    if kind in ("object", "map"):
+        if isinstance(value, dict):
+            _check_dict(schema, value, path, errors)
+        else:
+            errors.append(f"{path}: expected map, got &{{{go_value(value)}}}")
+    elif kind == "list":
+        if isinstance(value, list):
+            _check_list(schema, value, path, errors)
+        else:
+            errors.append(f"{path}: expected list, got &{{{go_value(value)}}}")
+    else:
+        wrong = _wrong_scalar(schema, value)
+        if wrong:
+            errors.append(f"{path}: {wrong}")
+
+
+def _check_dict(schema: Schema, value: dict[str, Any], path: str, errors: list[str]) -> None:
+    for name, part in value.items():
+        child = schema.child(name)
+        if child is not None:
+            _check(child, part, f"{path}.{name}", errors)
+        elif schema.kind == "object" and not schema.preserve_unknown:
+            errors.append(f"{path}.{name}: field not declared in schema")
+
+
+def _check_list(schema: Schema, value: list[Any], path: str, errors: list[str]) -> None:
+    t = type_of(schema)
+    items = schema.items
+    seen: set[str] = set()
+    for i, item in enumerate(value):
+        if t.shape in (KEYED, SET):
+            try:
+                element = t.item_element(item) if t.shape == KEYED else value_element(item)
+            except ValueError as wrong:
+                errors.append(f"{path}: element {i}: {wrong}")
+                return
+            shown = path_text([element])
+            if element in seen:
+                errors.append(f"{path}: duplicate entries for key {shown}")
+            seen.add(element)
+        else:
+            shown = f"[{i}]"
+        if items is not None:
+            _check(items, item, path + shown, errors)
+
+
+def _wrong_scalar(schema: Schema, value: Any) -> str:
+    kind = schema.kind
+    if kind in _NUMERIC:
+        good = isinstance(value, (int, float)) and not isinstance(value, bool)
+        return "" if good else f"expected numeric (int or float), got {go_json_type(value)}"
+    if kind in _ANY_SCALAR or schema.format in ("date-time", "int-or-string"):
+        return "" if not isinstance(value, (dict, list)) else f"expected any scalar, got &{{{go_value(value)}}}"
+    if kind == "boolean":
+        return "" if isinstance(value, bool) else f"expected boolean, got &{{{go_value(value)}}}"
+    if isinstance(value, str):
+        return ""
+    shown = go_quote(value) if isinstance(value, str) else go_value(value)
+    return f"expected string, got &value.valueUnstructured{{Value:{shown}}}"

@@ -1,0 +1,58 @@
+"""Conflicts: an applier wants to change what somebody else owns.
+
+Upstream: `apimachinery/pkg/util/managedfields/internal/conflict.go` (`NewConflictError`), `structured-merge-diff/merge/conflict.go`, v1.36.
+"""
+
+from __future__ import annotations
+
+from lifecycle.api.go_format import go_quote
+from lifecycle.api.managed_fields.entries import Entry
+from lifecycle.api.managed_fields.field_sets import Fields, from_paths, paths
+from lifecycle.api.managed_fields.path_elements import path_text
+from lifecycle.api.status import StatusError, failure
+
+
+class Conflicts(Exception):
+    """Who owns what an apply would change: (entry, path) pairs, by manager."""
+
+    def __init__(self, found: list[tuple[Entry, tuple[str, ...]]]) -> None:
+        super().__init__(f"{len(found)} conflicts")
+        self.found = found
+
+    def fields(self) -> Fields:
+        """All fields in dispute."""
+        return from_paths(*(path for _, path in self.found))
+
+    def status_error(self) -> StatusError:
+        """409, one cause for each field."""
+        causes = [
+            {"reason": "FieldManagerConflict", "message": f"conflict with {_manager(entry)}", "field": path_text(path)}
+            for entry, path in self.found
+        ]
+        return failure(409, "Conflict", self._message(), {"causes": causes})
+
+    def _message(self) -> str:
+        if len(self.found) == 1:
+            entry, path = self.found[0]
+            return f"Apply failed with 1 conflict: conflict with {_manager(entry)}: {path_text(path)}"
+        lines: list[str] = []
+        named: Entry | None = None
+        for entry, path in self.found:
+            if entry is not named:
+                lines.append(f"conflicts with {_manager(entry)}:")
+                named = entry
+            lines.append(f"- {path_text(path)}")
+        return f"Apply failed with {len(self.found)} conflicts: " + "\n".join(lines)
+
+
+def conflicts_from(disputed: list[tuple[Entry, Fields]]) -> Conflicts:
+    """Conflicts, managers in order of their names."""
+    disputed.sort(key=lambda pair: (pair[0].manager, pair[0].identifier))
+    return Conflicts([(entry, path) for entry, fields in disputed for path in paths(fields)])
+
+
+def _manager(entry: Entry) -> str:
+    shown = go_quote(entry.manager)
+    if entry.subresource:
+        shown += f" with subresource {go_quote(entry.subresource)}"
+    return shown if entry.applied else f"{shown} using {entry.api_version}"

@@ -1,0 +1,132 @@
+"""`metadata.managedFields`: who owns which fields, one entry for each manager, operation, version and subresource.
+
+Inside, entries live in a dict from identifier to entry; outside they are a list in a fixed order: applies before updates, older before
+newer, then by name. No more than ten updaters are kept apart; the oldest are put together as `ancient-changes`.
+
+Upstream: `apimachinery/pkg/util/managedfields/internal/managedfields.go` (`DecodeManagedFields`, `BuildManagerIdentifier`,
+`sortEncodedManagedFields`), `capmanagers.go`, `apiserver/pkg/endpoints/handlers/fieldmanager/equality.go`, v1.36.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from lifecycle.api.managed_fields.field_sets import Fields, normalized, union
+from lifecycle.api.wire import Object
+
+MAX_UPDATE_MANAGERS = 10
+ANCIENT = "ancient-changes"
+APPLY = "Apply"
+UPDATE = "Update"
+
+Identifier = tuple[str, str, str, str]
+"""(operation, manager, API version – empty for applies, which have one entry for all versions –, subresource)."""
+
+
+@dataclass(slots=True, frozen=True)
+class Entry:
+    """One manager's fields. `time` is a `metav1.Time`, or empty where upstream knows none."""
+
+    manager: str
+    operation: str
+    api_version: str
+    time: str
+    fields: Fields
+    subresource: str = ""
+
+    @property
+    def identifier(self) -> Identifier:
+        """What makes it the same manager."""
+        return self.operation, self.manager, "" if self.operation == APPLY else self.api_version, self.subresource
+
+    @property
+    def applied(self) -> bool:
+        """Whether the manager applies, rather than updates."""
+        return self.operation == APPLY
+
+    def encoded(self) -> Object:
+        """The entry as it stands in the object."""
+        out: Object = {"manager": self.manager, "operation": self.operation, "apiVersion": self.api_version}
+        if self.time:
+            out["time"] = self.time
+        out["fieldsType"] = "FieldsV1"
+        out["fieldsV1"] = self.fields
+        if self.subresource:
+            out["subresource"] = self.subresource
+        return out
+
+
+Managed = dict[Identifier, Entry]
+
+
+def decode(encoded: Any, *, trusted: bool = True) -> Managed:
+    """Entries by identifier. `trusted` entries were written by this server; others are checked and put in normal form.
+
+    Raises ValueError for an entry that upstream would not decode.
+    """
+    managed: Managed = {}
+    for i, given in enumerate(encoded or ()):
+        operation = given.get("operation", "")
+        if operation not in (APPLY, UPDATE):
+            raise ValueError("operation must be `Apply` or `Update`")
+        if not given.get("apiVersion"):
+            raise ValueError("apiVersion must not be empty")
+        fields_type = given.get("fieldsType", "")
+        if not fields_type:
+            raise ValueError(f"missing fieldsType in managed fields entry {i}")
+        if fields_type != "FieldsV1":
+            raise ValueError(f'invalid fieldsType "{fields_type}" in managed fields entry {i}')
+        fields = given.get("fieldsV1") or {}
+        entry = Entry(
+            given.get("manager", ""),
+            operation,
+            given["apiVersion"],
+            given.get("time") or "",
+            fields if trusted else normalized(fields),
+            given.get("subresource", ""),
+        )
+        managed[entry.identifier] = entry
+    return managed
+
+
+def encode(managed: Managed) -> list[Object]:
+    """The list for `metadata.managedFields`, in upstream's order."""
+    entries = list(managed.values())
+    if len(entries) > 1:
+        entries.sort(key=lambda e: (e.operation, e.time, e.manager, e.api_version, e.subresource))
+    return [entry.encoded() for entry in entries]
+
+
+def cap_update_managers(managed: Managed) -> None:
+    """Fold the oldest updaters of each version into one bucket until ten are left. Changes `managed`."""
+    updaters = sorted((e for e in managed.values() if not e.applied), key=lambda e: (e.time, e.identifier))
+    excess = len(updaters) - MAX_UPDATE_MANAGERS
+    if excess <= 0:
+        return
+    first: dict[str, Entry] = {}
+    for entry in updaters:
+        if excess <= 0:
+            return
+        version = entry.api_version
+        if version not in first:
+            first[version] = entry
+            continue
+        bucket: Identifier = (UPDATE, ANCIENT, version, "")
+        if bucket not in managed:
+            oldest = managed.pop(first[version].identifier)
+            managed[bucket] = replace(oldest, manager=ANCIENT, subresource="")
+        managed[bucket] = replace(managed[bucket], fields=union(entry.fields, managed[bucket].fields), time=entry.time)
+        managed.pop(entry.identifier, None)
+        excess -= 1
+
+
+def ignore_timestamps(new: Object, old: Object) -> None:
+    """Give `new` the old times back if nothing else differs, so that writing the same again changes nothing. Changes `new`'s metadata."""
+    mine, theirs = new["metadata"].get("managedFields"), old["metadata"].get("managedFields")
+    if not mine or not theirs or len(mine) != len(theirs) or mine == theirs:
+        return
+    if any({**a, "time": ""} != {**b, "time": ""} for a, b in zip(mine, theirs)):
+        return
+    if {**new, "metadata": {**new["metadata"], "managedFields": theirs}} == old:
+        new["metadata"]["managedFields"] = theirs

@@ -1,0 +1,105 @@
+"""Path elements: one step into an object, as FieldsV1 writes it.
+
+    f:NAME          a field of an object, or a key of a map
+    k:{"name":"c"}  the item of a list that is identified by keys (all of its key fields, sorted by name)
+    v:"value"       the item of a list that is a set
+    i:0             an item by position (read, never written: such lists are atomic)
+    .               the place itself, besides what lies below it
+
+Elements are kept as these strings everywhere; they are only taken apart to print a path or to order a list's items.
+
+Upstream: `structured-merge-diff/fieldpath/serialize-pe.go` (`SerializePathElement`), `element.go` (`PathElement.Compare`, `String`), v6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any
+
+import orjson
+
+from lifecycle.api.go_format import go_quote
+
+SELF = "."
+_HTML = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+
+
+def _json(value: Any) -> str:
+    text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
+    for character, escape in _HTML.items():
+        if character in text:
+            text = text.replace(character, escape)
+    return text
+
+
+@lru_cache(maxsize=65536)
+def name_key(field: str, value: str) -> str:
+    """The element of an item identified by one string, e.g. a container by its name."""
+    return f"k:{_json({field: value})}"
+
+
+def key_element(keys: dict[str, Any]) -> str:
+    """The element of an item identified by several fields or by something other than a string."""
+    return f"k:{_json(keys)}"
+
+
+@lru_cache(maxsize=65536)
+def _string_element(value: str) -> str:
+    return f"v:{_json(value)}"
+
+
+def value_element(value: Any) -> str:
+    """The element of an item of a set."""
+    return _string_element(value) if type(value) is str else f"v:{_json(value)}"
+
+
+_RANK = {float: 0, int: 0, str: 1, bool: 2, list: 3, dict: 4}
+
+
+def _ordered(value: Any) -> tuple[int, Any]:
+    rank = _RANK.get(type(value), 5)
+    return rank, value if rank < 3 else str(value)
+
+
+@lru_cache(maxsize=65536)
+def order(element: str) -> tuple[int, Any]:
+    """A sort key: fields by name, then keys (numbers as numbers), then values, then positions; the place itself first."""
+    kind = element[:2]
+    if kind == "f:":
+        return 1, element
+    if kind == "k:":
+        return 2, [(name, _ordered(value)) for name, value in sorted(orjson.loads(element[2:]).items())]
+    if kind == "v:":
+        return 3, _ordered(orjson.loads(element[2:]))
+    if kind == "i:":
+        return 4, int(element[2:])
+    return 0, element
+
+
+def _shown(value: Any) -> str:
+    if type(value) is str:
+        return go_quote(value)
+    if value is None:
+        return "null"
+    if type(value) is bool:
+        return "true" if value else "false"
+    return str(value)
+
+
+def path_text(path: Iterable[str]) -> str:
+    """A path as conflicts print it: `.spec.containers[name="c"].image`."""
+    parts = []
+    for element in path:
+        kind, rest = element[:2], element[2:]
+        if kind == "f:":
+            parts.append(f".{rest}")
+        elif kind == "k:":
+            parts.append(
+                "[" + ",".join(f"{name}={_shown(value)}" for name, value in sorted(orjson.loads(rest).items())) + "]"
+            )
+        elif kind == "v:":
+            parts.append(f"[={_shown(orjson.loads(rest))}]")
+        else:
+            parts.append(f"[{rest}]")
+    return "".join(parts)

@@ -1,0 +1,129 @@
+"""Types as server-side apply sees them: what is one value, and what has parts that can be owned separately.
+
+Five shapes are enough. A *leaf* is owned as a whole: scalars, atomic lists, atomic maps (a label selector!). A *struct* has known
+fields, a *map* free keys; a *keyed list* has items identified by some of their fields (containers by name), a *set* items that are
+their own identity (finalizers). Where nothing is published (custom resources without a schema) shapes are deduced from the values:
+objects are maps, lists are leaves.
+
+Upstream: `kube-openapi/pkg/schemaconv/smd.go` (OpenAPI extensions to shapes), `structured-merge-diff/schema/elements.go`, v6.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from lifecycle.api.managed_fields.path_elements import key_element, name_key
+from lifecycle.api.schema import Schema, schema_for
+
+LEAF_SHAPE, STRUCT, MAP, KEYED, SET = range(5)
+
+
+class Type:
+    """One node: `shape`, and by shape `fields` (name → (path element, Type)), `element` (of maps and lists), `keys` and `defaults`."""
+
+    __slots__ = ("_fields", "_schema", "defaults", "element", "keys", "leaf", "only_key", "shape")
+
+    def __init__(self, shape: int, schema: Schema | None = None) -> None:
+        self.shape = shape
+        self.leaf = shape == LEAF_SHAPE
+        self.element: Type = self
+        self.keys: tuple[str, ...] = ()
+        self.only_key = ""
+        self.defaults: dict[str, Any] = {}
+        self._schema = schema
+        self._fields: dict[str, tuple[str, Type]] | None = None
+
+    @property
+    def fields(self) -> dict[str, tuple[str, Type]]:
+        """The known fields of a struct, made when first asked for (types may contain themselves)."""
+        fields = self._fields
+        if fields is None:
+            known = self._schema.fields if self._schema is not None else {}
+            fields = self._fields = {name: (f"f:{name}", type_of(schema)) for name, schema in known.items()}
+        return fields
+
+    def item_element(self, item: Any) -> str:
+        """The path element of an item of a keyed list. Raises ValueError for an item without any key."""
+        if type(item) is not dict:
+            raise ValueError("associative list with keys may not have non-map elements")
+        only = self.only_key
+        if only:
+            value = item.get(only)
+            if type(value) is str:
+                return name_key(only, value)
+        found = {}
+        for key in self.keys:
+            value = item.get(key, self.defaults.get(key))
+            if value is not None:
+                found[key] = value
+        if not found:
+            names = " ".join(f'"{key}"' for key in self.keys)
+            raise ValueError(
+                f"associative list with keys has an element that omits all key fields [{names}] "
+                "(and doesn't have default values for any key fields)"
+            )
+        return key_element(found)
+
+    def child(self, element: str) -> Type:
+        """The type one step down a path."""
+        if self.shape == STRUCT:
+            known = self.fields.get(element[2:])
+            return known[1] if known is not None else DEDUCED
+        return self.element
+
+
+LEAF_TYPE = Type(LEAF_SHAPE)
+DEDUCED = Type(MAP)
+"""The type of what has no schema: looks like its value."""
+
+_types: dict[int, tuple[Schema, Type]] = {}
+
+
+def type_of(schema: Schema) -> Type:
+    """The type of a schema node. Nodes are shared, so types are."""
+    known = _types.get(id(schema))
+    if known is None:
+        known = _types[id(schema)] = (schema, _compile(schema))
+    return known[1]
+
+
+def _compile(schema: Schema) -> Type:
+    kind = schema.kind
+    if kind == "list":
+        return _list(schema)
+    if schema.map_type == "atomic":
+        return LEAF_TYPE
+    if kind == "object":
+        return Type(STRUCT, schema)
+    if kind == "map":
+        made = Type(MAP)
+        made.element = type_of(schema.values) if schema.values is not None else DEDUCED
+        return made
+    return DEDUCED if kind == "any" and not schema.format else LEAF_TYPE
+
+
+def _list(schema: Schema) -> Type:
+    list_type, keys = schema.list_type, schema.list_map_keys
+    if not list_type and "merge" in schema.patch_strategy:
+        keys = (schema.patch_merge_key,) if schema.patch_merge_key else ()
+        list_type = "map" if keys else "set"
+    if list_type == "set":
+        return Type(SET)
+    if list_type != "map" or schema.items is None:
+        return LEAF_TYPE
+    made = Type(KEYED)
+    made.keys = keys
+    made.only_key = keys[0] if len(keys) == 1 else ""
+    made.defaults = schema.key_defaults
+    made.element = type_of(schema.items)
+    return made
+
+
+@cache
+def type_for(api_version: str, kind: str) -> Type:
+    """The type of a kind; deduced for kinds that the version does not publish."""
+    try:
+        return type_of(schema_for(api_version, kind))
+    except KeyError:
+        return DEDUCED

@@ -1,0 +1,94 @@
+"""What single kinds get at creation, beyond a reset status: phases, finalizers, selectors, merged data.
+
+Upstream: `pkg/registry/core/{pod,namespace,secret}/strategy.go`, `pkg/registry/batch/job/strategy.go` (`generateSelector`),
+`apiextensions-apiserver/pkg/registry/customresourcedefinition/strategy.go`, v1.36.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+
+from lifecycle.api.strategy.match_label_keys import merge_match_label_keys
+from lifecycle.api.strategy.quality_of_service import pod_qos_class
+from lifecycle.api.wire import Object
+
+
+def _create_pod(pod: Object) -> None:
+    spec = pod.get("spec") or {}
+    status: Object = {"phase": "Pending"}
+    if spec.get("schedulingGates"):
+        status["conditions"] = [
+            {
+                "type": "PodScheduled",
+                "status": "False",
+                "lastProbeTime": None,
+                "lastTransitionTime": None,
+                "reason": "SchedulingGated",
+                "message": "Scheduling is blocked due to non-empty scheduling gates",
+            }
+        ]
+    status["qosClass"] = pod_qos_class(pod)
+    pod["status"] = status
+    if spec.get("topologySpreadConstraints") or spec.get("affinity"):
+        merge_match_label_keys(pod)
+
+
+def _create_namespace(namespace: Object) -> None:
+    namespace["status"] = {"phase": "Active"}
+    spec = namespace.get("spec") or {}
+    finalizers = spec.get("finalizers") or []
+    if "kubernetes" not in finalizers:
+        namespace["spec"] = {**spec, "finalizers": [*finalizers, "kubernetes"]}
+
+
+def _create_phase_pending(obj: Object) -> None:
+    obj["status"] = {"phase": "Pending"}
+
+
+def _create_job(job: Object) -> None:
+    spec = job["spec"]
+    if spec.get("manualSelector"):
+        return
+    meta = job["metadata"]
+    uid, name = meta.get("uid", ""), meta.get("name", "")
+    template = spec["template"] = dict(spec["template"])
+    template_meta = template["metadata"] = dict(template.get("metadata") or {})
+    labels = template_meta["labels"] = dict(template_meta.get("labels") or {})
+    for prefix in ("batch.kubernetes.io/", ""):
+        labels.setdefault(prefix + "job-name", name)
+        labels.setdefault(prefix + "controller-uid", uid)
+    selector = dict(spec.get("selector") or {})
+    selector["matchLabels"] = {"batch.kubernetes.io/controller-uid": uid, **(selector.get("matchLabels") or {})}
+    spec["selector"] = selector
+    if not meta.get("labels"):  # what reading it back from storage would default
+        meta["labels"] = dict(labels)
+
+
+def _create_custom_resource_definition(definition: Object) -> None:
+    stored = [v["name"] for v in (definition.get("spec") or {}).get("versions") or () if v.get("storage")]
+    definition["status"] = {"conditions": None, "acceptedNames": {"plural": "", "kind": ""}, "storedVersions": stored[:1] or None}
+
+
+def _create_secret(secret: Object) -> None:
+    merge_string_data(secret)
+
+
+def merge_string_data(secret: Object) -> None:
+    """`stringData` is write-only: it becomes base64 in `data`. Upstream: `pkg/apis/core/v1/conversion.go` (`Convert_v1_Secret_To_core_Secret`)."""
+    plain = secret.pop("stringData", None)
+    if plain:
+        encoded = {key: base64.b64encode(value.encode()).decode() for key, value in plain.items()}
+        secret["data"] = {**(secret.get("data") or {}), **encoded}
+
+
+ON_CREATE: dict[str, Callable[[Object], None]] = {
+    "Pod": _create_pod,
+    "Namespace": _create_namespace,
+    "PersistentVolume": _create_phase_pending,
+    "PersistentVolumeClaim": _create_phase_pending,
+    "Job": _create_job,
+    "CustomResourceDefinition": _create_custom_resource_definition,
+    "Secret": _create_secret,
+}
+"""Called by `prepare_for_create` after the status was reset; each may replace top-level parts."""

@@ -1,0 +1,348 @@
+"""Volumes of a pod.
+
+Upstream: `pkg/apis/core/validation/validation.go` (`ValidateVolumes`, `validateVolumeSource` and one function per source), v1.36.
+Left out: the finer rules of sources whose drivers are gone (Flocker, Quobyte, StorageOS, ScaleIO, Photon …): required fields only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from lifecycle.api.field_errors import FieldError, duplicate, forbidden, invalid, not_supported, required
+from lifecycle.api.quantity import parse_quantity
+from lifecycle.api.validation import content
+from lifecycle.api.validation.environment import VOLUME_FIELDS, validate_object_field_selector, validate_resource_field_selector
+from lifecycle.api.validation.file_paths import (
+    validate_local_descending_path,
+    validate_local_non_reserved_path,
+    validate_mode,
+    validate_no_backsteps,
+)
+from lifecycle.api.validation.label_selectors import validate_label_selector
+from lifecycle.api.wire import Object
+
+_PARTITION = "must be between 1 and 255, inclusive"
+HOST_PATH_TYPES = ("", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket")
+
+
+def validate_volumes(volumes: list[Object], pod_name: str, path: str) -> tuple[dict[str, Object], list[FieldError]]:
+    """All volumes of a spec: those that are fine, by name, and the errors. `pod_name` is empty in a template."""
+    errors: list[FieldError] = []
+    good: dict[str, Object] = {}
+    created = {f"{pod_name}-{v.get('name', '')}" for v in volumes if v.get("ephemeral") is not None} if pod_name else set()
+    for index, volume in enumerate(volumes):
+        here, name = f"{path}[{index}]", volume.get("name", "")
+        found = _validate_source(volume, name, pod_name, here)
+        if not name:
+            found.append(required(f"{here}.name"))
+        else:
+            found += [invalid(f"{here}.name", name, why) for why in content.dns1123_label(name)]
+        if name in good:
+            found.append(duplicate(f"{here}.name", name))
+        if found:
+            errors += found
+        else:
+            good[name] = volume
+        claim = volume.get("persistentVolumeClaim")
+        if claim is not None and claim.get("claimName", "") in created:
+            why = "must not reference a PVC that gets created for an ephemeral volume"
+            errors.append(invalid(f"{here}.persistentVolumeClaim.claimName", claim["claimName"], why))
+    return good, errors
+
+
+def _validate_source(volume: Object, name: str, pod_name: str, path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    count = 0
+    for source, rule in _SOURCES.items():
+        value = volume.get(source)
+        if value is None:
+            continue
+        if count:
+            errors.append(forbidden(f"{path}.{_MISSPELT.get(source, source)}", "may not specify more than 1 volume type"))
+        else:
+            count = 1
+            errors += rule(value, f"{path}.{_PLACES.get(source, source)}")
+            if source == "ephemeral" and pod_name and name:
+                claim = f"{pod_name}-{name}"
+                for why in content.dns1123_subdomain(claim):
+                    errors.append(invalid(f"{path}.name", name, f'PVC name "{claim}": {why}'))
+    if not count:
+        errors.append(required(path, "must specify a volume type"))
+    return errors
+
+
+def _requires(*fields: str) -> Callable[[Object, str], list[FieldError]]:
+    def rule(source: Object, path: str) -> list[FieldError]:
+        return [required(f"{path}.{field}") for field in fields if not source.get(field)]
+
+    return rule
+
+
+def _empty_dir(source: Object, path: str) -> list[FieldError]:
+    limit = source.get("sizeLimit")
+    if limit is not None and parse_quantity(limit) < parse_quantity("0"):
+        return [forbidden(f"{path}.sizeLimit", "SizeLimit field must be a valid resource quantity")]
+    return []
+
+
+def validate_host_path(source: Object, path: str) -> list[FieldError]:
+    """A path on the node."""
+    if not source.get("path"):
+        return [required(f"{path}.path")]
+    errors = validate_no_backsteps(source["path"], f"{path}.path")
+    type_ = source.get("type")
+    if type_ is not None and type_ not in HOST_PATH_TYPES:
+        errors.append(not_supported(f"{path}.type", type_, HOST_PATH_TYPES))
+    return errors
+
+
+def _git_repo(source: Object, path: str) -> list[FieldError]:
+    errors = [] if source.get("repository") else [required(f"{path}.repository")]
+    return errors + validate_local_descending_path(source.get("directory", ""), f"{path}.directory")
+
+
+def _partitioned(field: str) -> Callable[[Object, str], list[FieldError]]:
+    def rule(source: Object, path: str) -> list[FieldError]:
+        errors = [] if source.get(field) else [required(f"{path}.{field}")]
+        if not 0 <= source.get("partition", 0) <= 255:
+            errors.append(invalid(f"{path}.partition", source["partition"], _PARTITION))
+        return errors
+
+    return rule
+
+
+def _keys_to_paths(items: list[Object], path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    for index, item in enumerate(items):
+        errors += _keys_at(item, f"{path}[{index}]")
+    return errors
+
+
+def _files_of(name_field: str) -> Callable[[Object, str], list[FieldError]]:
+    def rule(source: Object, path: str) -> list[FieldError]:
+        errors = [] if source.get(name_field) else [required(f"{path}.{name_field}")]
+        errors += validate_mode(source.get("defaultMode"), f"{path}.defaultMode")
+        return errors + _keys_to_paths(source.get("items") or [], f"{path}.items")
+
+    return rule
+
+
+def validate_nfs(source: Object, path: str) -> list[FieldError]:
+    """A server and an absolute path."""
+    errors = [required(f"{path}.{field}") for field in ("server", "path") if not source.get(field)]
+    if not source.get("path", "").startswith("/"):
+        errors.append(invalid(f"{path}.path", source.get("path", ""), "must be an absolute path"))
+    return errors
+
+
+def _downward_file(file: Object, path: str) -> list[FieldError]:
+    errors = [] if file.get("path") else [required(f"{path}.path")]
+    errors += validate_local_non_reserved_path(file.get("path", ""), f"{path}.path")
+    field, resource = file.get("fieldRef"), file.get("resourceFieldRef")
+    if field is not None:
+        errors += validate_object_field_selector(field, VOLUME_FIELDS, f"{path}.fieldRef")
+        if resource is not None:
+            errors.append(invalid(path, "resource", "fieldRef and resourceFieldRef can not be specified simultaneously"))
+    elif resource is not None:
+        errors += validate_resource_field_selector(resource, f"{path}.resourceFieldRef", in_volume=True)
+    else:
+        errors.append(required(path, "one of fieldRef and resourceFieldRef is required"))
+    return errors + validate_mode(file.get("mode"), f"{path}.mode")
+
+
+def _downward_api(source: Object, path: str) -> list[FieldError]:
+    errors = validate_mode(source.get("defaultMode"), f"{path}.defaultMode")
+    for file in source.get("items") or ():
+        errors += _downward_file(file, path)
+    return errors
+
+
+def _projected(source: Object, path: str) -> list[FieldError]:
+    errors = validate_mode(source.get("defaultMode"), f"{path}.defaultMode")
+    paths: set[str] = set()
+
+    def claim(target: str, shown: str) -> None:
+        if not target:
+            return
+        if target in paths:
+            errors.append(invalid(path, shown, "conflicting duplicate paths"))
+        paths.add(target)
+
+    for index, part in enumerate(source.get("sources") or ()):
+        here = f"{path}.sources[{index}]"
+        kinds = [kind for kind, value in part.items() if value is not None]
+        for kind in ("secret", "configMap"):
+            files = part.get(kind)
+            if files is not None:
+                if not files.get("name"):
+                    errors.append(required(f"{here}.{kind}.name"))
+                for position, item in enumerate(files.get("items") or ()):
+                    errors += _keys_at(item, f"{here}.{kind}.items[{position}]")
+                    claim(item.get("path", ""), files.get("name", ""))
+        for file in (part.get("downwardAPI") or {}).get("items") or ():
+            errors += _downward_file(file, f"{here}.downwardAPI")
+            claim(file.get("path", ""), file.get("path", ""))
+        token = part.get("serviceAccountToken")
+        if token is not None:
+            errors += _token_projection(token, f"{here}.serviceAccountToken", path)
+        bundle = part.get("clusterTrustBundle")
+        if bundle is not None:
+            errors += _trust_bundle(bundle, f"{here}.clusterTrustBundle")
+            claim(bundle.get("path", ""), bundle.get("path", ""))
+        if len(kinds) > 1:
+            errors.append(forbidden(here, "may not specify more than 1 volume type per source"))
+    return errors
+
+
+def _keys_at(item: Object, path: str) -> list[FieldError]:
+    errors = [required(f"{path}.{field}") for field in ("key", "path") if not item.get(field)]
+    errors += validate_local_non_reserved_path(item.get("path", ""), f"{path}.path")
+    return errors + validate_mode(item.get("mode"), f"{path}.mode")
+
+
+def _token_projection(token: Object, path: str, volume_path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    seconds = token.get("expirationSeconds", 0)
+    if seconds < 600:
+        errors.append(invalid(f"{path}.expirationSeconds", seconds, "may not specify a duration less than 10 minutes"))
+    if seconds > 1 << 32:
+        errors.append(invalid(f"{path}.expirationSeconds", seconds, "may not specify a duration larger than 2^32 seconds"))
+    if not token.get("path"):
+        errors.append(required(f"{volume_path}.path"))
+    else:
+        errors += validate_local_non_reserved_path(token["path"], f"{volume_path}.path")
+    return errors
+
+
+def _trust_bundle(bundle: Object, path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    name, signer = bundle.get("name"), bundle.get("signerName")
+    if name is not None and signer is not None:
+        errors.append(invalid(path, bundle, "only one of name and signerName may be used"))
+    elif name is not None:
+        if not name:
+            errors.append(required(f"{path}.name", "must be a valid object name"))
+        if bundle.get("labelSelector") is not None:
+            errors.append(invalid(f"{path}.labelSelector", bundle["labelSelector"], "labelSelector must be unset if name is specified"))
+    elif signer is not None:
+        if not signer:
+            errors.append(required(f"{path}.signerName", "must be a valid signer name"))
+        errors += validate_label_selector(bundle.get("labelSelector"), f"{path}.labelSelector")
+    else:
+        errors.append(required(path, "either name or signerName must be specified"))
+    if not bundle.get("path"):
+        errors.append(required(f"{path}.path"))
+    return errors + validate_local_non_reserved_path(bundle.get("path", ""), f"{path}.path")
+
+
+def _csi(source: Object, path: str) -> list[FieldError]:
+    errors = validate_csi_driver_name(source.get("driver", ""), f"{path}.driver")
+    secret = source.get("nodePublishSecretRef")
+    if secret is not None:
+        if not secret.get("name"):
+            errors.append(required(f"{path}.nodePublishSecretRef.name"))
+        else:
+            errors += [invalid(f"{path}.name", secret["name"], why) for why in content.dns1123_subdomain(secret["name"])]
+    return errors
+
+
+def validate_csi_driver_name(name: str, path: str) -> list[FieldError]:
+    """At most 63 characters of a DNS subdomain; case does not matter."""
+    if not name:
+        return [required(path)]
+    from lifecycle.api.field_errors import too_long
+
+    errors = [too_long(path, 63)] if len(name) > 63 else []
+    return errors + [invalid(path, name, why) for why in content.dns1123_subdomain(name.lower())]
+
+
+def _ephemeral(source: Object, path: str) -> list[FieldError]:
+    from lifecycle.api.validation.persistent_volumes import validate_claim_spec
+    from lifecycle.api.validation.object_meta import validate_annotations, validate_labels
+
+    template = source.get("volumeClaimTemplate")
+    if template is None:
+        return [required(f"{path}.volumeClaimTemplate")]
+    here = f"{path}.volumeClaimTemplate"
+    meta = template.get("metadata") or {}
+    errors: list[FieldError] = []
+    errors += validate_annotations(meta.get("annotations"), f"{here}.metadata.annotations")
+    errors += validate_labels(meta.get("labels"), f"{here}.metadata.labels")
+    for field, value in meta.items():
+        if field not in ("annotations", "labels") and value:
+            errors.append(forbidden(f"{here}.metadata.{field}", "cannot be set for an ephemeral volume"))
+    return errors + validate_claim_spec(template.get("spec") or {}, f"{here}.spec")
+
+
+def _image(source: Object, path: str) -> list[FieldError]:
+    errors = [] if source.get("reference") else [required(f"{path}.reference")]
+    policy = source.get("pullPolicy", "")
+    if policy not in ("Always", "IfNotPresent", "Never"):
+        errors.append(not_supported(f"{path}.pullPolicy", policy, ("Always", "IfNotPresent", "Never")) if policy else required(f"{path}.pullPolicy"))
+    return errors
+
+
+def _fibre_channel(source: Object, path: str) -> list[FieldError]:
+    names, ids = source.get("targetWWNs") or [], source.get("wwids") or []
+    errors: list[FieldError] = []
+    if not names and not ids:
+        errors.append(required(f"{path}.targetWWNs", "must specify either targetWWNs or wwids, but not both"))
+    if names and ids:
+        errors.append(invalid(f"{path}.targetWWNs", names, "targetWWNs and wwids can not be specified simultaneously"))
+    if names:
+        lun = source.get("lun")
+        if lun is None:
+            errors.append(required(f"{path}.lun", "lun is required if targetWWNs is specified"))
+        elif not 0 <= lun <= 255:
+            errors.append(invalid(f"{path}.lun", lun, content.range_error(0, 255)))
+    return errors
+
+
+def _iscsi(source: Object, path: str) -> list[FieldError]:
+    errors = [] if source.get("targetPortal") else [required(f"{path}.targetPortal")]
+    iqn = source.get("iqn", "")
+    if not iqn:
+        errors.append(required(f"{path}.iqn"))
+    elif not iqn.startswith(("iqn", "eui", "naa")):
+        errors.append(invalid(f"{path}.iqn", iqn, "must be valid format starting with iqn, eui, or naa"))
+    if not 0 <= source.get("lun", 0) <= 255:
+        errors.append(invalid(f"{path}.lun", source["lun"], content.range_error(0, 255)))
+    if (source.get("chapAuthDiscovery") or source.get("chapAuthSession")) and source.get("secretRef") is None:
+        errors.append(required(f"{path}.secretRef"))
+    return errors
+
+
+_SOURCES: dict[str, Callable[[Object, str], list[FieldError]]] = {
+    "emptyDir": _empty_dir,
+    "hostPath": validate_host_path,
+    "gitRepo": _git_repo,
+    "gcePersistentDisk": _partitioned("pdName"),
+    "awsElasticBlockStore": _partitioned("volumeID"),
+    "secret": _files_of("secretName"),
+    "nfs": validate_nfs,
+    "iscsi": _iscsi,
+    "glusterfs": _requires("endpoints", "path"),
+    "flocker": lambda source, path: [],
+    "persistentVolumeClaim": _requires("claimName"),
+    "rbd": _requires("monitors", "image"),
+    "cinder": _requires("volumeID"),
+    "cephfs": _requires("monitors"),
+    "quobyte": _requires("registry", "volume"),
+    "downwardAPI": _downward_api,
+    "fc": _fibre_channel,
+    "flexVolume": _requires("driver"),
+    "configMap": _files_of("name"),
+    "azureFile": _requires("secretName", "shareName"),
+    "vsphereVolume": _requires("volumePath"),
+    "photonPersistentDisk": _requires("pdID"),
+    "portworxVolume": _requires("volumeID"),
+    "azureDisk": _requires("diskName", "diskURI"),
+    "storageos": _requires("volumeName"),
+    "projected": _projected,
+    "scaleIO": _requires("gateway", "system", "volumeName"),
+    "csi": _csi,
+    "ephemeral": _ephemeral,
+    "image": _image,
+}
+_MISSPELT = {"cephfs": "cephFS", "downwardAPI": "downwarAPI"}  # in the "more than one" message
+_PLACES = {"gcePersistentDisk": "persistentDisk"}

@@ -1,0 +1,174 @@
+"""LimitRanger: a namespace's defaults and bounds for what one container, pod or claim may ask for.
+
+First the defaults: a container without a request or limit gets the namespace's, and the pod an annotation that says so. Then the
+bounds, on the pod as it is by then: minimum, maximum, and how far the limit may exceed the request.
+
+Upstream: `plugin/pkg/admission/limitranger/admission.go` (`PodMutateLimitFunc`, `PodValidateLimitFunc`), v1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from lifecycle.api.quantity import Quantity, parse_quantity
+from lifecycle.api.resources import resource
+from lifecycle.api.wire import Object
+from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
+from lifecycle.apiserver.admission.chain import Plugin
+from lifecycle.apiserver.admission.namespaced_index import NamespacedIndex
+from lifecycle.apiserver.authz.union import aggregate
+from lifecycle.apiserver.object_reader import ObjectReader
+
+ANNOTATION = "kubernetes.io/limit-ranger"
+
+Amounts = dict[str, Quantity]
+
+
+class LimitRanger(Plugin):
+    """Looks at new pods, and at claims."""
+
+    name = "LimitRanger"
+    operations = frozenset({CREATE, UPDATE})
+    resources = frozenset({("", "pods"), ("", "persistentvolumeclaims")})
+
+    def __init__(self, reader: ObjectReader) -> None:
+        self._limit_ranges = NamespacedIndex(reader, resource("limitranges"))
+
+    def admit(self, attributes: Attributes) -> None:
+        """Fill in the defaults of every limit range of the namespace."""
+        limit_ranges = self._limit_ranges[attributes.namespace]
+        if not limit_ranges or attributes.resource.plural != "pods" or attributes.operation != CREATE:
+            return
+        assert attributes.obj is not None
+        for limit_range in limit_ranges:
+            _set_defaults(attributes.obj, limit_range)
+
+    def validate(self, attributes: Attributes) -> None:
+        """Refuse what is out of bounds, with all that is wrong by one limit range."""
+        limit_ranges = self._limit_ranges[attributes.namespace]
+        if not limit_ranges or attributes.obj is None:
+            return
+        is_pod = attributes.resource.plural == "pods"
+        if is_pod and attributes.operation != CREATE:  # a pod's requests do not change here
+            return
+        if attributes.old_obj is not None and attributes.old_obj["metadata"].get("deletionTimestamp"):
+            return
+        for limit_range in limit_ranges:
+            violations = _pod_violations if is_pod else _claim_violations
+            errors = list(violations(attributes.obj, limit_range))
+            if errors:
+                raise attributes.forbidden(aggregate(errors))
+
+
+def _limits(limit_range: Object, kind: str) -> Iterator[Object]:
+    return (limit for limit in limit_range["spec"].get("limits") or () if limit.get("type") == kind)
+
+
+def _set_defaults(pod: Object, limit_range: Object) -> None:
+    requests: Object = {}
+    limits: Object = {}
+    for limit in _limits(limit_range, "Container"):
+        requests |= limit.get("defaultRequest") or {}
+        limits |= limit.get("default") or {}
+    notes: list[str] = []
+    for key, what in (("containers", "container"), ("initContainers", "init container")):
+        for container in pod["spec"].get(key) or ():
+            notes += _merge(container, requests, limits, what)
+    if notes:
+        meta = pod["metadata"]
+        annotations = dict(meta.get("annotations") or {})
+        meta["annotations"] = annotations | {ANNOTATION: "LimitRanger plugin set: " + "; ".join(notes)}
+
+
+def _merge(container: Object, requests: Object, limits: Object, what: str) -> Iterator[str]:
+    """Fill in one container; says what was filled in."""
+    resources = dict(container.get("resources") or {})
+    for key, word, defaults in (("requests", "request", requests), ("limits", "limit", limits)):
+        present = resources.get(key) or {}
+        missing = {name: amount for name, amount in defaults.items() if name not in present}
+        if missing:
+            resources[key] = present | missing
+            yield f"{', '.join(sorted(missing))} {word} for {what} {container.get('name', '')}"
+    container["resources"] = resources
+
+
+def _amounts(listed: Object | None) -> Amounts:
+    return {name: parse_quantity(text) for name, text in (listed or {}).items()}
+
+
+def _requests_and_limits(container: Object) -> tuple[Amounts, Amounts]:
+    resources = container.get("resources") or {}
+    return _amounts(resources.get("requests")), _amounts(resources.get("limits"))
+
+
+def _pod_violations(pod: Object, limit_range: Object) -> Iterator[str]:
+    spec = pod["spec"]
+    containers = [_requests_and_limits(c) for c in spec.get("containers") or ()]
+    init_containers = [_requests_and_limits(c) for c in spec.get("initContainers") or ()]
+    for limit in limit_range["spec"].get("limits") or ():
+        if limit.get("type") == "Container":
+            for requests, limits in (*containers, *init_containers):
+                yield from _violations("Container", limit, requests, limits)
+        elif limit.get("type") == "Pod":
+            total_requests = _pod_total([r for r, _ in containers], [r for r, _ in init_containers])
+            total_limits = _pod_total([b for _, b in containers], [b for _, b in init_containers])
+            yield from _violations("Pod", limit, total_requests, total_limits)
+
+
+def _pod_total(containers: list[Amounts], init_containers: Iterable[Amounts]) -> Amounts:
+    """What a pod needs: the sum of its containers, or one init container if that is more. Counts only what all containers say."""
+    total: Amounts = {}
+    for name in {name for amounts in containers for name in amounts}:
+        if all(name in amounts for amounts in containers):
+            summed = containers[0][name]
+            for amounts in containers[1:]:
+                summed = summed + amounts[name]
+            total[name] = summed
+    for amounts in init_containers:
+        for name, amount in amounts.items():
+            if name not in total or amount > total[name]:
+                total[name] = amount
+    return total
+
+
+def _violations(kind: str, limit: Object, requests: Amounts, limits: Amounts) -> Iterator[str]:
+    for name, bound in sorted(_amounts(limit.get("min")).items()):
+        rule = f"minimum {name} usage per {kind} is {bound}"
+        request, upper = requests.get(name), limits.get(name)
+        if request is None:
+            yield f"{rule}.  No request is specified"
+        elif request < bound:
+            yield f"{rule}, but request is {request}"
+        elif upper is not None and upper < bound:
+            yield f"{rule}, but limit is {upper}"
+    for name, bound in sorted(_amounts(limit.get("max")).items()):
+        rule = f"maximum {name} usage per {kind} is {bound}"
+        request, upper = requests.get(name), limits.get(name)
+        if upper is None:
+            yield f"{rule}.  No limit is specified"
+        elif upper > bound:
+            yield f"{rule}, but limit is {upper}"
+        elif request is not None and request > bound:
+            yield f"{rule}, but request is {request}"
+    for name, bound in sorted(_amounts(limit.get("maxLimitRequestRatio")).items()):
+        rule = f"{name} max limit to request ratio per {kind} is {bound}"
+        request, upper = requests.get(name), limits.get(name)
+        if request is None or not request.milli():
+            yield f"{rule}, but no request is specified or request is 0"
+        elif upper is None or not upper.milli():
+            yield f"{rule}, but no limit is specified or limit is 0"
+        elif upper.milli() * 1000 > bound.milli() * request.milli():
+            yield f"{rule}, but provided ratio is {upper.milli() / request.milli():.6f}"
+
+
+def _claim_violations(claim: Object, limit_range: Object) -> Iterator[str]:
+    kind = "PersistentVolumeClaim"
+    requests = _amounts((claim["spec"].get("resources") or {}).get("requests"))
+    for limit in _limits(limit_range, kind):
+        yield from _violations(kind, {"min": limit.get("min")}, requests, {})
+        for name, bound in sorted(_amounts(limit.get("max")).items()):
+            rule, request = f"maximum {name} usage per {kind} is {bound}", requests.get(name)
+            if request is None:
+                yield f"{rule}.  No request is specified"
+            elif request > bound:
+                yield f"{rule}, but request is {request}"

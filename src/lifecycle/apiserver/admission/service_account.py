@@ -1,0 +1,199 @@
+"""ServiceAccount: every pod runs as somebody, and can prove it.
+
+A pod that names no account runs as `default` of its namespace. The account has to exist. Unless pod or account say otherwise, the
+pod gets a volume with three things in it – a token for this pod, the cluster's CA, the namespace – mounted where client libraries look for
+them; this is how a program in a pod reaches the API without being told anything.
+
+Mirror pods are left alone: they stand for what a node runs from a file, and may refer to nothing.
+
+Upstream: `plugin/pkg/admission/serviceaccount/admission.go` (`Plugin.Admit`, `TokenVolumeSource`), v1.36.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Iterable
+
+from lifecycle.api.names import NameSource
+from lifecycle.api.resources import resource
+from lifecycle.api.wire import Object
+from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
+from lifecycle.apiserver.admission.chain import PODS, Plugin
+from lifecycle.apiserver.authz.node_graph import MIRROR_POD, references
+from lifecycle.apiserver.object_reader import ObjectReader
+
+DEFAULT_NAME = "default"
+VOLUME_NAME = "kube-api-access"
+MOUNT_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"
+TOKEN_SECONDS = 60 * 60 + 7
+ROOT_CA = "kube-root-ca.crt"
+ENFORCE_MOUNTABLE_SECRETS = "kubernetes.io/enforce-mountable-secrets"
+
+ATTEMPTS = 10
+RETRY_SECONDS = 0.15
+"""How long to wait for the `default` account of a new namespace, which a controller makes."""
+
+
+class ServiceAccount(Plugin):
+    """Looks at new pods, and at ephemeral containers added to old ones."""
+
+    name = "ServiceAccount"
+    operations = frozenset({CREATE, UPDATE})
+    resources = PODS
+    subresources = frozenset({"", "ephemeralcontainers"})
+
+    def __init__(self, reader: ObjectReader, names: NameSource) -> None:
+        self._reader = reader
+        self._names = names
+        self._accounts = resource("serviceaccounts")
+
+    def admit(self, attributes: Attributes) -> Awaitable[None] | None:
+        """Set the account and mount its token."""
+        pod = attributes.obj
+        if attributes.operation != CREATE or attributes.subresource or pod is None or _is_mirror_pod(pod):
+            return None
+        spec = pod["spec"]
+        if not spec.get("serviceAccountName"):
+            spec["serviceAccountName"] = DEFAULT_NAME
+        spec["serviceAccount"] = spec["serviceAccountName"]  # the field's name before v1.0, still served
+        account = self._account(attributes.namespace, spec["serviceAccountName"])
+        if account is None and spec["serviceAccountName"] == DEFAULT_NAME:
+            return self._wait(attributes)
+        self._set(attributes, account)
+        return None
+
+    def validate(self, attributes: Attributes) -> None:
+        """Refuse pods that refer to what they may not."""
+        pod = attributes.obj
+        if pod is None:
+            return
+        if attributes.operation == UPDATE:
+            if attributes.subresource == "ephemeralcontainers":
+                self._limit_secrets(attributes, ("ephemeralContainers",))
+            return
+        if attributes.subresource:
+            return
+        if _is_mirror_pod(pod):
+            why = _mirror_pod_reference(pod)
+            if why:
+                raise attributes.forbidden(why)
+            return
+        self._limit_secrets(attributes, ("initContainers", "containers"))
+
+    def _account(self, namespace: str, name: str) -> Object | None:
+        return self._reader.get(self._accounts, namespace, name)
+
+    async def _wait(self, attributes: Attributes) -> None:
+        account = None
+        for _ in range(ATTEMPTS - 1):
+            await asyncio.sleep(RETRY_SECONDS)
+            account = self._account(attributes.namespace, DEFAULT_NAME)
+            if account is not None:
+                break
+        self._set(attributes, account)
+
+    def _set(self, attributes: Attributes, account: Object | None) -> None:
+        assert attributes.obj is not None
+        spec = attributes.obj["spec"]
+        if account is None:
+            name = spec["serviceAccountName"]
+            where = f"{attributes.namespace}/{name}"
+            raise attributes.forbidden(f'error looking up service account {where}: serviceaccount "{name}" not found')
+        if should_automount(account, spec):
+            self._mount_token(spec)
+        if not spec.get("imagePullSecrets") and account.get("imagePullSecrets"):
+            spec["imagePullSecrets"] = [{"name": secret.get("name", "")} for secret in account["imagePullSecrets"]]
+
+    def _mount_token(self, spec: Object) -> None:
+        volumes = spec.get("volumes") or []
+        existing = next((v["name"] for v in volumes if v.get("name", "").startswith(f"{VOLUME_NAME}-")), "")
+        name = existing or self._names.generate_name(f"{VOLUME_NAME}-")
+        mounted = False
+        for key in ("initContainers", "containers"):
+            for container in spec.get(key) or ():
+                mounts = container.get("volumeMounts") or []
+                if any(mount.get("mountPath") == MOUNT_PATH for mount in mounts):
+                    continue
+                mount = {"name": name, "readOnly": True, "mountPath": MOUNT_PATH}
+                container["volumeMounts"] = [*mounts, mount]
+                mounted = True
+        if mounted and not existing:
+            spec["volumes"] = [*volumes, {"name": name, "projected": token_volume_source()}]
+
+    def _limit_secrets(self, attributes: Attributes, containers: Iterable[str]) -> None:
+        """An account may insist that its pods use no other secrets than those it lists."""
+        assert attributes.obj is not None
+        spec = attributes.obj["spec"]
+        account = self._account(attributes.namespace, spec.get("serviceAccountName", ""))
+        annotations = (account or {}).get("metadata", {}).get("annotations") or {}
+        if account is None or annotations.get(ENFORCE_MOUNTABLE_SECRETS, "").lower() not in ("true", "t", "1"):
+            return
+        why = _unmountable_secret(account, spec, containers)
+        if why:
+            raise attributes.forbidden(why)
+
+
+def should_automount(account: Object, spec: Object) -> bool:
+    """Whether the token is mounted: the pod decides, then the account, then yes."""
+    for holder in (spec, account):
+        if holder.get("automountServiceAccountToken") is not None:
+            return bool(holder["automountServiceAccountToken"])
+    return True
+
+
+def token_volume_source() -> Object:
+    """The projected volume with token, CA and namespace. Upstream: `TokenVolumeSource`."""
+    return {
+        "sources": [
+            {"serviceAccountToken": {"expirationSeconds": TOKEN_SECONDS, "path": "token"}},
+            {"configMap": {"name": ROOT_CA, "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
+            {
+                "downwardAPI": {
+                    "items": [
+                        {"path": "namespace", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}}
+                    ]
+                }
+            },
+        ],
+        "defaultMode": 0o644,
+    }
+
+
+def _is_mirror_pod(pod: Object) -> bool:
+    return MIRROR_POD in (pod["metadata"].get("annotations") or {})
+
+
+def _mirror_pod_reference(pod: Object) -> str:
+    if pod["spec"].get("serviceAccountName"):
+        return "a mirror pod may not reference service accounts"
+    if any(kind == "secret" for kind, _ in references(pod)):
+        return "a mirror pod may not reference secrets"
+    for volume in pod["spec"].get("volumes") or ():
+        for source in (volume.get("projected") or {}).get("sources") or ():
+            if source.get("serviceAccountToken"):
+                return "a mirror pod may not use ServiceAccountToken volume projections"
+    return ""
+
+
+def _unmountable_secret(account: Object, spec: Object, containers: Iterable[str]) -> str:
+    name = account["metadata"]["name"]
+    mountable = {secret.get("name") for secret in account.get("secrets") or ()}
+    denied = f"is not allowed because service account {name} does not reference that secret"
+    for volume in spec.get("volumes") or ():
+        secret = (volume.get("secret") or {}).get("secretName")
+        if secret is not None and secret not in mountable:
+            return f'volume with secret.secretName="{secret}" {denied}'
+    words = {"initContainers": "init container", "containers": "container", "ephemeralContainers": "ephemeral container"}
+    for key in containers:
+        for container in spec.get(key) or ():
+            for variable in container.get("env") or ():
+                secret = ((variable.get("valueFrom") or {}).get("secretKeyRef") or {}).get("name")
+                if secret is not None and secret not in mountable:
+                    where = f"{words[key]} {container['name']} with envVar {variable['name']}"
+                    return f'{where} referencing secret.secretName="{secret}" {denied}'
+    pull_secrets = {secret.get("name") for secret in account.get("imagePullSecrets") or ()}
+    for index, secret in enumerate(spec.get("imagePullSecrets") or ()):
+        if secret.get("name") not in pull_secrets:
+            where = f'imagePullSecrets[{index}].name="{secret.get("name", "")}"'
+            return f"{where} is not allowed because service account {name} does not reference that imagePullSecret"
+    return ""

@@ -1,0 +1,45 @@
+"""The question every authenticator answers: whose request is this?
+
+Three answers are possible. The user; or None, "this is not my kind of credential", and the next one is asked; or an error, "it is my kind, and it
+is wrong". The last must not fall through to anonymous: a mistyped token would otherwise silently become a stranger.
+
+Upstream: `apiserver/pkg/authentication/authenticator/interfaces.go` (`Request`, `Token`, `Response`), v1.36. Left out: authenticators that
+have to wait (token review webhooks, OIDC discovery), which is why these are plain functions.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+from lifecycle.api.wire import Request, UserInfo
+
+ALL_AUTHENTICATED = "system:authenticated"
+ALL_UNAUTHENTICATED = "system:unauthenticated"
+CREDENTIAL_ID = "authentication.kubernetes.io/credential-id"
+
+
+class AuthenticationError(Exception):
+    """The credentials are of a known kind, and wrong. The message is for the log, never for the client."""
+
+
+class Identity(NamedTuple):
+    """Who it is, and for which audiences the credentials were made (empty: any)."""
+
+    user: UserInfo
+    audiences: tuple[str, ...] = ()
+
+
+class RequestAuthenticator(Protocol):
+    """Looks at a whole request."""
+
+    def authenticate_request(self, request: Request) -> Identity | None:
+        """Who sent the request. Raises AuthenticationError."""
+        ...
+
+
+class TokenAuthenticator(Protocol):
+    """Looks at a bearer token. `audiences` are those that the asker answers to; empty means the API server's own."""
+
+    def authenticate_token(self, token: str, audiences: tuple[str, ...] = ()) -> Identity | None:
+        """Whose token it is. Raises AuthenticationError."""
+        ...

@@ -1,0 +1,73 @@
+"""Bearer tokens: `Authorization: Bearer …`, and the list of static ones.
+
+Once a header says "bearer" and names a token, somebody has to recognise it, or the request is refused. An empty token, or another scheme
+such as `Basic`, is no credential at all: such a request is anonymous.
+
+Upstream: `apiserver/pkg/authentication/request/bearertoken/bearertoken.go`, `token/tokenfile/tokenfile.go`, v1.36. Left out: tokens in
+websocket protocol headers.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from pathlib import Path
+
+from lifecycle.api.wire import Request, UserInfo
+from lifecycle.apiserver.authn.authenticator import AuthenticationError, Identity, TokenAuthenticator
+from lifecycle.apiserver.authn.union import add_authenticated_group
+
+INVALID_TOKEN = "invalid bearer token"
+
+
+class BearerTokenAuthenticator:
+    """Takes the token out of the header and asks a `TokenAuthenticator`."""
+
+    def __init__(self, tokens: TokenAuthenticator) -> None:
+        self._tokens = tokens
+
+    def authenticate_request(self, request: Request) -> Identity | None:
+        """Whose token it is; None without one. Raises AuthenticationError for one that nobody recognises."""
+        header = request.headers.get("authorization")
+        if not header:
+            return None
+        parts = header.strip().split(" ", 2)
+        if len(parts) < 2 or parts[0].lower() != "bearer" or not parts[1]:
+            return None
+        return recognise(self._tokens, parts[1])
+
+
+def recognise(tokens: TokenAuthenticator, token: str, audiences: tuple[str, ...] = ()) -> Identity:
+    """Whose token it is. Raises AuthenticationError, also if nobody recognises it."""
+    identity = tokens.authenticate_token(token, audiences)
+    if identity is None:
+        raise AuthenticationError(INVALID_TOKEN)
+    return Identity(add_authenticated_group(identity.user), identity.audiences)
+
+
+class StaticTokenAuthenticator:
+    """Tokens that are known from the start and never expire."""
+
+    def __init__(self, tokens: Mapping[str, UserInfo]) -> None:
+        self._tokens = {token: Identity(user) for token, user in tokens.items()}
+
+    def authenticate_token(self, token: str, audiences: tuple[str, ...] = ()) -> Identity | None:
+        """Whose token it is, if it is one of ours."""
+        return self._tokens.get(token)
+
+
+def read_token_file(path: Path) -> dict[str, UserInfo]:
+    """The tokens of a CSV file: `token,user,uid,"group1,group2"`. Raises ValueError for a line with too few columns."""
+    tokens: dict[str, UserInfo] = {}
+    with path.open(newline="") as lines:
+        for number, row in enumerate(csv.reader(lines, skipinitialspace=True), start=1):
+            if not row:
+                continue
+            if len(row) < 3:
+                raise ValueError(f"token file {path.name!r} must have at least 3 columns (token, user name, user uid), found {len(row)}")
+            token, name, uid = (cell.strip() for cell in row[:3])
+            if not token:
+                raise ValueError(f"token file {path.name!r}: empty token in line {number}")
+            groups = tuple(g.strip() for g in row[3].split(",") if g.strip()) if len(row) > 3 else ()
+            tokens[token] = UserInfo(name, groups, uid)
+    return tokens

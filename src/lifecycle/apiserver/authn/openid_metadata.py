@@ -1,0 +1,47 @@
+"""The public half of token issuing: where others learn how to verify our tokens.
+
+Upstream: `pkg/serviceaccount/openidmetadata.go`, `pkg/routes/openidmetadata.go`, v1.36.
+"""
+
+from __future__ import annotations
+
+import orjson
+
+from lifecycle.api.status import failure
+from lifecycle.api.wire import Request, Response
+from lifecycle.apiserver.authn.service_account import ServiceAccountTokens
+from lifecycle.apiserver.filters.refusal import refuse
+
+CONFIGURATION_PATH = "/.well-known/openid-configuration"
+JWKS_PATH = "/openid/v1/jwks"
+JWKS_TYPE = "application/jwk-set+json"
+CACHE_CONTROL = "public, max-age=3600"
+
+
+class OpenIDMetadata:
+    """Serves the two documents. `external_address` is `host:port`, as clients reach the server."""
+
+    def __init__(self, tokens: ServiceAccountTokens, external_address: str = "127.0.0.1:6443") -> None:
+        self._tokens = tokens
+        self.external_address = external_address
+
+    async def configuration(self, request: Request) -> Response:
+        """`/.well-known/openid-configuration`."""
+        body = {
+            "issuer": self._tokens.issuer,
+            "jwks_uri": f"https://{self.external_address}{JWKS_PATH}",
+            "response_types_supported": ["id_token"],
+            "subject_types_supported": ["public"],
+            "id_token_signing_alg_values_supported": [self._tokens.key.algorithm],
+        }
+        headers = {"Content-Type": "application/json", "Cache-Control": CACHE_CONTROL}
+        return Response(headers=headers, body=orjson.dumps(body))
+
+    async def jwks(self, request: Request) -> Response:
+        """`/openid/v1/jwks`: the public keys, in their own media type only."""
+        accept = request.headers.get("accept", "*/*")
+        if JWKS_TYPE not in accept and "*/*" not in accept and "application/*" not in accept:
+            message = f"406: Not Acceptable\n\nAvailable representations: {JWKS_TYPE}"
+            return refuse(failure(406, "NotAcceptable", message, {}))
+        headers = {"Content-Type": JWKS_TYPE, "Cache-Control": CACHE_CONTROL}
+        return Response(headers=headers, body=orjson.dumps({"keys": [self._tokens.key.jwk()]}))

@@ -1,0 +1,65 @@
+"""Client certificates: the subject is the user.
+
+The common name is the user name, each organization a group; that is all kubeadm's admin certificate is (`kubernetes-admin`,
+`kubeadm:cluster-admins`). Whether the certificate is to be believed – signed by the client CA, in date, meant for clients – the TLS layer
+decides during the handshake; what arrives here has passed.
+
+Upstream: `apiserver/pkg/authentication/request/x509/x509.go` (`CommonNameUserConversion`), v1.36.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from functools import lru_cache
+
+from cryptography import x509
+from cryptography.x509.oid import NameOID, ObjectIdentifier
+
+from lifecycle.api.wire import Request, UserInfo
+from lifecycle.apiserver.authn.authenticator import ALL_AUTHENTICATED, CREDENTIAL_ID, AuthenticationError, Identity
+
+UID_OID = ObjectIdentifier("1.3.6.1.4.1.57683.2")
+
+
+@lru_cache(maxsize=4096)
+def common_name_user_conversion(der: bytes) -> tuple[Identity | None, float, float]:
+    """Who a certificate (DER) names, and the seconds since 1970 between which it is valid. Nobody, if it has no common name.
+
+    Raises ValueError if it cannot be read.
+    """
+    certificate = x509.load_der_x509_certificate(der)
+    not_before = certificate.not_valid_before_utc.timestamp()
+    not_after = certificate.not_valid_after_utc.timestamp()
+    names = _values(certificate, NameOID.COMMON_NAME)
+    if not names or not names[-1]:
+        return None, not_before, not_after
+    user = UserInfo(
+        name=names[-1],
+        groups=(*_values(certificate, NameOID.ORGANIZATION_NAME), ALL_AUTHENTICATED),
+        uid="".join(_values(certificate, UID_OID)),
+        extra={CREDENTIAL_ID: (f"X509SHA256={hashlib.sha256(der).hexdigest()}",)},
+    )
+    return Identity(user), not_before, not_after
+
+
+def _values(certificate: x509.Certificate, oid: ObjectIdentifier) -> tuple[str, ...]:
+    return tuple(str(attribute.value) for attribute in certificate.subject.get_attributes_for_oid(oid))
+
+
+class X509Authenticator:
+    """Recognises the certificate that the TLS layer has verified. A connection may outlive it, so the dates are looked at each time."""
+
+    def authenticate_request(self, request: Request) -> Identity | None:
+        """The subject of the request's certificate, if it has one. Raises AuthenticationError."""
+        der = request.peer_certificate
+        if der is None:
+            return None
+        try:
+            identity, not_before, not_after = common_name_user_conversion(der)
+        except ValueError as error:
+            raise AuthenticationError(f"x509: {error}") from error
+        # Real time, also where the cluster's own clock is virtual: certificates are made and verified in it.
+        if not not_before <= time.time() <= not_after:
+            raise AuthenticationError("x509: certificate has expired or is not yet valid")
+        return identity

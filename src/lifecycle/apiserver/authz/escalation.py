@@ -1,0 +1,163 @@
+"""No one gives what they do not have: the check on writing roles and bindings.
+
+Whoever may write roles could write themselves any right. So a role is stored only if its author already holds every right in it, and a
+binding only if its author holds every right of the role it binds – unless they were explicitly given the verb `escalate` on the
+role or `bind` on the role referred to.
+
+To compare, a rule is broken into its smallest pieces (one group, resource, verb, name each); each piece must be covered by one rule the
+author holds. What is missing is put together again for the message.
+
+Upstream: `pkg/registry/rbac/escalation_check.go`, `clusterrole/policybased/storage.go`, `rolebinding/policybased/storage.go`,
+`pkg/registry/rbac/validation` (`ConfirmNoEscalation`, `CompactRules`), `component-helpers/auth/rbac/validation` (`Covers`), v1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import product
+
+from lifecycle.api.field_errors import quote
+from lifecycle.api.status import failure, forbidden
+from lifecycle.api.wire import MASTERS, Object, RequestInfo, UserInfo
+from lifecycle.apiserver.authz.authorizer import Authorizer
+from lifecycle.apiserver.authz.policy_rule import ALL, compact_string, quoted_list
+from lifecycle.apiserver.authz.rbac import GROUP, RBACAuthorizer
+
+FULL_AUTHORITY: tuple[Object, ...] = (
+    {"verbs": [ALL], "apiGroups": [ALL], "resources": [ALL]},
+    {"verbs": [ALL], "nonResourceURLs": [ALL]},
+)
+ONLY_FOR_DELETION = ("ownerReferences", "finalizers", "managedFields", "resourceVersion", "generation")
+
+
+class EscalationCheck:
+    """Checks writes of roles and bindings; call `check` before storing one."""
+
+    def __init__(self, authorizer: Authorizer, rbac: RBACAuthorizer) -> None:
+        self._authorizer = authorizer
+        self._rbac = rbac
+
+    def check(self, user: UserInfo, info: RequestInfo, obj: Object, old: Object | None = None) -> None:
+        """Raise the 403 if storing `obj` would give away rights that the user lacks.
+
+        `info` is the request; other resources than the four of RBAC pass. `old` is what is stored now, None for a create.
+        """
+        if info.group != GROUP or MASTERS in user.groups or (old is not None and _only_for_deletion(obj, old)):
+            return
+        if info.resource in ("roles", "clusterroles"):
+            self._check_role(user, info, obj, old)
+        elif info.resource in ("rolebindings", "clusterrolebindings"):
+            self._check_binding(user, info, obj)
+
+    def _check_role(self, user: UserInfo, info: RequestInfo, obj: Object, old: Object | None) -> None:
+        if self._authorizer.authorize(user, replace(info, verb="escalate", version=ALL, subresource="")).allowed:
+            return
+        name = obj["metadata"].get("name", "")
+        self._confirm(user, info, name, obj.get("rules") or ())
+        if _aggregates(obj) or (old is not None and _aggregates(old)):
+            why = "must have cluster-admin privileges to use the aggregationRule"
+            if self._missing(user, info.namespace, FULL_AUTHORITY):
+                raise forbidden(info.resource, name, why, GROUP)
+
+    def _check_binding(self, user: UserInfo, info: RequestInfo, obj: Object) -> None:
+        role_ref = obj.get("roleRef") or {}
+        plural = {"ClusterRole": "clusterroles", "Role": "roles"}.get(role_ref.get("kind", ""), "")
+        bind = RequestInfo(
+            is_resource_request=True,
+            path="",
+            verb="bind",
+            group=GROUP,
+            version=ALL,
+            namespace=info.namespace,
+            resource=plural,
+            name=role_ref.get("name", ""),
+        )
+        if plural and self._authorizer.authorize(user, bind).allowed:
+            return
+        rules, error = self._rbac.role_rules(role_ref, info.namespace)
+        if error:
+            details = {"name": role_ref.get("name", ""), "group": GROUP, "kind": plural.removesuffix("s")}
+            raise failure(404, "NotFound", error, details)
+        self._confirm(user, info, obj["metadata"].get("name", ""), rules)
+
+    def _missing(self, user: UserInfo, namespace: str, rules: Iterable[Object]) -> list[Object]:
+        owned = [rule for grant in self._rbac.grants(user, namespace) for rule in grant.rules]
+        return uncovered(owned, rules)
+
+    def _confirm(self, user: UserInfo, info: RequestInfo, name: str, rules: Iterable[Object]) -> None:
+        missing = self._missing(user, info.namespace, rules)
+        if missing:
+            raise forbidden(info.resource, name, _attempt(user, missing), GROUP)
+
+
+def uncovered(owned: Sequence[Object], wanted: Iterable[Object]) -> list[Object]:
+    """The pieces of the wanted rules that no owned rule covers."""
+    return [piece for rule in wanted for piece in break_down(rule) if not any(_covers(own, piece) for own in owned)]
+
+
+def break_down(rule: Object) -> Iterator[Object]:
+    """A rule as rules of one group, resource, verb and name each."""
+    verbs = rule.get("verbs") or ()
+    for group, resource, verb in product(rule.get("apiGroups") or (), rule.get("resources") or (), verbs):
+        piece = {"apiGroups": [group], "resources": [resource], "verbs": [verb]}
+        names = rule.get("resourceNames")
+        if names:
+            yield from ({**piece, "resourceNames": [name]} for name in names)
+        else:
+            yield piece
+    for url, verb in product(rule.get("nonResourceURLs") or (), verbs):
+        yield {"nonResourceURLs": [url], "verbs": [verb]}
+
+
+def _covers(own: Object, piece: Object) -> bool:
+    def has_all(key: str) -> bool:
+        mine = own.get(key) or ()
+        return ALL in mine or all(value in mine for value in piece.get(key) or ())
+
+    if not (has_all("verbs") and has_all("apiGroups")):
+        return False
+    resources = own.get("resources") or ()
+    for resource in piece.get("resources") or ():
+        _, slash, subresource = resource.partition("/")
+        if ALL not in resources and resource not in resources and not (slash and f"*/{subresource}" in resources):
+            return False
+    for url in piece.get("nonResourceURLs") or ():
+        if not any(_url_covers(mine, url) for mine in own.get("nonResourceURLs") or ()):
+            return False
+    names = own.get("resourceNames")
+    return not names or (bool(piece.get("resourceNames")) and all(name in names for name in piece["resourceNames"]))
+
+
+def _url_covers(mine: str, url: str) -> bool:
+    return mine == url or (mine.endswith(ALL) and url.startswith(mine.rstrip(ALL)))
+
+
+def _attempt(user: UserInfo, missing: Iterable[Object]) -> str:
+    """The message: who tried to grant what. Pieces that differ only in their verb are one line again."""
+    compact: dict[tuple[str, ...], Object] = {}
+    for piece in missing:
+        key = tuple(str(piece.get(k)) for k in ("apiGroups", "resources", "resourceNames"))
+        if piece.get("nonResourceURLs"):
+            key = (str(piece),)
+        if key in compact:
+            compact[key]["verbs"] = compact[key]["verbs"] + piece["verbs"]
+        else:
+            compact[key] = dict(piece)
+    lines = sorted({compact_string(rule) for rule in compact.values()})
+    who = f"user {quote(user.name)} (groups={quoted_list(user.groups)})"
+    return f"{who} is attempting to grant RBAC permissions not currently held:\n" + "\n".join(lines)
+
+
+def _aggregates(role: Object) -> bool:
+    return bool((role.get("aggregationRule") or {}).get("clusterRoleSelectors"))
+
+
+def _only_for_deletion(obj: Object, old: Object) -> bool:
+    """Whether an update only changes what the garbage collector needs to change. Upstream: `IsOnlyMutatingGCFields`."""
+
+    def rest(thing: Object) -> Object:
+        meta = {key: value for key, value in thing["metadata"].items() if key not in ONLY_FOR_DELETION}
+        return {**thing, "metadata": meta}
+
+    return rest(obj) == rest(old)

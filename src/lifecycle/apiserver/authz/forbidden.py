@@ -1,0 +1,31 @@
+"""What a refusal says: who cannot do what, where.
+
+Upstream: `apiserver/pkg/endpoints/handlers/responsewriters/errors.go` (`ForbiddenStatusError`), v1.36.
+"""
+
+from __future__ import annotations
+
+from lifecycle.api.field_errors import quote
+from lifecycle.api.status import StatusError, failure, forbidden
+from lifecycle.api.wire import RequestInfo, UserInfo
+
+_SANITIZE = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+
+
+def forbidden_status_error(user: UserInfo, info: RequestInfo, reason: str = "") -> StatusError:
+    """The 403 for a request that no authorizer allowed, with the reasons they gave."""
+    message = _forbidden_message(user, info).translate(_SANITIZE)
+    if reason:
+        message = f"{message}: {reason}"
+    if not info.resource:
+        return failure(403, "Forbidden", f"forbidden: {message}", {"name": info.name} if info.name else {})
+    return forbidden(info.resource, info.name, message, info.group)
+
+
+def _forbidden_message(user: UserInfo, info: RequestInfo) -> str:
+    if not info.is_resource_request:
+        return f"User {quote(user.name)} cannot {info.verb} path {quote(info.path)}"
+    resource = f"{info.resource}/{info.subresource}" if info.subresource else info.resource
+    where = f"in the namespace {quote(info.namespace)}" if info.namespace else "at the cluster scope"
+    who = f"User {quote(user.name)} cannot {info.verb} resource {quote(resource)}"
+    return f"{who} in API group {quote(info.group)} {where}"

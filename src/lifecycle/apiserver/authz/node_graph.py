@@ -1,0 +1,157 @@
+"""Which objects belong to which node, through the pods that run there.
+
+A kubelet may read the secrets, config maps, claims and service accounts of its own pods, and nobody else's. The relation is a small
+graph in which every edge points towards a node: secret → pod → node, volume → claim → pod → node.
+
+Upstream keeps the graph up to date with every event. Ours remembers, for each permission it has granted, the pod that
+justified it, and looks at the pods of a namespace again only for a question it has no standing answer to.
+
+Upstream: `plugin/pkg/auth/authorizer/node/graph.go` (`Graph.AddPod`, `AddPV`), `pkg/api/v1/pod/util.go` (`VisitPodSecretNames`), v1.36.
+Left out: resource slices (a node reaches its own by field selector), volume plugins other than CSI with secrets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from lifecycle.api.resources import resource
+from lifecycle.api.wire import Object
+from lifecycle.apiserver.object_reader import ObjectReader
+
+MIRROR_POD = "kubernetes.io/config.mirror"
+
+_Vertex = tuple[str, str, str]
+"""Kind of object, namespace, name."""
+
+
+class NodeGraph:
+    """Answers "is there a path from this object to that node?" from the server's caches."""
+
+    def __init__(self, reader: ObjectReader) -> None:
+        self._reader = reader
+        self._pods = resource("pods")
+        self._volumes = resource("persistentvolumes")
+        self._attachments = resource("volumeattachments.storage.k8s.io")
+        self._witnesses: dict[tuple[str, _Vertex], str] = {}
+        self._scanned: dict[str, int] = {}
+        self._seen: dict[str, dict[str, str]] = {}
+
+    def has_path(self, node: str, kind: str, namespace: str, name: str) -> bool:
+        """Whether an object (kind in upstream's words: `secret`, `configmap`, `pvc`, …) leads to the node."""
+        if kind == "pod":
+            return self._runs_on(namespace, name, node)
+        if kind == "pv":
+            return self._volume_leads_to(node, name)
+        if kind == "volumeattachment":
+            attachment = self._reader.get(self._attachments, "", name)
+            return attachment is not None and attachment["spec"].get("nodeName") == node
+        if self._witnessed(node, (kind, namespace, name)):
+            return True
+        return kind == "secret" and self._volume_needs_secret(node, namespace, name)
+
+    def _runs_on(self, namespace: str, name: str, node: str) -> bool:
+        pod = self._reader.get(self._pods, namespace, name)
+        return pod is not None and pod["spec"].get("nodeName") == node
+
+    def _witnessed(self, node: str, vertex: _Vertex) -> bool:
+        """Whether a pod on the node refers to the object. Scans the namespace's pods if no known one does."""
+        namespace = vertex[1]
+        pod_name = self._witnesses.get((node, vertex))
+        if pod_name is not None and self._runs_on(namespace, pod_name, node):
+            return True
+        version = self._reader.resource_version(self._pods)
+        if self._scanned.get(namespace) == version:
+            return False
+        self._scanned[namespace] = version
+        self._scan(namespace)
+        pod_name = self._witnesses.get((node, vertex))
+        return pod_name is not None and self._runs_on(namespace, pod_name, node)
+
+    def _scan(self, namespace: str) -> None:
+        """Take in the pods bound since the last scan. What a bound pod refers to does not change any more."""
+        before = self._seen.get(namespace, {})
+        now: dict[str, str] = {}
+        for pod in self._reader.list(self._pods, namespace):
+            node = pod["spec"].get("nodeName")
+            if not node:
+                continue
+            meta = pod["metadata"]
+            name, uid = meta["name"], meta.get("uid", "")
+            now[name] = uid
+            # A node writes its own mirror pods: they must not be able to grant it anything.
+            if before.get(name) == uid or MIRROR_POD in (meta.get("annotations") or {}):
+                continue
+            for kind, referred in references(pod):
+                self._witnesses[node, (kind, namespace, referred)] = name
+        self._seen[namespace] = now
+
+    def _volume_leads_to(self, node: str, name: str) -> bool:
+        volume = self._reader.get(self._volumes, "", name)
+        claim = (volume or {}).get("spec", {}).get("claimRef")
+        return bool(claim) and self._witnessed(node, ("pvc", claim.get("namespace", ""), claim.get("name", "")))
+
+    def _volume_needs_secret(self, node: str, namespace: str, name: str) -> bool:
+        """Whether a persistent volume mounted on the node gets its credentials from the secret."""
+        for volume in self._reader.list(self._volumes):
+            csi = volume["spec"].get("csi") or {}
+            for key in ("nodePublishSecretRef", "nodeStageSecretRef", "nodeExpandSecretRef"):
+                ref = csi.get(key) or {}
+                if (ref.get("namespace"), ref.get("name")) == (namespace, name):
+                    return self._volume_leads_to(node, volume["metadata"]["name"])
+        return False
+
+
+def references(pod: Object) -> Iterator[tuple[str, str]]:
+    """Kind and name of every object in the pod's namespace that it needs."""
+    spec = pod["spec"]
+    if spec.get("serviceAccountName"):
+        yield "serviceaccount", spec["serviceAccountName"]
+    for ref in spec.get("imagePullSecrets") or ():
+        yield "secret", ref.get("name", "")
+    for key in ("initContainers", "containers", "ephemeralContainers"):
+        for container in spec.get(key) or ():
+            yield from _container_references(container)
+    for volume in spec.get("volumes") or ():
+        yield from _volume_references(pod, volume)
+    for status in (pod.get("status") or {}).get("resourceClaimStatuses") or ():
+        if status.get("resourceClaimName"):
+            yield "resourceclaim", status["resourceClaimName"]
+    for claim in spec.get("resourceClaims") or ():
+        if claim.get("resourceClaimName"):
+            yield "resourceclaim", claim["resourceClaimName"]
+
+
+def _container_references(container: Object) -> Iterator[tuple[str, str]]:
+    for source in container.get("envFrom") or ():
+        if source.get("secretRef"):
+            yield "secret", source["secretRef"].get("name", "")
+        if source.get("configMapRef"):
+            yield "configmap", source["configMapRef"].get("name", "")
+    for variable in container.get("env") or ():
+        source = variable.get("valueFrom") or {}
+        if source.get("secretKeyRef"):
+            yield "secret", source["secretKeyRef"].get("name", "")
+        if source.get("configMapKeyRef"):
+            yield "configmap", source["configMapKeyRef"].get("name", "")
+
+
+def _volume_references(pod: Object, volume: Object) -> Iterator[tuple[str, str]]:
+    if volume.get("secret"):
+        yield "secret", volume["secret"].get("secretName", "")
+    if volume.get("configMap"):
+        yield "configmap", volume["configMap"].get("name", "")
+    if volume.get("persistentVolumeClaim"):
+        yield "pvc", volume["persistentVolumeClaim"].get("claimName", "")
+    if volume.get("ephemeral"):
+        yield "pvc", f"{pod['metadata']['name']}-{volume['name']}"
+    for source in (volume.get("projected") or {}).get("sources") or ():
+        if source.get("secret"):
+            yield "secret", source["secret"].get("name", "")
+        if source.get("configMap"):
+            yield "configmap", source["configMap"].get("name", "")
+    for driver in ("csi", "cephfs", "flexVolume", "iscsi", "rbd", "scaleIO", "storageos"):
+        settings: dict[str, Any] = volume.get(driver) or {}
+        ref = settings.get("nodePublishSecretRef") or settings.get("secretRef")
+        if ref:
+            yield "secret", ref.get("name", "")

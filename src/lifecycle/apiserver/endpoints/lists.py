@@ -1,0 +1,242 @@
+"""Lists and watches on the wire.
+
+A list of plain JSON is not encoded: the JSON of each object lies ready in the cache, and a list is those pieces joined. A list of a
+whole namespace is even kept until something in it changes.
+
+Upstream: `apiserver/pkg/endpoints/handlers/get.go` (`ListResource`), `handlers/watch.go` (`serveWatchHandler`), v1.36.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import orjson
+
+from lifecycle.api import status
+from lifecycle.api.fields import FieldSelector, parse_field_selector
+from lifecycle.api.labels import parse_selector
+from lifecycle.api.resources import Resource
+from lifecycle.api.strategy import field_label_error, field_labels
+from lifecycle.api.wire import Object, Request, Response, WatchFrame
+from lifecycle.apiserver.cache_watcher import CacheWatcher, Criteria
+from lifecycle.apiserver.cacher import Cached
+from lifecycle.apiserver.endpoints.conversion import converted
+from lifecycle.apiserver.endpoints.negotiation import JSON, Accepted, frame_encoder, negotiate
+from lifecycle.apiserver.registry.listing import ListOptions, Page, list_page, parse_revision
+from lifecycle.apiserver.registry.scope import RequestScope
+from lifecycle.apiserver.registry.store import Environment
+
+MIN_WATCH_TIMEOUT = 1800.0
+BOOKMARK_PERIOD = 60.0
+
+
+class ListEndpoint:
+    """Lists and watches of all resources."""
+
+    def __init__(self, environment: Environment) -> None:
+        self.environment = environment
+        self._joined: dict[tuple[str, str, str], tuple[int, list[Cached], bytes]] = {}
+
+    async def serve(self, request: Request, scope: RequestScope) -> Response:
+        """Answer a list or watch request. Raises StatusError 400, 406, 410, 504."""
+        held = self.environment.cachers.get((scope.resource.group, scope.resource.plural))
+        if held is None or held.resource is not scope.resource:
+            raise status.generic_not_found()
+        if request.param("watch") in ("true", "1"):
+            return self._watch(request, scope)
+        accepted = None if request.accepts_object else negotiate(request)
+        page = await self._page(request, scope)
+        if accepted is None:
+            return Response(200, obj=self.list_object(scope.resource, page.rows, page.metadata))
+        if accepted.kind:
+            return self._converted(request, scope, page, accepted)
+        if accepted.media_type == JSON:
+            return Response(200, {"Content-Type": JSON}, body=self._join(scope, page))
+        obj = self.list_object(scope.resource, page.rows, page.metadata)
+        return Response(200, obj=obj)
+
+    async def rows(self, request: Request, scope: RequestScope) -> tuple[list[Cached], Object]:
+        """The selected objects themselves, and the list's metadata."""
+        page = await self._page(request, scope)
+        return page.rows, page.metadata
+
+    @staticmethod
+    def list_object(resource: Resource, rows: list[Cached], metadata: Object) -> Object:
+        """A `…List`. In JSON its items carry no kind of their own; in process they are the cached objects."""
+        return {
+            "kind": f"{resource.kind}List",
+            "apiVersion": resource.api_version,
+            "metadata": metadata,
+            "items": [row.obj for row in rows],
+        }
+
+    async def _page(self, request: Request, scope: RequestScope) -> Page:
+        cacher = self.environment.cacher(scope.resource)
+        return await list_page(cacher, self.environment.store, criteria_of(request, scope), _list_options(request))
+
+    def _join(self, scope: RequestScope, page: Page) -> bytes:
+        resource = scope.resource
+        key = (resource.group, resource.plural, scope.namespace)
+        if page.whole:
+            kept = self._joined.get(key)
+            # the same list object means nothing in it has changed since; only the revision in front may have moved on
+            if kept is not None and kept[1] is page.rows:
+                return self._head(resource, page) + kept[2]
+        skip = len(f'"kind":"{resource.kind}","apiVersion":"{resource.api_version}",')
+        items = b",".join([b"{" + row.json[skip + 1 :] for row in page.rows])
+        tail = b"[" + items + b"]}\n"
+        if page.whole:
+            self._joined[key] = (0, page.rows, tail)
+        return self._head(resource, page) + tail
+
+    @staticmethod
+    def _head(resource: Resource, page: Page) -> bytes:
+        head = {"kind": f"{resource.kind}List", "apiVersion": resource.api_version, "metadata": page.metadata}
+        return orjson.dumps(head)[:-1] + b',"items":'
+
+    def _converted(self, request: Request, scope: RequestScope, page: Page, accepted: Accepted) -> Response:
+        objs = [row.obj for row in page.rows]
+        include = request.param("includeObject") or "Metadata"
+        now = self.environment.clock.now()
+        kind = "Table" if accepted.kind == "Table" else "PartialObjectMetadataList"
+        obj = converted(kind, scope.resource, objs, page.metadata, now=now, include=include)
+        return Response(200, {"Content-Type": accepted.media_type}, obj=obj)
+
+    # -- watch --------------------------------------------------------------------------------------------------------
+
+    def _watch(self, request: Request, scope: RequestScope) -> Response:
+        accepted = None if request.accepts_object else negotiate(request, streaming=True)
+        cacher = self.environment.cacher(scope.resource)
+        criteria = criteria_of(request, scope)
+        revision, initial = self._start(request)
+        bookmarks = request.param("allowWatchBookmarks") in ("true", "1")
+        wants_initial_end = request.param("sendInitialEvents") == "true"
+        if revision is not None and revision > self.environment.store.revision:
+            raise status.too_large_resource_version(revision, self.environment.store.revision)
+        watcher = cacher.watch(criteria, revision, initial=initial, bookmarks=bookmarks)
+        if wants_initial_end:
+            watcher.push_bookmark(initial_events_end=True)
+        _schedule(watcher, request, bookmarks)
+        if accepted is None:
+            return Response(200, stream=watcher)
+        content_type, encode = frame_encoder(accepted)
+        if accepted.kind:
+            encode = self._converting(scope.resource, accepted, request)
+        return Response(200, {"Content-Type": content_type}, stream=watcher, encode_frame=encode)
+
+    @staticmethod
+    def _start(request: Request) -> tuple[int | None, bool]:
+        """From which revision to follow (None: now), and whether to begin with all there is."""
+        version = request.param("resourceVersion")
+        match, initial = request.param("resourceVersionMatch"), request.param("sendInitialEvents")
+        if match and not initial:
+            cause = {
+                "reason": "FieldValueForbidden",
+                "message": "Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
+                "field": "resourceVersionMatch",
+            }
+            raise status.invalid("ListOptions", "", [cause], "meta.k8s.io")
+        if initial and match != "NotOlderThan":
+            cause = {
+                "reason": "FieldValueForbidden",
+                "message": "Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
+                "field": "resourceVersionMatch",
+            }
+            raise status.invalid("ListOptions", "", [cause], "meta.k8s.io")
+        if initial == "true":
+            return None, True
+        if version in ("", "0"):
+            return None, initial != "false"
+        return parse_revision(version), False
+
+    def _converting(self, resource: Resource, accepted: Accepted, request: Request) -> Any:
+        include = request.param("includeObject") or "Metadata"
+        state = {"headers": True}
+
+        def encode(frame: WatchFrame) -> bytes:
+            obj = frame.object
+            if frame.type not in ("BOOKMARK", "ERROR"):
+                now = self.environment.clock.now()
+                kind = accepted.kind.removesuffix("List")
+                obj = converted(kind, resource, [obj], None, now=now, include=include, headers=state["headers"])
+                state["headers"] = False
+            elif frame.type == "BOOKMARK" and accepted.kind == "Table":
+                obj = {
+                    "kind": "Table",
+                    "apiVersion": "meta.k8s.io/v1",
+                    "metadata": {"resourceVersion": obj["metadata"]["resourceVersion"]},
+                    "columnDefinitions": [],
+                    "rows": [],
+                }
+            return b'{"type":"%b","object":%b}\n' % (frame.type.encode(), orjson.dumps(obj))
+
+        return encode
+
+
+def _schedule(watcher: CacheWatcher, request: Request, bookmarks: bool) -> None:
+    """End the watch when its time is up; while it lives, tell it now and then how far it has seen everything."""
+    loop = asyncio.get_running_loop()
+    seconds = request.param("timeoutSeconds")
+    timeout = float(seconds) if seconds.isdecimal() and int(seconds) else MIN_WATCH_TIMEOUT
+    if not seconds and request.accepts_object:
+        timeout = 0.0  # an in-process watch lasts as long as its reader
+
+    def end() -> None:
+        if bookmarks and not watcher.ended:
+            watcher.push_bookmark()
+        watcher.end()
+
+    def bookmark() -> None:
+        if not watcher.ended:
+            watcher.push_bookmark()
+            loop.call_later(BOOKMARK_PERIOD, bookmark)
+
+    if timeout:
+        watcher.timer = loop.call_later(timeout, end)
+    if bookmarks and not request.accepts_object:
+        loop.call_later(BOOKMARK_PERIOD, bookmark)
+
+
+def _list_options(request: Request) -> ListOptions:
+    limit = request.param("limit")
+    return ListOptions(
+        limit=int(limit) if limit.isdecimal() else 0,
+        token=request.param("continue"),
+        resource_version=request.param("resourceVersion"),
+        match=request.param("resourceVersionMatch"),
+    )
+
+
+def criteria_of(request: Request, scope: RequestScope) -> Criteria:
+    """What a list or watch selects. Raises StatusError 400 for selectors that cannot be read or fields that cannot be selected by."""
+    criteria = Criteria(namespace=scope.namespace)
+    labels = request.param("labelSelector")
+    if labels:
+        try:
+            selector = parse_selector(labels)
+        except ValueError as error:
+            raise status.bad_request(str(error)) from None
+        criteria.labels = None if selector.empty else selector
+    fields = request.param("fieldSelector")
+    if fields:
+        criteria.fields = _field_selector(fields, scope)
+        for requirement in criteria.fields.requirements:
+            if requirement.operator in ("=", "=="):
+                if requirement.field == "metadata.name":
+                    criteria.name = requirement.value
+                elif requirement.field == "spec.nodeName" and scope.resource.plural == "pods":
+                    criteria.node_name = requirement.value
+    return criteria
+
+
+def _field_selector(text: str, scope: RequestScope) -> FieldSelector:
+    try:
+        selector = parse_field_selector(text)
+    except ValueError as error:
+        raise status.bad_request(str(error)) from None
+    known = field_labels(scope.resource.kind)
+    for requirement in selector.requirements:
+        if requirement.field not in known:
+            raise status.bad_request(field_label_error(scope.resource.kind, requirement.field))
+    return selector

@@ -1,0 +1,144 @@
+"""In which form an answer goes out.
+
+A client lists the forms it takes (`Accept`), best first. The server speaks JSON, YAML and the Kubernetes protobuf encoding, and can turn
+an object into a Table (what `kubectl get` prints) or into its bare metadata. A media type it does not speak is passed over; if none is left,
+the answer is 406.
+
+Upstream: `apiserver/pkg/endpoints/handlers/negotiation/negotiate.go`, `handlers/response.go` (`transformResponseObject`), v1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import orjson
+
+from lifecycle.api import protobuf
+from lifecycle.api.status import StatusError, failure
+from lifecycle.api.wire import Object, Request, Response, WatchFrame
+from lifecycle.apiserver.go_yaml import to_yaml
+
+JSON, YAML, PROTOBUF = "application/json", "application/yaml", "application/vnd.kubernetes.protobuf"
+MEDIA_TYPES = (JSON, YAML, PROTOBUF)
+META_GROUP = "meta.k8s.io"
+META_VERSION = "meta.k8s.io/v1"
+CONVERSIONS = ("Table", "PartialObjectMetadata", "PartialObjectMetadataList")
+
+
+@dataclass(slots=True, frozen=True)
+class Accepted:
+    """The form agreed on. `kind` is the conversion asked for, or empty."""
+
+    media_type: str
+    kind: str = ""
+
+
+@lru_cache(maxsize=512)
+def parse_accept(header: str, allow_conversions: bool, streaming: bool) -> Accepted | None:
+    """The first acceptable clause, or None."""
+    for clause in _by_quality(header):
+        media_type, _, rest = clause.partition(";")
+        media_type = media_type.strip()
+        parameters = dict(part.strip().partition("=")[::2] for part in rest.split(";") if part.strip())
+        kind = parameters.get("as", "")
+        if kind and not (
+            allow_conversions
+            and kind in CONVERSIONS
+            and parameters.get("g") == META_GROUP
+            and parameters.get("v") in ("v1", "v1beta1")
+        ):
+            continue
+        if media_type in ("*/*", "application/*", ""):
+            media_type = JSON
+        if media_type not in MEDIA_TYPES or (streaming and media_type == YAML):
+            continue
+        if media_type == PROTOBUF and kind == "Table":
+            continue  # a Table has no protobuf form
+        return Accepted(media_type, kind)
+    return None
+
+
+def _by_quality(header: str) -> list[str]:
+    clauses = [clause for clause in header.split(",") if clause.strip()]
+    if "q=" not in header:
+        return clauses
+
+    def quality(clause: str) -> float:
+        for part in clause.split(";")[1:]:
+            name, _, value = part.strip().partition("=")
+            if name == "q":
+                try:
+                    return -float(value)
+                except ValueError:
+                    return 0.0
+        return -1.0
+
+    return sorted(clauses, key=quality)
+
+
+def negotiate(request: Request, *, conversions: bool = True, streaming: bool = False) -> Accepted:
+    """The form for a request. Raises StatusError 406."""
+    header = request.headers.get("accept", "") or "*/*"
+    accepted = parse_accept(header, conversions, streaming)
+    if accepted is None:
+        raise not_acceptable()
+    return accepted
+
+
+def not_acceptable() -> StatusError:
+    """406, with the forms there are."""
+    streams = [f"{media_type};stream=watch" for media_type in (JSON, PROTOBUF)]
+    message = "406: Not Acceptable\n\nAvailable representations: " + ", ".join([*MEDIA_TYPES, *streams])
+    return failure(406, "NotAcceptable", message, {})
+
+
+def encode(obj: Object, media_type: str) -> tuple[str, bytes]:
+    """Media type and bytes of an object; JSON where the wished form does not exist for its kind."""
+    if media_type == PROTOBUF and protobuf.is_supported(obj.get("apiVersion", ""), obj.get("kind", "")):
+        return PROTOBUF, protobuf.encode(obj)
+    if media_type == YAML:
+        return YAML, to_yaml(obj)
+    if obj.get("kind", "").endswith("List") and "items" in obj and obj.get("apiVersion") != META_VERSION:
+        obj = {
+            **obj,
+            "items": [{k: v for k, v in item.items() if k not in ("kind", "apiVersion")} for item in obj["items"]],
+        }
+    return JSON, orjson.dumps(obj, option=orjson.OPT_APPEND_NEWLINE)
+
+
+def finish(request: Request, response: Response) -> Response:
+    """The answer with bytes instead of an object, for the wire."""
+    if response.body is None:
+        if response.obj is None:
+            response.body = b""
+            return response
+        accepted = parse_accept(request.headers.get("accept", "") or "*/*", True, False)
+        media_type, response.body = encode(response.obj, accepted.media_type if accepted else JSON)
+        response.headers["Content-Type"] = media_type
+    if request.param("pretty") in ("true", "1") and response.headers.get("Content-Type") == JSON:
+        response.body = orjson.dumps(
+            orjson.loads(response.body), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+        )
+    return response
+
+
+def json_frame(frame: WatchFrame) -> bytes:
+    """One line of a JSON watch; made once for all watchers that share the frame."""
+    if frame.encoded is None:
+        obj = frame.source.json if frame.source is not None else orjson.dumps(frame.object)
+        frame.encoded = b'{"type":"%b","object":%b}\n' % (frame.type.encode(), obj)
+    return frame.encoded
+
+
+def protobuf_frame(frame: WatchFrame) -> bytes:
+    """One length-delimited event of a protobuf watch."""
+    return protobuf.encode_watch_frame(frame.type, frame.object)
+
+
+def frame_encoder(accepted: Accepted) -> tuple[str, Callable[[WatchFrame], bytes]]:
+    """Content type of a watch, and what encodes its frames."""
+    if accepted.media_type == PROTOBUF:
+        return f"{PROTOBUF};stream=watch", protobuf_frame
+    return JSON, json_frame

@@ -1,0 +1,314 @@
+"""The end of the handler chain: a verb on a resource becomes a call of its registry.
+
+Everything before this stage looked at the request from outside. Here the body is read for the first time, brought to its
+normal form, given its defaults, and handed on; and what comes back is wrapped in the form the client asked for.
+
+Upstream: `apiserver/pkg/endpoints/installer.go` (`registerResourceHandlers`), `handlers/{create,get,update,patch,delete}.go`, v1.36. Left out:
+streaming lists, `connect` verbs (exec, proxy, port-forward).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from lifecycle.api import status
+from lifecycle.api.defaults import set_defaults
+from lifecycle.api.managed_fields import update_managed_fields
+from lifecycle.api.resources import Resource, find_resource
+from lifecycle.api.schema import decode
+from lifecycle.api.tracing import span
+from lifecycle.api.wire import Object, Request, Response
+from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
+from lifecycle.apiserver.cacher import Cached
+from lifecycle.apiserver.endpoints.bodies import delete_options, parse_body
+from lifecycle.apiserver.endpoints.conversion import converted
+from lifecycle.apiserver.endpoints.lists import ListEndpoint
+from lifecycle.apiserver.endpoints.negotiation import JSON, Accepted, negotiate
+from lifecycle.apiserver.registry import pods, scales
+from lifecycle.apiserver.registry.deletion import DeleteOptions, delete
+from lifecycle.apiserver.registry.metadata import check_identity, check_namespace
+from lifecycle.apiserver.registry.patching import APPLY_PATCH, PATCH_TYPES, parse_patch, patch, report_strict
+from lifecycle.apiserver.registry.scope import RequestScope, scope_of
+from lifecycle.apiserver.registry.store import Environment, ResourceStore
+
+Review = Callable[[Request, Object], Object]
+Endpoint = Callable[["ResourceHandler", Request, RequestScope], Awaitable[Response]]
+
+WRITE_VERBS = frozenset({"create", "update", "patch", "delete", "deletecollection"})
+
+
+class ResourceHandler:
+    """Serves every resource of discovery. `virtual` are resources that are answered but never stored."""
+
+    def __init__(
+        self,
+        environment: Environment,
+        stores: dict[tuple[str, str], ResourceStore],
+        virtual: dict[tuple[str, str], Review],
+        virtual_subresources: dict[tuple[str, str, str], Callable[..., Any]],
+        check_escalation: Callable[[Request, RequestScope, Object, Object | None], None],
+    ) -> None:
+        self.environment = environment
+        self.stores = stores
+        self.virtual = virtual
+        self.virtual_subresources = virtual_subresources
+        self.check_escalation = check_escalation
+        self.lists = ListEndpoint(environment)
+
+    async def __call__(self, request: Request) -> Response:
+        """Answer a resource request. Raises StatusError for every refusal."""
+        info = request.info
+        assert info is not None
+        resource = find_resource(info.group, info.version, info.resource)
+        if resource is None:
+            raise status.generic_not_found()
+        scope = scope_of(request, resource)
+        if info.subresource:
+            return await self._subresource(request, scope)
+        if info.verb not in resource.verbs or len(info.parts) > 2:
+            raise status.method_not_allowed() if len(info.parts) <= 2 else status.generic_not_found()
+        endpoint = _VERBS.get(info.verb)
+        if endpoint is None:
+            raise status.method_not_allowed()
+        return await endpoint(self, request, scope)
+
+    def store(self, scope: RequestScope) -> ResourceStore:
+        """The registry of the scope's resource."""
+        store = self.stores.get((scope.resource.group, scope.resource.plural))
+        if store is None or store.resource is not scope.resource:  # a version that is published but not kept here
+            raise status.generic_not_found()
+        return store
+
+    # -- verbs --------------------------------------------------------------------------------------------------------
+
+    async def get(self, request: Request, scope: RequestScope) -> Response:
+        """One object."""
+        accepted = _form(request)
+        return self._answer(request, scope, self.store(scope).get(scope.namespace, scope.name), accepted)
+
+    async def list_or_watch(self, request: Request, scope: RequestScope) -> Response:
+        """A list, or a stream of changes."""
+        return await self.lists.serve(request, scope)
+
+    async def create(self, request: Request, scope: RequestScope) -> Response:
+        """A new object."""
+        accepted = _form(request)
+        review = self.virtual.get((scope.resource.group, scope.resource.plural))
+        obj = self._read(request, scope, scope.resource.api_version, scope.resource.kind)
+        if review is not None:
+            return Response(201, obj=review(request, obj))
+        if (scope.resource.group, scope.resource.plural) == ("", "bindings"):
+            return await self._bind(request, scope, obj)
+        check_namespace(obj, scope)
+        self._track(None, obj, scope)
+        self.check_escalation(request, scope, obj, None)
+        created = await self.store(scope).create(obj, scope)
+        return self._answer(request, scope, created, accepted, 201)
+
+    async def update(self, request: Request, scope: RequestScope) -> Response:
+        """A whole new version of an object."""
+        accepted = _form(request)
+        obj = self._read(request, scope, scope.resource.api_version, scope.resource.kind)
+        check_identity(obj, scope)
+        named_version = bool(obj["metadata"].get("resourceVersion"))
+
+        async def change(live: Object | None) -> Object:
+            new = {**obj, "metadata": dict(obj["metadata"])}
+            self._track(live, new, scope)
+            self.check_escalation(request, scope, new, live)
+            if live is not None:
+                await self._admit(scope, new, live)
+            return new
+
+        cached, created = await self.store(scope).update(scope, change, retry=not named_version)
+        return self._answer(request, scope, cached, accepted, 201 if created else 200)
+
+    async def patch(self, request: Request, scope: RequestScope) -> Response:
+        """A change described by a patch."""
+        accepted = _form(request)
+        content_type, recipe, force = self._recipe(request, scope)
+        cached, created = await patch(self.store(scope), scope, content_type, recipe, force=force)
+        return self._answer(request, scope, cached, accepted, 201 if created else 200)
+
+    async def delete(self, request: Request, scope: RequestScope) -> Response:
+        """One object less, sooner or later."""
+        accepted = _form(request)
+        answer, gone = await delete(self.store(scope), scope, _options(request, scope))
+        if answer["kind"] == "Status" or gone is None:
+            return Response(200, obj=answer)
+        return self._answer(request, scope, Cached("", answer, 0), accepted)
+
+    async def delete_collection(self, request: Request, scope: RequestScope) -> Response:
+        """Everything that the selectors match."""
+        options = _options(request, scope)
+        rows, metadata = await self.lists.rows(request, scope)
+        for row in rows:
+            name = row.obj["metadata"]["name"]
+            one = RequestScope(
+                scope.resource,
+                row.obj["metadata"].get("namespace", ""),
+                name,
+                "",
+                scope.user,
+                scope.manager,
+                scope.dry_run,
+            )
+            try:
+                await delete(self.store(scope), one, options)
+            except status.StatusError as error:
+                if error.reason != "NotFound":
+                    raise
+        return Response(200, obj=self.lists.list_object(scope.resource, rows, metadata))
+
+    # -- subresources -------------------------------------------------------------------------------------------------
+
+    async def _subresource(self, request: Request, scope: RequestScope) -> Response:
+        info = request.info
+        assert info is not None
+        resource, name = scope.resource, scope.subresource
+        row = resource.subresource(name)
+        if row is None or len(info.parts) > 3:
+            raise status.generic_not_found()
+        if info.verb not in row.verbs:
+            raise status.method_not_allowed()
+        virtual = self.virtual_subresources.get((resource.group, resource.plural, name))
+        if virtual is not None:
+            obj = self._read(request, scope, f"{row.group}/{row.version}" if row.group else row.version, row.kind)
+            return Response(201, obj=virtual(request, obj))
+        if name == "scale":
+            return await self._scale(request, scope)
+        if (resource.plural, name) == ("pods", "binding"):
+            return await self._bind(request, scope, self._read(request, scope, "v1", "Binding"))
+        if (resource.plural, name) == ("pods", "eviction"):
+            eviction = self._read(request, scope, "policy/v1", "Eviction")
+            return Response(201, obj=await pods.evict(self.store(scope), scope, eviction))
+        if row.kind == resource.kind and info.verb in ("get", "update", "patch"):
+            return await _VERBS[info.verb](self, request, scope)
+        raise status.method_not_allowed()
+
+    async def _scale(self, request: Request, scope: RequestScope) -> Response:
+        store, verb = self.store(scope), request.info.verb if request.info else ""
+        if verb == "get":
+            return Response(200, obj=scales.get_scale(store, scope))
+        if verb == "update":
+            new = self._read(request, scope, scales.VERSION, scales.KIND)
+            return Response(200, obj=await scales.update_scale(store, scope, new))
+        content_type, recipe, force = self._recipe(request, scope)
+        return Response(200, obj=await scales.patch_scale(store, scope, content_type, recipe, force=force))
+
+    async def _bind(self, request: Request, scope: RequestScope, binding: Object) -> Response:
+        pod = find_resource("", "v1", "pods")
+        assert pod is not None
+        name = scope.name or (binding.get("metadata") or {}).get("name", "")
+        bound = RequestScope(pod, scope.namespace, name, "binding", scope.user, scope.manager, scope.dry_run)
+        return Response(201, obj=await pods.bind(self.stores["", "pods"], bound, binding))
+
+    # -- bodies and answers -------------------------------------------------------------------------------------------
+
+    def _read(self, request: Request, scope: RequestScope, api_version: str, kind: str) -> Object:
+        """The object a client sent: normal form, with defaults; it belongs to this request."""
+        with span("apiserver", "decode"):
+            check = scope.field_validation != "Ignore"
+            sent, duplicates = parse_body(request, kind, duplicates=check)
+            obj, strict = decode(sent, api_version, kind)
+            report_strict([*duplicates, *strict], scope)
+            set_defaults(obj)
+        if "metadata" not in obj or obj["metadata"] is None:
+            obj["metadata"] = {}
+        return obj
+
+    def _track(self, live: Object | None, new: Object, scope: RequestScope) -> None:
+        update_managed_fields(
+            live, new, manager=scope.manager, api_version=scope.resource.api_version,
+            subresource=scope.subresource, now=self.environment.clock.timestamp(),
+        )  # fmt: skip
+
+    async def _admit(self, scope: RequestScope, new: Object, live: Object | None) -> None:
+        attributes = Attributes(
+            UPDATE if live is not None else CREATE, scope.resource, scope.subresource, scope.namespace, scope.name,
+            new, live, scope.options, scope.user, scope.dry_run, scope.warnings,
+        )  # fmt: skip
+        await self.environment.admission.admit(attributes)
+
+    def _recipe(self, request: Request, scope: RequestScope) -> tuple[str, Any, bool]:
+        content_type = request.headers.get("content-type", "").partition(";")[0].strip()
+        if content_type not in PATCH_TYPES:
+            raise status.failure(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
+        force = request.param("force") == "true"
+        self._check_patch_options(request, content_type, force)
+        recipe = request.obj if request.obj is not None else parse_patch(content_type, request.body)
+        return content_type, recipe, force
+
+    @staticmethod
+    def _check_patch_options(request: Request, content_type: str, force: bool) -> None:
+        causes = []
+        if content_type == APPLY_PATCH:
+            if not request.param("fieldManager"):
+                message = "Required value: is required for apply patch"
+                causes.append({"reason": "FieldValueRequired", "message": message, "field": "fieldManager"})
+        elif force:
+            message = "Forbidden: may not be specified for non-apply patch"
+            causes.append({"reason": "FieldValueForbidden", "message": message, "field": "force"})
+        if causes:
+            raise status.invalid("PatchOptions", "", causes, "meta.k8s.io")
+
+    def _answer(
+        self, request: Request, scope: RequestScope, cached: Cached, accepted: Accepted | None, code: int = 200
+    ) -> Response:
+        if accepted is None:  # in process: the object itself
+            return Response(code, obj=cached.obj)
+        if accepted.kind:
+            include = request.param("includeObject") or "Metadata"
+            now = self.environment.clock.now()
+            obj = converted(accepted.kind, scope.resource, [cached.obj], None, now=now, include=include)
+            return Response(code, {"Content-Type": accepted.media_type}, obj=obj)
+        if accepted.media_type == JSON and cached.revision:
+            return Response(code, {"Content-Type": JSON}, body=cached.json + b"\n")
+        return Response(code, obj=cached.obj)
+
+
+def _form(request: Request) -> Accepted | None:
+    """The negotiated form; None for callers that take objects. Checked before anything is written."""
+    return None if request.accepts_object else negotiate(request)
+
+
+def _options(request: Request, scope: RequestScope) -> DeleteOptions:
+    options = delete_options(request)
+    preconditions = options.get("preconditions") or {}
+    if "All" in (options.get("dryRun") or ()):
+        scope.dry_run = True
+    grace = options.get("gracePeriodSeconds")
+    policy = options.get("propagationPolicy") or ""
+    if policy not in ("", "Orphan", "Background", "Foreground"):
+        supported = '"Foreground", "Background", "Orphan"'
+        cause = {
+            "reason": "FieldValueNotSupported",
+            "message": f'Unsupported value: "{policy}": supported values: {supported}, "nil"',
+            "field": "propagationPolicy",
+        }
+        raise status.invalid("DeleteOptions", "", [cause], "meta.k8s.io")
+    return DeleteOptions(
+        grace=grace,
+        propagation=policy,
+        orphan_dependents=options.get("orphanDependents"),
+        uid=preconditions.get("uid", ""),
+        resource_version=preconditions.get("resourceVersion", ""),
+    )
+
+
+_VERBS: dict[str, Endpoint] = {
+    "get": ResourceHandler.get,
+    "list": ResourceHandler.list_or_watch,
+    "watch": ResourceHandler.list_or_watch,
+    "create": ResourceHandler.create,
+    "update": ResourceHandler.update,
+    "patch": ResourceHandler.patch,
+    "delete": ResourceHandler.delete,
+    "deletecollection": ResourceHandler.delete_collection,
+}
+
+
+def storable(resource: Resource) -> bool:
+    """Whether objects of a resource are kept at all."""
+    return "list" in resource.verbs and "create" in resource.verbs

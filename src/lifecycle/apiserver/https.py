@@ -1,0 +1,237 @@
+"""The way in from outside: TLS, HTTP/1.1, and what a socket adds to a request.
+
+A connection may show a client certificate; a request becomes a `wire.Request` and passes the handler chain like
+any other; the answer is written back with its length, or, for a watch, piece by piece until one side has had
+enough.
+
+Clients can be hostile or just slow. A body has to fit into 3 MiB and to arrive within a minute, a connection
+that never asks for anything is closed, and a client that does not read its watch blocks nobody but itself: its
+frames wait in its own queue, which is cut off when it grows too long.
+
+aiohttp parses HTTP; the answer is written by hand, since that is half of the work of a small request.
+
+Upstream: `apiserver/pkg/server/secure_serving.go` (`SecureServingInfo.Serve`, its timeouts),
+`endpoints/handlers/rest.go` (`limitedReadBody`), `endpoints/handlers/watch.go` (`WatchServer.HandleHTTP`),
+v1.36. Left out: HTTP/2, websockets, SPDY.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import time
+from email.utils import formatdate
+from http import HTTPStatus
+from urllib.parse import parse_qs, unquote
+
+from aiohttp import web
+from aiohttp.web_protocol import RequestHandler
+
+from lifecycle.api.status import request_entity_too_large
+from lifecycle.api.wire import Handler, Request, Response
+from lifecycle.apiserver.compression import THRESHOLD, Compressor
+from lifecycle.apiserver.endpoints.negotiation import finish
+from lifecycle.apiserver.filters.impersonation import repeated
+from lifecycle.apiserver.filters.refusal import refuse
+from lifecycle.apiserver.filters.warning import warning_headers
+
+MAX_BODY = 3 * 1024 * 1024
+BODY_TIMEOUT = 60.0
+FIRST_REQUEST_TIMEOUT = 32.0
+IDLE_TIMEOUT = 90.0
+TLS_HANDSHAKE_TIMEOUT = 10.0
+MAX_HEADER = 1 << 20
+
+_REASONS = {status.value: status.phrase for status in HTTPStatus}
+
+
+class _BodyTooLargeError(Exception):
+    """The client sends more than `MAX_BODY` bytes."""
+
+
+class _WrittenAnswer(web.StreamResponse):
+    """What aiohttp gets to see of an answer that is written to the socket already."""
+
+    async def prepare(self, request: web.BaseRequest) -> None:
+        """Nothing left to do."""
+
+    async def write_eof(self, data: bytes = b"") -> None:
+        """Nothing left to do."""
+
+
+class HTTPSServer:
+    """Serves a handler on a socket. `tls=None` serves plain HTTP (for measurements)."""
+
+    def __init__(self, handler: Handler, tls: ssl.SSLContext | None) -> None:
+        self._handler = handler
+        self._tls = tls
+        self._compressor = Compressor()
+        self._connections: web.Server | None = None
+        self._listener: asyncio.Server | None = None
+        self._date = (0, "")
+
+    async def start(self, host: str, port: int = 0) -> int:
+        """Listen; the port (a free one for 0). Raises OSError if it is taken."""
+        self._connections = web.Server(
+            self._answer,
+            access_log=None,
+            handler_cancellation=True,
+            keepalive_timeout=IDLE_TIMEOUT,
+            auto_decompress=False,
+            max_line_size=MAX_HEADER,
+            max_field_size=MAX_HEADER,
+            lingering_time=1.0,
+        )
+        loop = asyncio.get_running_loop()
+        timeout = TLS_HANDSHAKE_TIMEOUT if self._tls else None
+        self._listener = await loop.create_server(
+            self._connection, host, port, ssl=self._tls, ssl_handshake_timeout=timeout, backlog=1024
+        )
+        bound: int = self._listener.sockets[0].getsockname()[1]
+        return bound
+
+    async def stop(self) -> None:
+        """Stop listening and close every connection; open watches end."""
+        if self._listener is not None:
+            self._listener.close()
+        if self._connections is not None:
+            await self._connections.shutdown(timeout=0.2)
+        if self._listener is not None:
+            await self._listener.wait_closed()
+
+    def _connection(self) -> RequestHandler:
+        assert self._connections is not None
+        connection = self._connections()
+
+        def close_if_silent() -> None:
+            if not connection._request_count and connection.transport is not None:
+                connection.force_close()
+
+        asyncio.get_running_loop().call_later(FIRST_REQUEST_TIMEOUT, close_if_silent)
+        return connection
+
+    # -- one request --------------------------------------------------------------------------------------------------
+
+    async def _answer(self, incoming: web.BaseRequest) -> web.StreamResponse:
+        request = to_request(incoming)
+        try:
+            request.body = await read_body(incoming)
+        except (_BodyTooLargeError, TimeoutError) as error:
+            response = refuse(request_entity_too_large(MAX_BODY))
+            if isinstance(error, TimeoutError):
+                response = Response(408, {"Content-Type": "text/plain; charset=utf-8"}, body=b"Request Timeout\n")
+            return await self._write(incoming, request, response, keep_alive=False)
+        response = await self._handler(request)
+        if response.stream is not None:
+            return await self._stream(incoming, request, response)
+        return await self._write(incoming, request, response, keep_alive=incoming.keep_alive)
+
+    async def _write(
+        self, incoming: web.BaseRequest, request: Request, response: Response, *, keep_alive: bool
+    ) -> web.StreamResponse:
+        response = finish(request, response)
+        body = response.body or b""
+        if len(body) > THRESHOLD and "gzip" in request.headers.get("accept-encoding", ""):
+            body = self._compressor.compress(body)
+            response.headers["Content-Encoding"] = "gzip"
+            response.headers["Vary"] = "Accept-Encoding"
+        head = self._head(request, response, f"Content-Length: {len(body)}", keep_alive)
+        if request.method == "HEAD" or response.status == HTTPStatus.NOT_MODIFIED:
+            body = b""
+        transport = incoming.transport
+        if transport is None:
+            pass  # nobody is there any more
+        elif len(body) < THRESHOLD:
+            transport.write(head + body)
+        else:
+            transport.writelines((head, body))
+            await incoming.writer.drain()
+        return _finished(response.status, keep_alive)
+
+    async def _stream(self, incoming: web.BaseRequest, request: Request, response: Response) -> web.StreamResponse:
+        """Write frames as they come, several in one piece when they come fast. Cancelled when the client goes away."""
+        stream, encode = response.stream, response.encode_frame
+        assert stream is not None
+        assert encode is not None
+        take = getattr(stream, "take", None)
+        try:
+            if incoming.transport is not None:
+                incoming.transport.write(self._head(request, response, "Transfer-Encoding: chunked", True))
+            async for frame in stream:
+                piece = encode(frame)
+                if take is not None:
+                    piece = b"".join((piece, *map(encode, take())))
+                transport = incoming.transport
+                if transport is None or transport.is_closing():
+                    break
+                transport.write(b"%x\r\n%b\r\n" % (len(piece), piece))
+                await incoming.writer.drain()
+            if incoming.transport is not None:
+                incoming.transport.write(b"0\r\n\r\n")
+        finally:
+            close = getattr(stream, "aclose", None)
+            if close is not None:
+                await close()
+        return _finished(response.status, incoming.keep_alive)
+
+    def _head(self, request: Request, response: Response, framing: str, keep_alive: bool) -> bytes:
+        second = int(time.time())
+        if self._date[0] != second:
+            self._date = (second, formatdate(second, usegmt=True))
+        lines = [f"HTTP/1.1 {response.status} {_REASONS.get(response.status, 'Unknown')}"]
+        lines += [f"{name}: {value}" for name, value in response.headers.items()]
+        if request.warnings:
+            lines += [f"Warning: {value}" for value in warning_headers(request.warnings)]
+        lines.append(f"Date: {self._date[1]}\r\n{framing}")
+        if not keep_alive:
+            lines.append("Connection: close")
+        return ("\r\n".join(lines) + "\r\n\r\n").encode()
+
+
+def _finished(status: int, keep_alive: bool) -> web.StreamResponse:
+    answer = _WrittenAnswer(status=status)
+    answer._keep_alive = bool(keep_alive)
+    return answer
+
+
+def to_request(incoming: web.BaseRequest) -> Request:
+    """A `wire.Request`, its body still empty. Path and query are decoded once, headers have lower-case names."""
+    target = incoming._message.path
+    path, _, query = target.partition("?")
+    transport = incoming.transport
+    peer = certificate = None
+    if transport is not None:
+        peer = transport.get_extra_info("peername")
+        tls = transport.get_extra_info("ssl_object")
+        certificate = tls.getpeercert(binary_form=True) if tls is not None else None
+    return Request(
+        method=incoming.method,
+        path=unquote(path) if "%" in path else path,
+        query=parse_qs(query, keep_blank_values=True) if query else {},
+        headers=repeated(incoming.headers.items()),
+        peer_certificate=certificate,
+        remote_addr=peer[0] if peer else "",
+    )
+
+
+async def read_body(incoming: web.BaseRequest) -> bytes:
+    """All of the body. Raises `_BodyTooLargeError` as soon as that is clear, TimeoutError when it takes too long."""
+    content = incoming.content
+    if not incoming.body_exists:
+        return b""
+    announced = incoming.content_length
+    if announced is not None and announced > MAX_BODY:
+        raise _BodyTooLargeError
+    if incoming.headers.get("Expect", "").lower() == "100-continue" and incoming.transport is not None:
+        incoming.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+    if content.is_eof():
+        return content.read_nowait()
+    pieces: list[bytes] = []
+    size = 0
+    async with asyncio.timeout(BODY_TIMEOUT):
+        while piece := await content.readany():
+            size += len(piece)
+            if size > MAX_BODY:
+                raise _BodyTooLargeError
+            pieces.append(piece)
+    return b"".join(pieces)

@@ -1,0 +1,77 @@
+"""Who answers which path, when the path is no resource.
+
+Upstream: `apiserver/pkg/server/mux/pathrecorder.go`, `server/handler.go` (`director`),
+`server/routes/{index,version,openapi}.go`, v1.36.
+"""
+
+from __future__ import annotations
+
+from lifecycle.api.published import published_bytes
+from lifecycle.api.status import generic_not_found, method_not_allowed
+from lifecycle.api.wire import Handler, Request, Response
+from lifecycle.apiserver.authn.openid_metadata import CONFIGURATION_PATH, JWKS_PATH, OpenIDMetadata
+from lifecycle.apiserver.non_resource.discovery import group_names, serve_discovery
+from lifecycle.apiserver.non_resource.document import document, page_not_found
+from lifecycle.apiserver.non_resource.health import ENDPOINTS, Check, Health
+from lifecycle.apiserver.non_resource.openapi_v2 import serve_openapi_v2
+from lifecycle.apiserver.non_resource.openapi_v3 import serve_openapi_v3
+
+
+class NonResourceHandler:
+    """Serves every path that names no resource.
+
+    `openid` answers the two documents about service account tokens. `checks` are the health checks that can fail.
+    `address` is the server as clients reach it, `host:port`; set it when the port is known.
+    """
+
+    def __init__(
+        self,
+        openid: OpenIDMetadata | None = None,
+        *,
+        address: str = "127.0.0.1:6443",
+        checks: dict[str, Check] | None = None,
+    ) -> None:
+        self.address = address
+        self.health = Health(checks)
+        self._others: dict[str, Handler] = {}
+        if openid is not None:
+            self._others = {CONFIGURATION_PATH: openid.configuration, JWKS_PATH: openid.jwks}
+
+    async def serve(self, request: Request) -> Response:
+        """The answer; 404 for what nobody knows. Raises StatusError for what an API refuses."""
+        path = request.path
+        if len(path) > 1:
+            path = path.rstrip("/") or "/"
+        if path in self._others:
+            return await self._others[path](request)
+        first = path.split("/", 2)[1]
+        if first in ENDPOINTS:
+            return self.health.serve(request, path)
+        reading = request.method in ("GET", "HEAD")
+        if path == "/":
+            return document(request, published_bytes("discovery/root.json"), "application/json")
+        if path == "/version":
+            _check_read_only(reading)
+            return document(request, published_bytes("discovery/version.json"), "application/json")
+        if path == "/openapi/v2":
+            return serve_openapi_v2(request)
+        if first == "openapi" and (path + "/").startswith("/openapi/v3/"):
+            return serve_openapi_v3(request, path)
+        found = serve_discovery(request, path, self.address)
+        if found is not None:
+            _check_read_only(reading)
+            return found
+        return self.unknown(path)
+
+    @staticmethod
+    def unknown(path: str) -> Response:
+        """404: a `Status` below `/api` and below a group that exists, plain text everywhere else."""
+        parts = path.split("/")
+        if parts[1] == "api" or (parts[1] == "apis" and len(parts) > 2 and parts[2] in group_names()):
+            raise generic_not_found()
+        return page_not_found()
+
+
+def _check_read_only(reading: bool) -> None:
+    if not reading:
+        raise method_not_allowed()

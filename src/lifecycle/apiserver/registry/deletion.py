@@ -1,0 +1,160 @@
+"""Deleting: at once, after a grace period, or when the last finalizer lets go.
+
+A delete is often only the wish to delete. A pod with a kubelet gets a deadline and lives on until the kubelet confirms; an
+object with finalizers is marked and lives on until the last is taken off; a namespace waits until it is empty. Only when
+nothing holds it any more does the key go.
+
+Upstream: `apiserver/pkg/registry/generic/registry/store.go` (`Store.Delete`, `deletionFinalizersForGarbageCollection`,
+`updateForGracefulDeletionAndFinalizers`), `registry/rest/delete.go` (`BeforeDelete`), `pkg/registry/core/pod/strategy.go`
+(`CheckGracefulDelete`), v1.36.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lifecycle.api import status
+from lifecycle.api.clock import format_time, parse_time
+from lifecycle.api.wire import Object
+from lifecycle.apiserver.admission.attributes import DELETE, Attributes
+from lifecycle.apiserver.cacher import Cached
+from lifecycle.apiserver.registry.metadata import in_go_order
+from lifecycle.apiserver.registry.scope import RequestScope
+from lifecycle.apiserver.registry.store import MAX_CONFLICTS, ResourceStore
+
+ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
+DEFAULT_POD_GRACE = 30
+
+RETURNS_OBJECT = frozenset(
+    {
+        "CSIDriver", "CSINode", "Namespace", "PersistentVolume", "PersistentVolumeClaim", "Pod", "PodTemplate",
+        "ResourceQuota", "Service", "ServiceAccount", "StorageClass", "VolumeAttachment",
+    }
+)  # fmt: skip
+"""Kinds whose delete answers with the object instead of a Status (`ReturnDeletedObject`)."""
+
+
+@dataclass(slots=True)
+class DeleteOptions:
+    """What a delete asks for. `grace` in seconds, None: the object's own."""
+
+    grace: int | None = None
+    propagation: str = ""
+    orphan_dependents: bool | None = None
+    uid: str = ""
+    resource_version: str = ""
+
+
+async def delete(store: ResourceStore, scope: RequestScope, options: DeleteOptions) -> tuple[Object, bool]:
+    """Delete one object: the answer (object or Status), and whether it is gone. Raises StatusError 404, 409."""
+    resource = store.resource
+    for _ in range(MAX_CONFLICTS):
+        stored = store.get(scope.namespace, scope.name)
+        _check_preconditions(stored.obj, scope, options)
+        attributes = Attributes(
+            DELETE, resource, scope.subresource, scope.namespace, scope.name, None, stored.obj, scope.options, scope.user,
+            scope.dry_run, scope.warnings,
+        )  # fmt: skip
+        await store.environment.admission.admit(attributes)
+        await store.environment.admission.validate(attributes)
+        outcome = await _attempt(store, stored, scope, options)
+        if outcome is not None:
+            return outcome
+        if options.resource_version:
+            break
+    raise status.conflict(resource.plural, scope.name, group=resource.group)
+
+
+def _check_preconditions(obj: Object, scope: RequestScope, options: DeleteOptions) -> None:
+    metadata, kind = obj["metadata"], scope.resource.kind
+    if options.uid and options.uid != metadata["uid"]:
+        why = (
+            f"the UID in the precondition ({options.uid}) does not match the UID in record ({metadata['uid']}). "
+            "The object might have been deleted and then recreated"
+        )
+        raise status.conflict(kind, scope.name, why, scope.resource.group)
+    version = options.resource_version
+    if version and version != metadata["resourceVersion"]:
+        why = (
+            f"the ResourceVersion in the precondition ({version}) does not match the ResourceVersion in record "
+            f"({metadata['resourceVersion']}). The object might have been modified"
+        )
+        raise status.conflict(kind, scope.name, why, scope.resource.group)
+
+
+async def _attempt(
+    store: ResourceStore, stored: Cached, scope: RequestScope, options: DeleteOptions
+) -> tuple[Object, bool] | None:
+    """One try; None if somebody wrote in between."""
+    obj = stored.obj
+    metadata = obj["metadata"]
+    now = store.environment.clock.now()
+    grace = grace_period(obj, options)
+    finalizers = finalizers_for(obj, options)
+    held = bool(finalizers) or _is_held_namespace(obj)
+    marked = dict(metadata)
+    if finalizers != (metadata.get("finalizers") or []):
+        marked["finalizers"] = finalizers
+        if not finalizers:
+            marked.pop("finalizers", None)
+    already = "deletionTimestamp" in metadata
+    if grace > 0 or held:
+        if already:
+            shorter = metadata.get("deletionGracePeriodSeconds", 0)
+            if grace < shorter:
+                deadline = parse_time(metadata["deletionTimestamp"]) - shorter + grace
+                marked["deletionTimestamp"] = format_time(deadline)
+                marked["deletionGracePeriodSeconds"] = grace
+        else:
+            marked["deletionTimestamp"] = format_time(now + grace)
+            marked["deletionGracePeriodSeconds"] = grace
+            if metadata.get("generation", 0) > 0:
+                marked["generation"] = metadata["generation"] + 1
+        new = {**obj, "metadata": in_go_order(marked)}
+        if obj["kind"] == "Namespace":
+            new["status"] = {**(obj.get("status") or {}), "phase": "Terminating"}
+        if scope.dry_run or new == obj:
+            return new, False
+        written = await store.write(stored.key, new, stored.revision)
+        return None if written is None else (written.obj, False)
+    if not scope.dry_run and await store.erase(stored.key, stored) is None:
+        return None
+    if obj["kind"] in RETURNS_OBJECT:
+        return obj, True
+    details = {"name": scope.name, "group": scope.resource.group, "kind": scope.resource.plural, "uid": metadata["uid"]}
+    return status.success({key: value for key, value in details.items() if value}), True
+
+
+def grace_period(obj: Object, options: DeleteOptions) -> int:
+    """How many seconds the object may live on. Only pods have any."""
+    if obj["kind"] != "Pod":
+        return 0
+    spec = obj["spec"]
+    grace = options.grace
+    if grace is None:
+        grace = spec.get("terminationGracePeriodSeconds", DEFAULT_POD_GRACE)
+    if not spec.get("nodeName"):
+        return 0  # no kubelet knows it: nobody has to be waited for
+    if (obj.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
+        return 0
+    return max(int(grace), 1) if grace < 0 else int(grace)
+
+
+def finalizers_for(obj: Object, options: DeleteOptions) -> list[str]:
+    """The object's finalizers once the wish about its dependents is added: `orphan`, `foregroundDeletion` or neither."""
+    finalizers: list[str] = list(obj["metadata"].get("finalizers") or ())
+    policy = options.propagation
+    if options.orphan_dependents is not None:
+        policy = "Orphan" if options.orphan_dependents else "Background"
+    if not policy:
+        return finalizers
+    kept = [name for name in finalizers if name not in (ORPHAN, FOREGROUND)]
+    if policy == "Orphan":
+        kept.append(ORPHAN)
+    elif policy == "Foreground":
+        kept.append(FOREGROUND)
+    return finalizers if sorted(kept) == sorted(finalizers) else kept
+
+
+def _is_held_namespace(obj: Object) -> bool:
+    return obj["kind"] == "Namespace" and bool((obj.get("spec") or {}).get("finalizers"))

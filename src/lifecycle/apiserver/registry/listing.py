@@ -1,0 +1,145 @@
+"""Lists: what is selected, in key order, in pages, as of one revision.
+
+A page ends with a continue token that holds the revision and the next key. All pages show the state at that revision, so no
+object is missed or seen twice however much is written meanwhile. When the revision has been compacted, the token has expired: 410.
+
+Upstream: `apiserver/pkg/storage/etcd3/store.go` (`GetList`), `storage/continue.go` (`DecodeContinue`, `EncodeContinue`),
+`storage/cacher/delegator.go`, v1.36.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from dataclasses import dataclass, field
+
+import orjson
+
+from lifecycle.api import status
+from lifecycle.api.wire import Object
+from lifecycle.apiserver.cache_watcher import Criteria
+from lifecycle.apiserver.cacher import Cached, Cacher
+from lifecycle.etcd.store import CompactedError, FutureRevisionError, Store, prefix_end
+
+TOKEN_VERSION = "meta.k8s.io/v1"
+EXPIRED = "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter."
+
+
+@dataclass(slots=True)
+class Page:
+    """One page: the rows, the list's metadata, and whether it is simply everything in a namespace (then it can be cached)."""
+
+    rows: list[Cached]
+    metadata: Object = field(default_factory=dict)
+    whole: bool = False
+
+
+@dataclass(slots=True)
+class ListOptions:
+    """`resource_version` is "" (consistent), "0" (whatever is there) or a number; `match` is `Exact`, `NotOlderThan` or empty."""
+
+    limit: int = 0
+    token: str = ""
+    resource_version: str = ""
+    match: str = ""
+
+
+async def list_page(cacher: Cacher, store: Store, criteria: Criteria, options: ListOptions) -> Page:
+    """One page. Raises StatusError 400 (bad token or version), 410 (expired), 504 (version from the future)."""
+    cacher.catch_up()
+    start, revision = "", 0
+    if options.token:
+        revision, start = decode_continue(options.token, _prefix(cacher, criteria))
+    elif options.resource_version not in ("", "0"):
+        revision = parse_revision(options.resource_version)
+        if revision > store.revision:
+            raise status.too_large_resource_version(revision, store.revision)
+        if options.match != "Exact":
+            revision = 0
+    if revision and revision != store.revision:
+        rows = await _past(cacher, store, criteria, revision)
+    else:
+        revision = store.revision
+        rows = cacher.ordered(criteria.namespace)
+    if start:
+        rows = [row for row in rows if row.key >= start]
+    whole = criteria.everything and not start and not options.limit
+    if not criteria.everything:
+        rows = [row for row in rows if criteria.matches(row.obj, cacher.fields_of)]
+    metadata: Object = {"resourceVersion": str(revision)}
+    if options.limit and len(rows) > options.limit:
+        rest = len(rows) - options.limit
+        rows = rows[: options.limit]
+        metadata["continue"] = encode_continue(revision, rows[-1].key + "\0", _prefix(cacher, criteria))
+        if criteria.everything:  # with a selector nobody knows how many of the rest would match
+            metadata["remainingItemCount"] = rest
+    return Page(rows, metadata, whole)
+
+
+def _prefix(cacher: Cacher, criteria: Criteria) -> str:
+    return f"{cacher.prefix}{criteria.namespace}/" if criteria.namespace else cacher.prefix
+
+
+async def _past(cacher: Cacher, store: Store, criteria: Criteria, revision: int) -> list[Cached]:
+    prefix = _prefix(cacher, criteria)
+    try:
+        page = await store.range(prefix, prefix_end(prefix), revision=revision)
+    except CompactedError:
+        raise status.gone(EXPIRED) from None
+    except FutureRevisionError as error:
+        raise status.too_large_resource_version(revision, error.current) from None
+    return [Cached(kv.key, cacher.decode(kv.value, kv.mod_revision), kv.mod_revision) for kv in page.kvs]
+
+
+def parse_revision(text: str) -> int:
+    """A resourceVersion as a number. Raises StatusError 400."""
+    if not text.isdecimal():
+        cause = f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
+        raise status.bad_request(cause)
+    return int(text)
+
+
+def encode_continue(revision: int, next_key: str, prefix: str) -> str:
+    """A token for the page that starts at a key."""
+    start = next_key.removeprefix(prefix.rstrip("/"))
+    token = {"v": TOKEN_VERSION, "rv": revision, "start": start}
+    text = orjson.dumps(token).replace(b"\x00", b"\\u0000")
+    return base64.urlsafe_b64encode(text).rstrip(b"=").decode()
+
+
+def decode_continue(token: str, prefix: str) -> tuple[int, str]:
+    """Revision and first key of a token. Raises StatusError 400 for one we did not make."""
+    try:
+        decoded = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
+    except (binascii.Error, ValueError):
+        raise status.bad_request("invalid continue token: continue key is not valid: illegal base64 data") from None
+    try:
+        fields = orjson.loads(decoded)
+    except orjson.JSONDecodeError:
+        raise status.bad_request(
+            f"invalid continue token: continue key is not valid: {_json_complaint(decoded)}"
+        ) from None
+    if not isinstance(fields, dict) or fields.get("v") != TOKEN_VERSION:
+        version = fields.get("v", "") if isinstance(fields, dict) else ""
+        raise status.bad_request(
+            f'invalid continue token: continue key is not valid: server does not recognize this encoded version "{version}"'
+        )
+    revision, start = fields.get("rv", 0), fields.get("start", "")
+    if not isinstance(revision, int) or revision <= 0:
+        raise status.bad_request(
+            "invalid continue token: continue key is not valid: incorrect encoded start resourceVersion"
+        )
+    if not isinstance(start, str) or not start or "/.." in start:
+        raise status.bad_request("invalid continue token: continue key is not valid: encoded start key empty")
+    return revision, prefix.rstrip("/") + "/" + start.lstrip("/")
+
+
+def _json_complaint(data: bytes) -> str:
+    """What Go's decoder says of bytes that are not JSON."""
+    text = data.decode("utf-8", "replace")
+    first = text.lstrip(" \t\r\n")[:1] if text.strip() else ""
+    if not first:
+        return "unexpected end of JSON input"
+    char = data.lstrip()[0]
+    shown = f"\\u{char:04x}" if char < 0x20 or char >= 0x7F else first
+    return f"invalid character '{shown}' looking for beginning of value"

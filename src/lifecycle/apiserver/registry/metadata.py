@@ -1,0 +1,94 @@
+"""The metadata that the server itself is responsible for.
+
+Upstream: `apiserver/pkg/registry/rest/meta.go` (`FillObjectMetaSystemFields`, `EnsureObjectNamespaceMatchesRequestNamespace`),
+`endpoints/handlers/update.go` (`checkName`), v1.36.
+"""
+
+from __future__ import annotations
+
+from lifecycle.api.clock import Clock
+from lifecycle.api.names import NameSource
+from lifecycle.api.status import bad_request
+from lifecycle.api.wire import Object
+from lifecycle.apiserver.registry.scope import RequestScope
+
+GO_ORDER = (
+    "name",
+    "generateName",
+    "namespace",
+    "selfLink",
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "labels",
+    "annotations",
+    "ownerReferences",
+    "finalizers",
+    "managedFields",
+)
+"""The order in which the real server writes metadata."""
+
+
+def in_go_order(metadata: Object) -> Object:
+    """The same metadata, its keys in the real server's order."""
+    return {key: metadata[key] for key in GO_ORDER if key in metadata}
+
+
+def fill_object_meta(obj: Object, clock: Clock, names: NameSource) -> None:
+    """A new object's uid and creation time."""
+    metadata = obj["metadata"]
+    metadata["creationTimestamp"] = clock.timestamp()
+    metadata["uid"] = names.uid()
+
+
+def check_namespace(obj: Object, scope: RequestScope) -> None:
+    """The object's namespace is the URL's; an empty one takes it. Raises StatusError 400."""
+    metadata = obj.get("metadata")
+    if metadata is None:
+        metadata = obj["metadata"] = {}
+    given = metadata.get("namespace", "")
+    if given == scope.namespace:
+        return
+    if given and scope.resource.namespaced:
+        raise bad_request(
+            f"the namespace of the provided object does not match the namespace sent on the request ({given} != {scope.namespace})"
+        )
+    if scope.namespace:
+        metadata["namespace"] = scope.namespace
+    else:
+        metadata.pop("namespace", None)
+
+
+def check_identity(obj: Object, scope: RequestScope) -> None:
+    """The object's name is the URL's. Raises StatusError 400."""
+    check_namespace(obj, scope)
+    name = obj["metadata"].get("name", "")
+    if not name:
+        raise bad_request(
+            f"the name of the object ({scope.name} based on URL) was undeterminable: name must be provided"
+        )
+    if name != scope.name:
+        raise bad_request(f"the name of the object ({name}) does not match the name on the URL ({scope.name})")
+
+
+def is_unchanged(new: Object, old: Object) -> bool:
+    """Whether a write would change nothing: then it is not made, and the resourceVersion stays.
+
+    Managed fields whose only news is a time stamp are put back first. Upstream: `ignoreManagedFieldsTimestamps` and the byte
+    comparison in etcd3's `GuaranteedUpdate`.
+    """
+    if new.keys() != old.keys():
+        return False
+    for key, value in new.items():
+        if key != "metadata" and value != old[key]:
+            return False
+    return _meaning(new["metadata"]) == _meaning(old["metadata"])
+
+
+def _meaning(metadata: Object) -> Object:
+    plain = {k: v for k, v in metadata.items() if k not in ("resourceVersion", "managedFields")}
+    entries = metadata.get("managedFields") or ()
+    return {**plain, "managedFields": [{k: v for k, v in entry.items() if k != "time"} for entry in entries]}

@@ -1,0 +1,175 @@
+"""Patches: the stored object, changed by a recipe.
+
+Four recipes, told apart by content type: a JSON patch lists operations, a merge patch is a partial document, a strategic merge patch
+knows that containers are told apart by name, and an apply patch says "this is what *I* want set" and leaves all else alone.
+The result goes the way of any update. If somebody wrote in between, the recipe is applied again to the newer object.
+
+Upstream: `apiserver/pkg/endpoints/handlers/patch.go` (`patcher.applyPatch`, `jsonPatcher`, `smpPatcher`, `applyPatcher`), v1.36.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import yaml
+
+from lifecycle.api import status
+from lifecycle.api.defaults import set_defaults
+from lifecycle.api.managed_fields import apply_patch, update_managed_fields
+from lifecycle.api.patch.json_patch import apply_json_patch
+from lifecycle.api.patch.merge_patch import apply_merge_patch
+from lifecycle.api.patch.strategic import strategic_merge_patch
+from lifecycle.api.schema import decode, schema_for
+from lifecycle.api.wire import Object
+from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
+from lifecycle.apiserver.cacher import Cached
+from lifecycle.apiserver.registry.metadata import check_namespace
+from lifecycle.apiserver.registry.scope import RequestScope
+from lifecycle.apiserver.registry.store import ResourceStore
+
+JSON_PATCH = "application/json-patch+json"
+MERGE_PATCH = "application/merge-patch+json"
+STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
+APPLY_PATCH = "application/apply-patch+yaml"
+PATCH_TYPES = (JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, APPLY_PATCH)
+
+
+def parse_patch(content_type: str, body: bytes) -> Any:
+    """The patch as data. Raises StatusError 400 for text that is not JSON (or YAML, for an apply)."""
+    try:
+        if content_type == APPLY_PATCH:
+            patch = yaml.load(body, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        else:
+            patch = orjson.loads(body)
+    except (orjson.JSONDecodeError, yaml.YAMLError) as error:
+        raise status.bad_request(f"error decoding patch: {error}") from None
+    if content_type != JSON_PATCH and not isinstance(patch, dict):
+        raise status.bad_request("json: cannot unmarshal array into Go value of type map[string]interface {}")
+    return patch
+
+
+def patched_document(content_type: str, document: Object, patch: Any, scope: RequestScope) -> Object:
+    """What a (not apply) patch makes of a document. Raises StatusError."""
+    if content_type == JSON_PATCH:
+        result = apply_json_patch(document, patch)
+    elif content_type == MERGE_PATCH:
+        result = apply_merge_patch(document, patch)
+    else:
+        schema = schema_for(scope.resource.api_version, scope.resource.kind)
+        result = strategic_merge_patch(document, patch, schema)
+    if not isinstance(result, dict):
+        raise status.bad_request("the patch does not leave an object")
+    return result
+
+
+def normal(obj: Object, scope: RequestScope) -> Object:
+    """Normal form with defaults; unknown fields are refused or reported as the request asks."""
+    resource = scope.resource
+    decoded, strict = decode(obj, resource.api_version, resource.kind)
+    report_strict(strict, scope)
+    set_defaults(decoded)
+    return decoded
+
+
+def report_strict(strict: list[str], scope: RequestScope) -> None:
+    """Unknown and duplicate fields: ignored, warned about, or refused with 400."""
+    if not strict or scope.field_validation == "Ignore":
+        return
+    if scope.field_validation == "Strict":
+        resource = scope.resource
+        raise status.bad_request(
+            f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}: '
+            f"strict decoding error: {', '.join(strict)}"
+        )
+    scope.warnings.extend(strict)
+
+
+async def patch(
+    store: ResourceStore, scope: RequestScope, content_type: str, patch: Any, *, force: bool
+) -> tuple[Cached, bool]:
+    """Patch one object; the result and whether it was created (only an apply can)."""
+    if content_type == APPLY_PATCH:
+        return await _apply(store, scope, patch, force=force)
+    environment = store.environment
+
+    async def change(live: Object | None) -> Object:
+        if live is None:
+            raise status.not_found(scope.resource.plural, scope.name, scope.resource.group)
+        new = normal(patched_document(content_type, live, patch, scope), scope)
+        _keep_identity(new, live)
+        update_managed_fields(
+            live, new, manager=scope.manager, api_version=scope.resource.api_version,
+            subresource=scope.subresource, now=environment.clock.timestamp(),
+        )  # fmt: skip
+        await _admit(store, scope, new, live)
+        return new
+
+    names_version = isinstance(patch, dict) and bool((patch.get("metadata") or {}).get("resourceVersion"))
+    return await store.update(scope, change, create=False, retry=not names_version)
+
+
+async def _apply(store: ResourceStore, scope: RequestScope, applied: Object, *, force: bool) -> tuple[Cached, bool]:
+    resource, environment = scope.resource, store.environment
+    check_apply_kind(applied, scope)
+    desired, strict = decode_partial(applied, scope)
+    report_strict(strict, scope)
+
+    async def change(live: Object | None) -> Object:
+        new = apply_patch(
+            live, desired, manager=scope.manager, force=force,
+            now=environment.clock.timestamp(), subresource=scope.subresource,
+        )  # fmt: skip
+        fields = new["metadata"].get("managedFields")
+        new, _ = decode(new, resource.api_version, resource.kind)
+        set_defaults(new)
+        if fields is not None:
+            new["metadata"]["managedFields"] = fields
+        if live is None:
+            check_namespace(new, scope)
+            new["metadata"].setdefault("name", scope.name)
+        else:
+            _keep_identity(new, live)
+            await _admit(store, scope, new, live)
+        return new
+
+    return await store.update(scope, change, create=not scope.subresource)
+
+
+def check_apply_kind(applied: Object, scope: RequestScope) -> None:
+    """An apply names what it applies. Raises StatusError 400."""
+    resource = scope.resource
+    if not applied.get("apiVersion") or not applied.get("kind"):
+        missing = "apiVersion" if not applied.get("apiVersion") else "kind"
+        raise status.bad_request(f"invalid object type: {missing} must be set")
+    if applied["apiVersion"] != resource.api_version:
+        raise status.bad_request(
+            f"Incorrect version specified in apply patch. Specified patch version: {applied['apiVersion']}, "
+            f"expected: {resource.api_version}"
+        )
+    name = (applied.get("metadata") or {}).get("name")
+    if name and name != scope.name:
+        raise status.bad_request(f"the name of the object ({name}) does not match the name on the URL ({scope.name})")
+
+
+def decode_partial(applied: Object, scope: RequestScope) -> tuple[Object, list[str]]:
+    """The strict errors of an apply patch. The patch itself stays as sent: what it does not mention it does not own."""
+    resource = scope.resource
+    _, strict = decode(applied, resource.api_version, resource.kind)
+    return applied, strict
+
+
+def _keep_identity(new: Object, live: Object) -> None:
+    metadata, old = new["metadata"], live["metadata"]
+    for key in ("uid", "creationTimestamp", "name", "namespace"):
+        if key in old and not metadata.get(key):
+            metadata[key] = old[key]
+
+
+async def _admit(store: ResourceStore, scope: RequestScope, new: Object, live: Object | None) -> None:
+    operation = UPDATE if live is not None else CREATE
+    attributes = Attributes(
+        operation, scope.resource, scope.subresource, scope.namespace, scope.name, new, live, scope.options, scope.user,
+        scope.dry_run, scope.warnings,
+    )  # fmt: skip
+    await store.environment.admission.admit(attributes)

@@ -1,0 +1,102 @@
+"""What only pods have: being bound to a node, and being evicted.
+
+A binding is how a scheduler speaks. It does not update the pod; it posts a `Binding`, and the registry sets the node and the
+`PodScheduled` condition in one write that fails if anybody has bound the pod already.
+
+Upstream: `pkg/registry/core/pod/storage/storage.go` (`BindingREST.Create`, `setPodNodeAndMetadata`, `assignPod`), `eviction.go`, v1.36.
+Left out: checking PodDisruptionBudgets on eviction.
+"""
+
+from __future__ import annotations
+
+from lifecycle.api import status
+from lifecycle.api.field_errors import FieldError, invalid, required
+from lifecycle.api.wire import Object
+from lifecycle.apiserver.admission.attributes import CREATE, Attributes
+from lifecycle.apiserver.registry.deletion import DeleteOptions, delete
+from lifecycle.apiserver.registry.metadata import in_go_order
+from lifecycle.apiserver.registry.scope import RequestScope
+from lifecycle.apiserver.registry.store import MAX_CONFLICTS, ResourceStore
+
+
+async def bind(store: ResourceStore, scope: RequestScope, binding: Object) -> Object:
+    """Bind a pod to the node a `Binding` names. Raises StatusError 404, 409 (bound already), 422."""
+    environment = store.environment
+    attributes = Attributes(
+        CREATE, store.resource, "binding", scope.namespace, scope.name, binding, None, scope.options, scope.user,
+        scope.dry_run, scope.warnings,
+    )  # fmt: skip
+    await environment.admission.admit(attributes)
+    errors = validate_binding(binding)
+    if errors:
+        raise status.invalid("Binding", scope.name, [error.cause() for error in errors])
+    await environment.admission.validate(attributes)
+    for _ in range(MAX_CONFLICTS):
+        stored = store.get(scope.namespace, scope.name)
+        pod = _assigned(stored.obj, binding, scope, environment.clock.timestamp())
+        if scope.dry_run or await store.write(stored.key, pod, stored.revision) is not None:
+            return status.success()
+    raise status.conflict("pods/binding", scope.name)
+
+
+def _assigned(pod: Object, binding: Object, scope: RequestScope, now: str) -> Object:
+    metadata, spec = pod["metadata"], pod["spec"]
+    meta = binding.get("metadata") or {}
+    if meta.get("uid") and meta["uid"] != metadata["uid"]:
+        why = f"Precondition failed: UID in precondition: {meta['uid']}, UID in object meta: {metadata['uid']}"
+        raise status.conflict("pods/binding", scope.name, why)
+    if "deletionTimestamp" in metadata:
+        raise status.conflict(
+            "pods/binding", scope.name, f"pod {scope.name} is being deleted, cannot be assigned to a host"
+        )
+    if spec.get("nodeName"):
+        why = f'pod {scope.name} is already assigned to node "{spec["nodeName"]}"'
+        raise status.conflict("pods/binding", scope.name, why)
+    if spec.get("schedulingGates"):
+        why = f"pod {scope.name} has non-empty .spec.schedulingGates"
+        raise status.conflict("pods/binding", scope.name, why)
+    merged = dict(metadata)
+    for key in ("labels", "annotations"):
+        if meta.get(key):
+            merged[key] = dict(sorted({**(metadata.get(key) or {}), **meta[key]}.items()))
+    old_status = pod.get("status") or {}
+    condition: Object = {"type": "PodScheduled"}
+    if metadata.get("generation"):
+        condition["observedGeneration"] = metadata["generation"]
+    condition |= {"status": "True", "lastProbeTime": None, "lastTransitionTime": now}
+    conditions = [c for c in old_status.get("conditions") or () if c["type"] != "PodScheduled"] + [condition]
+    return {
+        **pod,
+        "metadata": in_go_order(merged),
+        "spec": {**spec, "nodeName": binding["target"]["name"]},
+        "status": {**old_status, "conditions": conditions},
+    }
+
+
+def validate_binding(binding: Object) -> list[FieldError]:
+    """Upstream: `pkg/apis/core/validation/validation.go` (`ValidatePodBinding`)."""
+    target = binding.get("target") or {}
+    errors: list[FieldError] = []
+    if target.get("kind", "") not in ("", "Node"):
+        detail = 'must be one of: "Node", ""'
+        errors.append(invalid("target.kind", target["kind"], detail))
+    if not target.get("name"):
+        errors.append(required("target.name", ""))
+    return errors
+
+
+async def evict(store: ResourceStore, scope: RequestScope, eviction: Object) -> Object:
+    """Delete a pod as its eviction asks."""
+    options = eviction.get("deleteOptions") or {}
+    preconditions = options.get("preconditions") or {}
+    await delete(
+        store,
+        RequestScope(scope.resource, scope.namespace, scope.name, "", scope.user, scope.manager, scope.dry_run),
+        DeleteOptions(
+            grace=options.get("gracePeriodSeconds"),
+            propagation=options.get("propagationPolicy", ""),
+            uid=preconditions.get("uid", ""),
+            resource_version=preconditions.get("resourceVersion", ""),
+        ),
+    )
+    return status.success()

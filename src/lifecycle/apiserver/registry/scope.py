@@ -1,0 +1,54 @@
+"""What one request wants from the registry, gathered in one place.
+
+Upstream: `apiserver/pkg/endpoints/handlers/rest.go` (`RequestScope`), `apimachinery/pkg/apis/meta/v1/types.go` (`CreateOptions`,
+`UpdateOptions`, `PatchOptions`), v1.36.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from lifecycle.api.resources import Resource
+from lifecycle.api.wire import Object, Request, UserInfo
+
+FIELD_VALIDATION = ("Ignore", "Warn", "Strict")
+MAX_MANAGER_LENGTH = 128
+
+
+@dataclass(slots=True)
+class RequestScope:
+    """One request's resource and options. `warnings` are sent back as `Warning` headers."""
+
+    resource: Resource
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+    user: UserInfo | None = None
+    manager: str = "unknown"
+    dry_run: bool = False
+    field_validation: str = "Warn"
+    warnings: list[str] = field(default_factory=list)
+    options: Object = field(default_factory=dict)
+
+
+def scope_of(request: Request, resource: Resource) -> RequestScope:
+    """The scope of a request that the handler chain has worked out already."""
+    info = request.info
+    assert info is not None
+    return RequestScope(
+        resource=resource,
+        namespace=info.namespace if resource.namespaced else "",
+        name=info.name,
+        subresource=info.subresource,
+        user=request.user,
+        manager=request.param("fieldManager") or user_agent_manager(request.headers.get("user-agent", "")),
+        dry_run="All" in request.query.get("dryRun", ()),
+        field_validation=request.param("fieldValidation") or "Warn",
+        warnings=request.warnings,
+    )
+
+
+def user_agent_manager(user_agent: str) -> str:
+    """The field manager of a client that names none: its user agent up to the first `/`. Upstream: `managerOrUserAgent`."""
+    printable = "".join(c for c in user_agent.partition("/")[0] if c.isprintable())
+    return printable[:MAX_MANAGER_LENGTH] or "unknown"

@@ -1,0 +1,268 @@
+"""The generic registry: create and update for every resource.
+
+All kinds go the same way. What a client sent is brought to its normal form and given its defaults; the fields are booked to
+their manager; admission may change it; the strategy drops what the client may not set; validation looks at what is left; then it is
+written, if nobody was faster. What differs between kinds are facts (`api.strategy`), not code.
+
+An update is a loop: take the stored object, work out the new one, write it on condition that nothing happened in between; if
+something did, take the newer one and try again – unless the client itself named the version it wanted to replace.
+
+Upstream: `apiserver/pkg/registry/generic/registry/store.go` (`Store.Create`, `Store.Update`), `registry/rest/create.go` (`BeforeCreate`),
+`registry/rest/update.go` (`BeforeUpdate`), `storage/etcd3/store.go` (`GuaranteedUpdate`), v1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from lifecycle.api import status
+from lifecycle.api.clock import Clock
+from lifecycle.api.names import NameSource
+from lifecycle.api.resources import Resource
+from lifecycle.api.status import StatusError
+from lifecycle.api.strategy import (
+    allow_create_on_update,
+    allow_unconditional_update,
+    prepare_for_create,
+    prepare_for_update,
+)
+from lifecycle.api.tracing import span
+from lifecycle.api.validation import validate_create, validate_update
+from lifecycle.api.wire import Object
+from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
+from lifecycle.apiserver.admission.chain import AdmissionChain
+from lifecycle.apiserver.cacher import Cached, Cacher
+from lifecycle.apiserver.registry.metadata import check_identity, fill_object_meta, in_go_order, is_unchanged
+from lifecycle.apiserver.registry.scope import RequestScope
+from lifecycle.etcd.codec import encode_value
+from lifecycle.etcd.keys import registry_key
+from lifecycle.etcd.store import Store
+
+MAX_NAME_ATTEMPTS = 8
+MAX_CONFLICTS = 30
+
+Change = Callable[[Object | None], Awaitable[Object]]
+"""Works out the new object (owned by the registry from then on) from the stored one (shared), or None if there is none."""
+
+
+@dataclass(slots=True)
+class Environment:
+    """What the registries of all resources share."""
+
+    store: Store
+    clock: Clock
+    names: NameSource
+    admission: AdmissionChain
+    cachers: dict[tuple[str, str], Cacher]
+
+    def cacher(self, resource: Resource) -> Cacher:
+        """The watch cache of a resource."""
+        return self.cachers[resource.group, resource.plural]
+
+
+class ResourceStore:
+    """The registry of one resource. Kinds that allocate or convert (Services, Events) fill in the hooks."""
+
+    def __init__(self, resource: Resource, environment: Environment) -> None:
+        self.resource = resource
+        self.environment = environment
+        self.cacher = environment.cacher(resource)
+
+    # -- reads --------------------------------------------------------------------------------------------------------
+
+    def lookup(self, namespace: str, name: str) -> Cached | None:
+        """The newest version, as fresh as the store."""
+        self.cacher.catch_up()
+        return self.cacher.get(registry_key(self.resource, namespace, name))
+
+    def get(self, namespace: str, name: str) -> Cached:
+        """The newest version. Raises StatusError 404."""
+        cached = self.lookup(namespace, name)
+        if cached is None:
+            raise status.not_found(self.resource.plural, name, self.resource.group)
+        return cached
+
+    # -- hooks --------------------------------------------------------------------------------------------------------
+
+    def begin_create(self, obj: Object, scope: RequestScope) -> None:
+        """Allocate what a new object needs, before it is validated."""
+
+    def begin_update(self, new: Object, old: Object, scope: RequestScope) -> None:
+        """Allocate or release what a changed object needs."""
+
+    def undo(self, obj: Object) -> None:
+        """A write did not happen: give back what `begin_create` took."""
+
+    def to_storage(self, obj: Object) -> Object:
+        """The object in the version it is stored in."""
+        return obj
+
+    def after_delete(self, obj: Object) -> None:
+        """The object is gone: give back what it held."""
+
+    # -- create -------------------------------------------------------------------------------------------------------
+
+    async def create(self, obj: Object, scope: RequestScope) -> Cached:
+        """Store a new object. `obj` is in normal form, has its defaults and its managed fields, and belongs to the registry."""
+        environment, resource = self.environment, self.resource
+        metadata = obj["metadata"]
+        attributes = Attributes(
+            CREATE, resource, "", scope.namespace, metadata.get("name", ""), obj, None, scope.options, scope.user,
+            scope.dry_run, scope.warnings,
+        )  # fmt: skip
+        with span("apiserver", "mutating admission"):
+            await environment.admission.admit(attributes)
+        fill_object_meta(obj, environment.clock, environment.names)
+        metadata = obj["metadata"]
+        generated = bool(metadata.get("generateName")) and not metadata.get("name")
+        prepare_for_create(obj)
+        metadata = obj["metadata"]
+        for attempt in range(MAX_NAME_ATTEMPTS):
+            if generated:
+                metadata["name"] = environment.names.generate_name(metadata["generateName"])
+            try:
+                return await self._create_named(obj, scope, attributes)
+            except StatusError as error:
+                taken = error.reason == "AlreadyExists"
+                if not (generated and taken) or attempt == MAX_NAME_ATTEMPTS - 1:
+                    raise
+        raise AssertionError("the loop above returns or raises")
+
+    async def _create_named(self, obj: Object, scope: RequestScope, attributes: Attributes) -> Cached:
+        environment, resource = self.environment, self.resource
+        name = obj["metadata"].get("name", "")
+        self.begin_create(obj, scope)
+        try:
+            with span("apiserver", "validation"):
+                causes = [error.cause() for error in validate_create(obj)]
+            if causes:
+                raise status.invalid(
+                    resource.kind, name or obj["metadata"].get("generateName", ""), causes, resource.group
+                )
+            attributes.obj, attributes.name = obj, name
+            with span("apiserver", "validating admission"):
+                await environment.admission.validate(attributes)
+            obj["metadata"] = in_go_order(obj["metadata"])
+            key = registry_key(resource, scope.namespace, name)
+            if scope.dry_run:
+                self.cacher.catch_up()
+                if self.cacher.get(key) is not None:
+                    raise status.already_exists(resource.plural, name, resource.group)
+                self.undo(obj)
+                return Cached(key, obj, 0)
+            written = await self.write(key, obj, 0)
+            if written is None:
+                raise status.already_exists(resource.plural, name, resource.group)
+            return written
+        except BaseException:
+            self.undo(obj)
+            raise
+
+    # -- update -------------------------------------------------------------------------------------------------------
+
+    async def update(
+        self, scope: RequestScope, change: Change, *, create: bool | None = None, retry: bool = True
+    ) -> tuple[Cached, bool]:
+        """Replace an object by what `change` makes of it; the result and whether it was created.
+
+        `create` says whether an absent object may be created (None: as the kind allows). `retry=False` reports a lost race
+        at once. Raises StatusError 404, 409, 422.
+        """
+        resource = self.resource
+        key = registry_key(resource, scope.namespace, scope.name)
+        for _ in range(MAX_CONFLICTS):
+            self.cacher.catch_up()
+            stored = self.cacher.get(key)
+            if stored is None:
+                if not (allow_create_on_update(resource.kind) if create is None else create) or scope.subresource:
+                    raise status.not_found(resource.plural, scope.name, resource.group)
+                new = await change(None)
+                check_identity(new, scope)
+                new["metadata"].pop("resourceVersion", None)
+                return await self.create(new, scope), True
+            new = await change(stored.obj)
+            outcome = await self._replace(key, stored, new, scope)
+            if outcome is not None:
+                return outcome, False
+            if not retry:
+                break
+        raise status.conflict(resource.plural, scope.name, group=resource.group)
+
+    async def _replace(self, key: str, stored: Cached, new: Object, scope: RequestScope) -> Cached | None:
+        """One attempt; None if somebody else wrote in between."""
+        resource, old = self.resource, stored.obj
+        metadata, old_metadata = new["metadata"], old["metadata"]
+        wanted = metadata.get("resourceVersion", "")
+        if not wanted or wanted == "0":
+            if not allow_unconditional_update(resource.kind):
+                cause = {
+                    "reason": "FieldValueInvalid",
+                    "message": "Invalid value: 0: must be specified for an update",
+                    "field": "metadata.resourceVersion",
+                }
+                raise status.invalid(resource.kind, scope.name, [cause], resource.group)
+        elif wanted != old_metadata["resourceVersion"]:
+            raise status.conflict(resource.plural, scope.name, group=resource.group)
+        uid = metadata.get("uid")
+        if uid and uid != old_metadata["uid"]:
+            why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {old_metadata['uid']}"
+            raise status.conflict(resource.plural, scope.name, why, resource.group)
+        new["metadata"] = metadata = {
+            **metadata,
+            "uid": old_metadata["uid"],
+            "creationTimestamp": old_metadata["creationTimestamp"],
+            "resourceVersion": old_metadata["resourceVersion"],
+        }
+        prepare_for_update(new, old, scope.subresource)
+        self.begin_update(new, old, scope)
+        with span("apiserver", "validation"):
+            causes = [error.cause() for error in validate_update(new, old, scope.subresource)]
+        if causes:
+            raise status.invalid(resource.kind, scope.name, causes, resource.group)
+        attributes = Attributes(
+            UPDATE, resource, scope.subresource, scope.namespace, scope.name, new, old, scope.options, scope.user,
+            scope.dry_run, scope.warnings,
+        )  # fmt: skip
+        with span("apiserver", "validating admission"):
+            await self.environment.admission.validate(attributes)
+        if is_unchanged(new, old):
+            return stored
+        new["metadata"] = in_go_order(new["metadata"])
+        if self._finished_deleting(new):
+            if not scope.dry_run and await self.erase(key, stored) is None:
+                return None
+            return Cached(key, new, stored.revision)
+        if scope.dry_run:
+            return Cached(key, new, stored.revision)
+        return await self.write(key, new, stored.revision)
+
+    @staticmethod
+    def _finished_deleting(obj: Object) -> bool:
+        """Whether a deleted object lost its last finalizer. Upstream: `ShouldDeleteDuringUpdate`."""
+        metadata = obj["metadata"]
+        return (
+            "deletionTimestamp" in metadata
+            and not metadata.get("finalizers")
+            and metadata.get("deletionGracePeriodSeconds", 0) == 0
+            and not (obj["kind"] == "Namespace" and (obj.get("spec") or {}).get("finalizers"))
+        )
+
+    # -- the store ----------------------------------------------------------------------------------------------------
+
+    async def write(self, key: str, obj: Object, expected: int) -> Cached | None:
+        """Put an object on condition that the key is still at a revision (0: absent); None if it is not."""
+        with span("etcd", "txn", key=key, uid=obj["metadata"].get("uid", "")):
+            revision = await self.environment.store.put(key, encode_value(self.to_storage(obj)), expected=expected)
+        if revision is None:
+            return None
+        stamped = {**obj, "metadata": in_go_order({**obj["metadata"], "resourceVersion": str(revision)})}
+        return self.cacher.written(key, stamped, revision)
+
+    async def erase(self, key: str, stored: Cached) -> int | None:
+        """Delete on condition that nothing happened since; the revision, or None."""
+        with span("etcd", "txn", key=key, uid=stored.obj["metadata"].get("uid", "")):
+            revision = await self.environment.store.delete(key, expected=stored.revision)
+        if revision is not None:
+            self.after_delete(stored.obj)
+        return revision

@@ -1,0 +1,214 @@
+"""The API server: caches, registries, guards and the handler chain, put together.
+
+It starts in the order that makes each part safe for the next: first the caches fill from the store, then the objects that
+every cluster has are written if they are missing, and only then does anybody get an answer.
+
+Upstream: `cmd/kube-apiserver/app/server.go` (`CreateServerChain`), `pkg/controlplane/instance.go`, v1.36. Left out: running several servers,
+the separate servers for custom resources and aggregation.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Sequence
+from dataclasses import replace
+
+from lifecycle.api.clock import Clock
+from lifecycle.api.names import NameSource
+from lifecycle.api.resources import Resource, all_resources, resource_for_kind
+from lifecycle.api.status import StatusError, generic_not_found
+from lifecycle.api.strategy import selectable_fields
+from lifecycle.api.wire import MASTERS, Handler, Object, Request, Response, UserInfo
+from lifecycle.apiserver.bootstrap.policy import bootstrap_objects, system_namespaces
+from lifecycle.apiserver.cacher import Cacher
+from lifecycle.apiserver.certificates import CertificateAuthority
+from lifecycle.apiserver.chain import default_build_handler_chain
+from lifecycle.apiserver.config import Config
+from lifecycle.apiserver.endpoints.resource_handler import ResourceHandler, storable
+from lifecycle.apiserver.https import HTTPSServer
+from lifecycle.apiserver.non_resource import NonResourceHandler
+from lifecycle.apiserver.registry.event_versions import EVENTS, from_core, to_core
+from lifecycle.apiserver.registry.scope import RequestScope
+from lifecycle.apiserver.registry.services import ServiceStore
+from lifecycle.apiserver.registry.store import Environment, ResourceStore
+from lifecycle.etcd.store import Store
+
+LOOPBACK_USER = UserInfo("system:apiserver", (MASTERS, "system:authenticated"))
+KUBERNETES_SERVICE_IP = "10.96.0.1"
+
+
+class EventStore(ResourceStore):
+    """Events of the newer group: stored as `v1`."""
+
+    def to_storage(self, obj: Object) -> Object:
+        """As `v1`."""
+        return to_core(obj)
+
+
+SPECIAL_STORES: dict[tuple[str, str], type[ResourceStore]] = {
+    ("", "services"): ServiceStore,
+    ("events.k8s.io", "events"): EventStore,
+}
+
+
+class CacheReader:
+    """The server's caches as an `ObjectReader`."""
+
+    def __init__(self, cachers: dict[tuple[str, str], Cacher]) -> None:
+        self._cachers = cachers
+
+    def get(self, resource: Resource, namespace: str, name: str) -> Object | None:
+        """One object, or None."""
+        cacher = self._cachers[resource.group, resource.plural]
+        cacher.catch_up()
+        key = f"{cacher.prefix}{namespace}/{name}" if resource.namespaced and namespace else f"{cacher.prefix}{name}"
+        cached = cacher.get(key)
+        return cached.obj if cached else None
+
+    def list(self, resource: Resource, namespace: str = "") -> Sequence[Object]:
+        """All objects, in key order."""
+        cacher = self._cachers[resource.group, resource.plural]
+        cacher.catch_up()
+        return [cached.obj for cached in cacher.ordered(namespace)]
+
+    def resource_version(self, resource: Resource) -> int:
+        """Changes whenever any object of the resource does."""
+        cacher = self._cachers[resource.group, resource.plural]
+        cacher.catch_up()
+        return cacher.version
+
+
+class InProcessTransport:
+    """Hands requests to the chain without a socket, under an identity that only code in this process can claim."""
+
+    def __init__(self, handler: Handler, user: UserInfo) -> None:
+        self._handler, self._user = handler, user
+
+    async def round_trip(self, request: Request) -> Response:
+        """Send, and return the answer, whatever its status."""
+        request.user = self._user
+        return await self._handler(request)
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+class APIServer:
+    """One API server over a store. `await start()` before use.
+
+    `token` is a bearer token for a user in `system:masters` (empty: none).
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        clock: Clock | None = None,
+        names: NameSource | None = None,
+        token: str = "",
+        serve_https: bool = True,
+    ) -> None:
+        self.store = store
+        self.clock = clock or Clock()
+        self.names = names or NameSource()
+        self.certificates: CertificateAuthority | None = CertificateAuthority() if serve_https else None
+        stored = [row for row in all_resources() if storable(row)]
+        self.cachers: dict[tuple[str, str], Cacher] = {}
+        for row in stored:  # the first version of a group is the preferred one, and the one that is stored
+            convert = from_core if row.api_version == EVENTS else None
+            self.cachers.setdefault((row.group, row.plural), Cacher(store, row, selectable_fields, convert))
+        self.reader = CacheReader(self.cachers)
+        tokens = {token: UserInfo("lifecycle-token", (MASTERS, "system:authenticated"))} if token else {}
+        self.config = Config(self.reader, self.clock, self.names, static_tokens=tokens)
+        environment = Environment(store, self.clock, self.names, self.config.admission, self.cachers)
+        special = {("", "services"): ServiceStore}
+        self.stores = {
+            (row.group, row.plural): special.get((row.group, row.plural), ResourceStore)(row, environment)
+            for row in stored
+        }
+        self._resources = ResourceHandler(
+            environment,
+            self.stores,
+            self.config.virtual_resources,
+            self.config.virtual_subresources,
+            self._check_escalation,
+        )
+        self._others = NonResourceHandler(self.config.openid_metadata)
+        self.handler: Handler = default_build_handler_chain(self._serve, self.config.chain)
+        self._https: HTTPSServer | None = None
+
+    async def start(self) -> None:
+        """Fill the caches, then write what every cluster has."""
+        await asyncio.gather(*(cacher.start() for cacher in self.cachers.values()))
+        await self._bootstrap()
+
+    async def serve_https(self, host: str = "127.0.0.1", port: int = 0) -> int:
+        """Listen on a loopback address; the port. Raises OSError if it is taken."""
+        assert self.certificates is not None, "made without HTTPS"
+        self._https = HTTPSServer(self.handler, self.certificates.server_context())
+        return await self._https.start(host, port)
+
+    async def stop(self) -> None:
+        """Close the socket, end all watches, close the store."""
+        if self._https is not None:
+            await self._https.stop()
+        for cacher in self.cachers.values():
+            await cacher.stop()
+        await self.store.close()
+
+    def in_process_transport(self, user: UserInfo) -> InProcessTransport:
+        """A way in for components of this process, as `user`."""
+        return InProcessTransport(self.handler, user)
+
+    async def _serve(self, request: Request) -> Response:
+        info = request.info
+        if info is not None and info.is_resource_request:
+            return await self._resources(request)
+        response = await self._others.serve(request)
+        if response is None:
+            raise generic_not_found()
+        return response
+
+    def _check_escalation(self, request: Request, scope: RequestScope, obj: Object, old: Object | None) -> None:
+        info = request.info
+        if info is not None and info.group == "rbac.authorization.k8s.io" and request.user is not None:
+            named = info if info.name else replace(info, name=obj["metadata"].get("name", ""))
+            self.config.escalation.check(request.user, named, obj, old)
+
+    async def _bootstrap(self) -> None:
+        """Namespaces, policy, classes, flow schemas and the Service `kubernetes`: written if missing, left alone if there."""
+        for obj in (*system_namespaces(), *bootstrap_objects(), _kubernetes_service()):
+            row = resource_for_kind(obj["apiVersion"], obj["kind"])
+            assert row is not None, obj["kind"]
+            metadata = obj["metadata"]
+            if self.reader.get(row, metadata.get("namespace", ""), metadata["name"]) is None:
+                with contextlib.suppress(StatusError):
+                    await self._write_default(row, obj)
+
+    async def _write_default(self, row: Resource, obj: Object) -> None:
+        namespace = obj["metadata"].get("namespace", "")
+        request = Request("POST", row.path(namespace), obj=obj, accepts_object=True)
+        request.headers["user-agent"] = "kube-apiserver/v1.36.2"
+        response = await self.in_process_transport(LOOPBACK_USER).round_trip(request)
+        if response.status >= 400:
+            raise StatusError(response.obj or {})
+
+
+def _kubernetes_service() -> Object:
+    """The Service through which pods reach the API server. Upstream: `pkg/controlplane/controller/kubernetesservice`."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {
+            "name": "kubernetes",
+            "namespace": "default",
+            "labels": {"component": "apiserver", "provider": "kubernetes"},
+        },
+        "spec": {
+            "clusterIP": KUBERNETES_SERVICE_IP,
+            "ports": [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": 6443}],
+            "sessionAffinity": "None",
+            "type": "ClusterIP",
+        },
+    }

@@ -1,0 +1,33 @@
+"""Why each freedom is one: the sentence behind every name in an agreement table."""
+
+from __future__ import annotations
+
+import inspect
+
+from lifecycle.compare import compare, in_flight, watches
+from lifecycle.compare.accidents import ACCIDENTS
+from lifecycle.compare.rules import FIELD_RULES, TEXT_RULES
+
+_OTHERS = {
+    compare.BY_NAME: "lists are sorted by name, and these names are random",
+    compare.OF_ENDPOINTS: "endpoints are kept by address, and addresses are given out in any order",
+    "order of managed fields, by time": "entries are sorted by the second they were written in",
+    "order of conditions": "a busy writer appends conditions at its own time",
+    "order of component statuses, asked for in parallel": "the components are probed at once and listed as they answer",
+    "order of rules, from unordered bindings": "rules are collected from bindings that an informer lists in no particular order",
+    in_flight.NAME: "the answer was given while a controller or the kubelet, named in its managed fields, was writing",
+    watches.COALESCED: "several updates were folded into one write: one side's values are a subsequence of the other's",
+    watches.INTERLEAVED: "several writers were at work at once: the way differs, beginning and end are equal",
+    watches.SIBLINGS: "how many siblings went through this depends on the steps the rollout happened to take",
+}
+
+
+def why(name: str) -> str:
+    """One sentence. Empty for a name nobody knows."""
+    for rule in (*FIELD_RULES, *TEXT_RULES):
+        if rule.name == name:
+            return inspect.cleandoc(rule.__doc__ or "").split("\n\n")[0]
+    for accident in ACCIDENTS:
+        if accident.name == name:
+            return accident.why
+    return _OTHERS.get(name, "")

@@ -1,0 +1,66 @@
+"""Answers given while somebody else was still writing.
+
+The answer to a write is a snapshot: a controller or the kubelet may have added its status a moment before, or not yet. Which fields are
+theirs is not guesswork, for the object says so itself: `managedFields` lists, per writer, every field it set. In a snapshot
+those fields may differ or be absent; everywhere else they must be equal, and the freedom is not granted at all.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from lifecycle.compare.masked import ABSENT, Mark, Masked, as_optional, marks_of, raw_of
+
+NAME = "still being written by its controller"
+_WRITERS = frozenset({"kube-controller-manager", "kubelet", "kube-scheduler"})
+
+
+def soften_in_flight(raw: Any, normalised: Any) -> Any:
+    """The normalised object (or list of objects) with the fields of busy writers made optional."""
+    if not isinstance(raw, dict):
+        return normalised
+    if isinstance(raw.get("items"), list):
+        items = [soften_in_flight(a, b) for a, b in zip(raw["items"], normalised["items"], strict=True)]
+        return normalised | {"items": items}
+    entries = (raw.get("metadata") or {}).get("managedFields") or ()
+    for index, entry in enumerate(entries):
+        if entry.get("manager") in _WRITERS and entry.get("subresource") == "status":
+            normalised = _loosen(raw, normalised, entry["fieldsV1"])
+            managed = list(normalised["metadata"]["managedFields"])
+            managed[index] = as_optional(managed[index], NAME)
+            normalised = normalised | {"metadata": normalised["metadata"] | {"managedFields": managed}}
+    return normalised
+
+
+def _loosen(raw: Any, value: Any, fields: dict[str, Any]) -> Any:
+    """Make the named fields of a value optional, and their values free."""
+    inner = {key: below for key, below in fields.items() if key != "."}
+    if not inner:
+        return _free(value)
+    if isinstance(value, dict):
+        changed = dict(value)
+        for key, below in inner.items():
+            name = key.removeprefix("f:")
+            if key.startswith("f:") and name in value:
+                changed[name] = _loosen(raw[name], value[name], below)
+        return changed
+    if isinstance(value, list):
+        items = list(value)
+        for key, below in inner.items():
+            if key.startswith("k:"):
+                wanted = json.loads(key[2:])
+                for index, item in enumerate(raw):
+                    if isinstance(item, dict) and wanted.items() <= item.items():
+                        items[index] = _loosen(item, items[index], below)
+        return items
+    return _free(value)
+
+
+def _free(value: Any) -> Any:
+    if isinstance(value, dict) and value:
+        return {key: _free(item) for key, item in value.items()}
+    if isinstance(value, list) and value:
+        return [_free(item) for item in value]
+    others = (mark for mark in marks_of(value) if mark.rule == NAME)
+    return Masked("<still being written>", (*others, Mark(NAME, str(value), None, ABSENT)), raw_of(value))

@@ -1,0 +1,156 @@
+"""The one normaliser: a cluster's answers with every freedom made visible.
+
+First `learn` all documents of a scope, then `normalise` each. The result is an ordinary document in which what Kubernetes was free
+to choose is a placeholder (`masked.Masked`); `counts` says how many each rule put in. Chapters, labs, tests and the command line
+all use this one, so that "equal" means the same everywhere.
+
+    normaliser = Normaliser()
+    normaliser.learn(answer)
+    shown = normaliser.normalise(answer)
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from lifecycle.compare.accidents import soften
+from lifecycle.compare.entities import Entities, Entity, kind_of_rows
+from lifecycle.compare.in_flight import soften_in_flight
+from lifecycle.compare.masked import Mark, Masked
+from lifecycle.compare.rules import FIELD_RULES, TEXT_RULES, Site
+
+
+class Normaliser:
+    """Normalises the documents of one cluster in one scope."""
+
+    def __init__(self) -> None:
+        self.known = Entities()
+        self.counts: Counter[str] = Counter()
+
+    def learn(self, *documents: Any) -> Normaliser:
+        """Read documents to learn names, uids and addresses from. Call it for all documents of the scope first."""
+        self.known.learn(documents)
+        return self
+
+    def normalise(self, document: Any, *, in_flight: bool = False) -> Any:
+        """The document with placeholders. The original is not touched. `in_flight`: controllers were still at work, see there."""
+        normalised = self._value(document, "", "", "", None)
+        return soften_in_flight(document, normalised) if in_flight else normalised
+
+    def text(self, text: str) -> str:
+        """A string outside any document, such as a URL or a program's output."""
+        return self._text(text, Site("", "", "", None, self.known))
+
+    def _value(self, value: Any, key: str, parent: str, kind: str, pod: Entity | None) -> Any:
+        if isinstance(value, dict):
+            return self._dict(value, key, kind, pod)
+        if isinstance(value, list):
+            item_kind = kind.removesuffix("List") if key == "items" else kind
+            return [self._value(item, key, parent, item_kind, pod) for item in value]
+        if value is None or isinstance(value, bool):
+            return value
+        site = Site(key, parent, kind, pod, self.known)
+        for rule in FIELD_RULES:
+            masked = rule.mask(value, site)
+            if masked is not None:
+                self.counts[rule.name] += 1
+                return masked
+        return self._text(value, site) if isinstance(value, str) else value
+
+    def _dict(self, value: dict[str, Any], key: str, kind: str, pod: Entity | None) -> dict[str, Any]:
+        own = value.get("kind")
+        if (
+            isinstance(own, str)
+            and ("metadata" in value or "items" in value)
+            and not (kind and own == "PartialObjectMetadata")
+        ):
+            kind = own
+        pod = self._pod_of(value, kind, key) or pod
+        if kind == "Table" and "rows" in value:
+            return self._table(value)
+        normalised: dict[str, Any] = {}
+        for name, item in value.items():
+            shown = name
+            if (
+                name.startswith("k:{") or len(name) == 36 or ("." in name and name[0].isdigit())
+            ):  # a list item's key in managedFields, by uid or address
+                shown = self._text(name, Site("key", key, kind, pod, self.known))
+            normalised[_unique(shown, normalised)] = self._value(item, name, key, kind, pod)
+        return soften(value, normalised, key, kind)
+
+    def _table(self, table: dict[str, Any]) -> dict[str, Any]:
+        """A Table: its cells carry their column's name as key, so that rules can speak of ages and names."""
+        columns = [column["name"] for column in table.get("columnDefinitions", ())]
+        kind = kind_of_rows(table)
+        rows = []
+        for row in table["rows"]:
+            about = row.get("object") or {}
+            meta = about.get("metadata") or {}
+            pod = self.known.pod(meta.get("namespace", ""), meta.get("name", "")) if kind == "Pod" else None
+            if kind == "Event" and "Object" in columns:
+                subject = row["cells"][columns.index("Object")]
+                if isinstance(subject, str) and subject.startswith("pod/"):
+                    pod = self.known.pod(meta.get("namespace", ""), subject[4:])
+            cells = [
+                self._value(cell, column, "cells", kind, pod)
+                for cell, column in zip(row["cells"], columns, strict=False)
+            ]
+            rest = {k: self._value(v, k, "rows", kind, pod) for k, v in row.items() if k != "cells"}
+            rows.append(soften(row, {"cells": cells} | rest, "rows", kind))
+        others = {k: self._value(v, k, "", "Table", None) for k, v in table.items() if k != "rows"}
+        return others | {"rows": rows}
+
+    def _pod_of(self, value: dict[str, Any], kind: str, key: str) -> Entity | None:
+        """The pod that a map speaks of: a Pod, an Event about one, an endpoint that is one."""
+        meta = value.get("metadata")
+        if kind == "Pod" and isinstance(meta, dict) and "spec" in value:
+            return self.known.pod(meta.get("namespace", ""), meta.get("name", ""))
+        for name in ("involvedObject", "regarding", "targetRef"):
+            reference = value.get(name)
+            if isinstance(reference, dict) and reference.get("kind") == "Pod":
+                return self.known.pod(reference.get("namespace", ""), reference.get("name", ""))
+        return None
+
+    def _text(self, value: str, site: Site) -> str:
+        pieces: list[str | Masked] = [value]
+        for rule in TEXT_RULES:
+            if not rule.applies(site):
+                continue
+            split: list[str | Masked] = []
+            for piece in pieces:
+                if isinstance(piece, Masked):
+                    split.append(piece)
+                    continue
+                end = 0
+                for match in rule.pattern.finditer(piece):
+                    found = rule.replace(match, site)
+                    if found is None:
+                        continue
+                    self.counts[rule.name] += 1
+                    text, identity = found
+                    split += [piece[end : match.start()], Masked(text, [Mark(rule.name, match[0], identity)], match[0])]
+                    end = match.end()
+                split.append(piece[end:])
+            pieces = split
+        marks = [mark for piece in pieces if isinstance(piece, Masked) for mark in piece.marks]
+        return Masked("".join(pieces), marks, value) if marks else value
+
+
+def normalise_all(documents: Iterable[Any]) -> tuple[list[Any], Normaliser]:
+    """Normalise documents that belong together."""
+    documents = list(documents)
+    normaliser = Normaliser().learn(*documents)
+    return [normaliser.normalise(document) for document in documents], normaliser
+
+
+def _unique(key: str, taken: dict[str, Any]) -> str:
+    """Two keys may look the same once masked (a pod's two addresses): number them."""
+    if key not in taken:
+        return key
+    number = 2
+    while f"{key} #{number}" in taken:
+        number += 1
+    text = f"{key} #{number}"
+    return Masked(text, key.marks, key.raw) if isinstance(key, Masked) else text

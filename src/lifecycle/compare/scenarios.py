@@ -1,0 +1,140 @@
+"""Comparing two clusters over a whole scenario.
+
+The same questions were put to both; their answers are normalised scope by scope (a scope is a scenario, or in *journey* one moment of it),
+siblings are paired, and every answer is compared field by field into an `AgreementTable`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from lifecycle.compare.agreement import AgreementTable
+from lifecycle.compare.compare import Comparison, Difference, compare
+from lifecycle.compare.documents import document_of
+from lifecycle.compare.masked import ABSENT
+from lifecycle.compare.normalise import Normaliser
+from lifecycle.compare.pairing import pair_siblings
+from lifecycle.compare.watches import compare_watches
+from lifecycle.inspector import Exchange, InspectorError, Recording
+
+BY_MOMENT = frozenset({"journey"})
+"""Scenarios in which everything settles between moments, and pods come and go: each moment is a scope of its own."""
+
+UNSETTLED = frozenset({"scheduling"})
+"""Scenarios whose reads, too, look at objects that are still being written."""
+
+Pair = tuple[Exchange | None, Exchange | None]
+
+
+def compare_recordings(ours: Recording, theirs: Recording, scenario: str) -> AgreementTable:
+    """Compare two recordings over one scenario, watches included where both have them."""
+    table = compare_exchanges(
+        scenario,
+        ours.exchanges(scenario),
+        theirs.exchanges(scenario),
+        f"recording {ours.provenance}",
+        f"recording {theirs.provenance}",
+    )
+    try:
+        lines = list(ours.watch(scenario)), list(theirs.watch(scenario))
+    except InspectorError:
+        return table
+    if scenario in BY_MOMENT:
+        add_watches(table, scenario, (lines[0], ours.exchanges(scenario)), (lines[1], theirs.exchanges(scenario)))
+    return table
+
+
+Watched = tuple[Sequence[dict[str, Any]], Sequence[Exchange]]
+"""Watch lines, and the exchanges whose moments divide them."""
+
+
+def add_watches(table: AgreementTable, scenario: str, ours: Watched, theirs: Watched) -> None:
+    """Compare what watchers saw, a row per kind."""
+    for kind, comparison in compare_watches(ours[0], theirs[0], _settled(ours[1]), _settled(theirs[1])).items():
+        table.add(f"{scenario}: watch", f"{kind} events", f"{comparison.total} sequences", "the same", comparison)
+
+
+def compare_exchanges(
+    scenario: str, ours: Sequence[Exchange], theirs: Sequence[Exchange], our_name: str, their_name: str
+) -> AgreementTable:
+    """Compare two lists of exchanges, matched by what was asked."""
+    table = AgreementTable(f"agreement: {scenario}", our_name, their_name)
+    scopes: dict[str, list[Pair]] = defaultdict(list)
+    for mine, yours in align(ours, theirs):
+        moment = (mine or yours).moment if scenario in BY_MOMENT else ""  # type: ignore[union-attr]
+        scopes[moment].append((mine, yours))
+    for pairs in scopes.values():
+        _compare_scope(scenario, pairs, table)
+    return table
+
+
+def align(ours: Iterable[Exchange], theirs: Iterable[Exchange]) -> list[Pair]:
+    """Exchanges that ask the same: the k-th time one side asks a question belongs to the k-th time the other side does."""
+    waiting: dict[tuple[str, ...], list[Exchange]] = defaultdict(list)
+    for exchange in theirs:
+        waiting[_asked(exchange)].append(exchange)
+    pairs: list[Pair] = []
+    for exchange in ours:
+        same = waiting[_asked(exchange)]
+        pairs.append((exchange, same.pop(0) if same else None))
+    return pairs + [(None, exchange) for rest in waiting.values() for exchange in rest]
+
+
+def _asked(exchange: Exchange) -> tuple[str, ...]:
+    question = exchange.question
+    query = sorted(f"{k}={v}" for k, v in question.query if k not in ("continue", "resourceVersion"))
+    return (
+        question.method,
+        question.path,
+        "&".join(query),
+        question.form,
+        exchange.moment,
+        exchange.identity,
+        exchange.content_type,
+    )
+
+
+def _compare_scope(scenario: str, pairs: list[Pair], table: AgreementTable) -> None:
+    sides = []
+    for side in (0, 1):
+        exchanges = [pair[side] for pair in pairs]
+        documents = [document_of(e) if e else None for e in exchanges]
+        normaliser = Normaliser().learn(*(d["body"] for d in documents if d))
+        shown: list[Any] = []
+        for exchange, document in zip(exchanges, documents, strict=True):
+            if exchange is None or document is None:
+                shown.append(None)
+                continue
+            in_flight = exchange.method != "GET" or scenario in UNSETTLED
+            body = normaliser.normalise(document["body"], in_flight=in_flight)
+            shown.append(normaliser.normalise({k: v for k, v in document.items() if k != "body"}) | {"body": body})
+        sides.append(shown)
+    bijection = pair_siblings(*([d for d in side if d is not None] for side in sides))
+    for (mine, yours), ours, theirs in zip(pairs, *sides, strict=True):
+        exchange = mine or yours
+        assert exchange is not None
+        stage = f"{scenario}: {exchange.moment}" if exchange.moment else f"{scenario}:"
+        question = f"{exchange.method} {exchange.path.partition('?')[0] if len(exchange.path) > 120 else exchange.path}"
+        if mine is None or yours is None:
+            comparison = Comparison(total=1)
+            comparison.differences = []
+            _absent(comparison, mine, yours)
+        else:
+            comparison = compare(ours, theirs, bijection)
+        fields = f"{mine.status if mine else '–'}, {comparison.total} fields"
+        table.add(stage, question, fields, f"{yours.status if yours else '–'}, {comparison.total} fields", comparison)
+
+
+def _absent(comparison: Comparison, mine: Exchange | None, yours: Exchange | None) -> None:
+    comparison.differences.append(Difference(" (asked)", "asked" if mine else ABSENT, "asked" if yours else ABSENT))
+
+
+def _settled(exchanges: Sequence[Exchange]) -> list[float]:
+    """When each moment's first question was asked."""
+    first: dict[str, float] = {}
+    for exchange in exchanges:
+        if exchange.moment:
+            first.setdefault(exchange.moment, exchange.t)
+    return sorted(first.values())

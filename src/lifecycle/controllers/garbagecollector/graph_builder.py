@@ -1,0 +1,176 @@
+"""Keeping the ownership graph up to date from the informers of everything that can be deleted.
+
+Each event costs a look-up by uid and, almost always, one comparison: owner references hardly ever change. What
+an event may set in motion is put into one of two queues: *attempt to delete* (its owners are gone, or it waits
+for its dependents) and *attempt to orphan* (its owner is being deleted with the `orphan` finalizer).
+
+Upstream: `pkg/controller/garbagecollector/graph_builder.go` (`GraphBuilder`, `processGraphChanges`), v1.36.
+Left out: monitors for resources that appear later (custom resources), events about owner references into other
+namespaces, alternate identities of virtual nodes.
+"""
+
+from __future__ import annotations
+
+from lifecycle.api.resources import Resource, all_resources
+from lifecycle.api.wire import Object
+from lifecycle.client.event_correlator import LRU
+from lifecycle.client.shared_informer import SharedInformer, SharedInformerFactory
+from lifecycle.client.workqueue import RateLimitingQueue
+from lifecycle.controllers.garbagecollector.graph import Identity, Node, matches_coordinates
+
+FOREGROUND, ORPHAN_FINALIZER = "foregroundDeletion", "orphan"
+IGNORED = frozenset({("", "events"), ("events.k8s.io", "events")})
+ABSENT_OWNERS = 500
+
+
+def deletable_resources() -> list[Resource]:
+    """Every resource that can be deleted, listed and watched, in its preferred version. Upstream: `GetDeletableResources`."""
+    found: dict[tuple[str, str], Resource] = {}
+    for row in all_resources():
+        if {"delete", "list", "watch"} <= set(row.verbs) and (row.group, row.plural) not in IGNORED:
+            found.setdefault((row.group, row.plural), row)
+    return list(found.values())
+
+
+class GraphBuilder:
+    """The graph, and the queues of nodes to look at.
+
+    `absent_owners` remembers owners known not to exist, so that a thousand dependents of one do not ask a thousand times.
+    """
+
+    def __init__(self, informers: SharedInformerFactory) -> None:
+        self.nodes: dict[str, Node] = {}
+        self.attempt_to_delete: RateLimitingQueue[Node] = RateLimitingQueue()
+        self.attempt_to_orphan: RateLimitingQueue[Node] = RateLimitingQueue()
+        self.absent_owners: LRU[bool] = LRU(ABSENT_OWNERS)
+        self.informers: list[SharedInformer] = []
+        for row in deletable_resources():
+            informer = informers.informer(row)
+            informer.add_event_handler(add=self._added, update=self._updated, delete=self._deleted)
+            self.informers.append(informer)
+
+    def virtual_delete(self, identity: Identity) -> None:
+        """The server says that this object does not exist. Upstream: `enqueueVirtualDeleteEvent`."""
+        self.absent_owners.put(identity, True)
+        node = self.nodes.get(identity.uid)
+        if node is None:
+            return
+        if node.identity == identity:
+            self._remove(node)
+            return
+        for dependent in list(
+            node.dependents
+        ):  # the uid exists under other coordinates: only those who named these are concerned
+            if any(matches_coordinates(ref, identity) for ref in dependent.owners):
+                self.attempt_to_delete.add(dependent)
+
+    # Events.
+
+    def _added(self, obj: Object) -> None:
+        self._changed(None, obj)
+
+    def _updated(self, old: Object, new: Object) -> None:
+        meta = new["metadata"]
+        old_meta = old["metadata"]
+        if meta["uid"] != old_meta["uid"]:  # replaced while no watch ran
+            self._deleted(old)
+            self._changed(None, new)
+        elif "deletionTimestamp" in meta or meta.get("ownerReferences") != old_meta.get("ownerReferences"):
+            self._changed(old, new)
+
+    def _deleted(self, obj: Object) -> None:
+        node = self.nodes.get(obj["metadata"]["uid"])
+        if node is not None:
+            self._remove(node)
+
+    def _changed(self, old: Object | None, new: Object) -> None:
+        meta = new["metadata"]
+        owners = meta.get("ownerReferences") or []
+        node = self.nodes.get(meta["uid"])
+        if node is None:
+            identity = Identity(new["apiVersion"], new["kind"], meta.get("namespace", ""), meta["name"], meta["uid"])
+            node = Node(identity, owners)
+            self.nodes[meta["uid"]] = node
+            if owners:
+                self._add_dependent_to_owners(node, owners)
+        else:
+            if node.virtual:
+                self._observed(node, new)
+            if owners != node.owners:
+                self._change_owners(node, owners)
+        if "deletionTimestamp" in meta:
+            node.being_deleted = True
+            self._process_transitions(old, new, node)
+
+    def _observed(self, node: Node, obj: Object) -> None:
+        """A virtual node turns out to exist; dependents that described it wrongly are looked at again."""
+        meta = obj["metadata"]
+        node.virtual = False
+        node.identity = Identity(obj["apiVersion"], obj["kind"], meta.get("namespace", ""), meta["name"], meta["uid"])
+        for dependent in node.dependents:
+            if self._misnames(dependent, node):
+                self.attempt_to_delete.add(dependent)
+
+    def _change_owners(self, node: Node, owners: list[Object]) -> None:
+        old = {ref["uid"]: ref for ref in node.owners}
+        new = {ref["uid"]: ref for ref in owners}
+        for uid, ref in old.items():
+            owner = self.nodes.get(uid)
+            if owner is None:
+                continue
+            still = new.get(uid)
+            if ref.get("blockOwnerDeletion") and not (still and still.get("blockOwnerDeletion")):
+                self.attempt_to_delete.add(owner)  # it may have waited for this one only
+            if still is None:
+                owner.dependents.pop(node, None)
+        node.owners = owners
+        self._add_dependent_to_owners(node, [ref for uid, ref in new.items() if uid not in old])
+
+    def _add_dependent_to_owners(self, node: Node, owners: list[Object]) -> None:
+        for ref in owners:
+            owner = self.nodes.get(ref["uid"])
+            if owner is None:
+                identity = Identity(ref["apiVersion"], ref["kind"], node.identity.namespace, ref["name"], ref["uid"])
+                owner = Node(identity, [], virtual=True)
+                self.nodes[ref["uid"]] = owner
+                owner.dependents[node] = None
+                self.attempt_to_delete.add(owner)  # does it exist at all?
+                continue
+            owner.dependents[node] = None
+            if self._misnames(node, owner):
+                self.attempt_to_delete.add(node)
+
+    @staticmethod
+    def _misnames(dependent: Node, owner: Node) -> bool:
+        """Whether a dependent's reference does not describe the owner that has the uid: wrong namespace, name or kind."""
+        if owner.identity.namespace and owner.identity.namespace != dependent.identity.namespace:
+            return True
+        return any(
+            r["uid"] == owner.identity.uid and not matches_coordinates(r, owner.identity) for r in dependent.owners
+        )
+
+    def _process_transitions(self, old: Object | None, new: Object, node: Node) -> None:
+        finalizers = new["metadata"].get("finalizers") or ()
+        before = ()
+        if old is not None and "deletionTimestamp" in old["metadata"]:
+            before = old["metadata"].get("finalizers") or ()
+        if ORPHAN_FINALIZER in finalizers and ORPHAN_FINALIZER not in before:
+            self.attempt_to_orphan.add(node)
+        elif FOREGROUND in finalizers and FOREGROUND not in before:
+            node.deleting_dependents = True
+            for dependent in node.dependents:
+                self.attempt_to_delete.add(dependent)
+            self.attempt_to_delete.add(node)
+
+    def _remove(self, node: Node) -> None:
+        self.nodes.pop(node.identity.uid, None)
+        if node.dependents:
+            self.absent_owners.put(node.identity, True)
+            for dependent in node.dependents:
+                self.attempt_to_delete.add(dependent)
+        for ref in node.owners:
+            owner = self.nodes.get(ref["uid"])
+            if owner is not None:
+                owner.dependents.pop(node, None)
+                if owner.deleting_dependents:
+                    self.attempt_to_delete.add(owner)

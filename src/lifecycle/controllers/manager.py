@@ -1,0 +1,129 @@
+"""kube-controller-manager: all controllers in one process, on one set of informers.
+
+Each controller works under a client of its own, whose user agent names the service account it acts for, as
+upstream's do with `--use-service-account-credentials`; all of them write as field manager
+`kube-controller-manager`, the part before the slash.
+
+Upstream: `cmd/kube-controller-manager/app/controllermanager.go` (`NewControllerDescriptors`, `Run`), v1.36.
+Left out: leader election (see `lifecycle.client.leader_election`; one manager per embedded cluster needs none),
+health checks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+from lifecycle.api.clock import Clock
+from lifecycle.api.names import NameSource
+from lifecycle.client.rest import Client
+from lifecycle.client.shared_informer import SharedInformerFactory
+from lifecycle.controllers.clusterrole_aggregation import ClusterRoleAggregationController
+from lifecycle.controllers.deployment.deployment_controller import DeploymentController
+from lifecycle.controllers.endpoints.endpoints_controller import EndpointsController
+from lifecycle.controllers.endpointslice.endpointslice_controller import EndpointSliceController
+from lifecycle.controllers.garbagecollector.garbage_collector import GarbageCollector
+from lifecycle.controllers.namespace.namespace_controller import NamespaceController
+from lifecycle.controllers.node_lifecycle import NodeLifecycleController
+from lifecycle.controllers.nodeipam import NodeIPAMController
+from lifecycle.controllers.replicaset.replica_set_controller import ReplicaSetController
+from lifecycle.controllers.root_ca_publisher import RootCACertPublisher
+from lifecycle.controllers.serviceaccount.serviceaccounts_controller import ServiceAccountsController
+from lifecycle.controllers.ttl import TTLController
+
+USER_AGENT = "kube-controller-manager/v1.36.2 (linux/amd64) kubernetes/$Format"
+
+
+class Controller(Protocol):
+    """What the manager runs."""
+
+    async def run(self) -> None:
+        """Work until cancelled."""
+        ...
+
+
+class ControllerFactory(Protocol):
+    """How a controller is made."""
+
+    def __call__(
+        self, client: Client, informers: SharedInformerFactory, *, clock: Clock, names: NameSource
+    ) -> Controller:
+        """Make it; it subscribes to its informers and does nothing else yet."""
+        ...
+
+
+# flag name → (service account, constructor), in upstream's order of names
+CONTROLLERS: dict[str, tuple[str, ControllerFactory]] = {
+    "clusterrole-aggregation-controller": ("clusterrole-aggregation-controller", ClusterRoleAggregationController),
+    "deployment-controller": ("deployment-controller", DeploymentController),
+    "endpoints-controller": ("endpoint-controller", EndpointsController),
+    "endpointslice-controller": ("endpointslice-controller", EndpointSliceController),
+    "garbage-collector-controller": ("generic-garbage-collector", GarbageCollector),
+    "namespace-controller": ("namespace-controller", NamespaceController),
+    "node-ipam-controller": ("node-controller", NodeIPAMController),
+    "node-lifecycle-controller": ("node-controller", NodeLifecycleController),
+    "replicaset-controller": ("replicaset-controller", ReplicaSetController),
+    "root-ca-certificate-publisher-controller": ("root-ca-cert-publisher", RootCACertPublisher),
+    "serviceaccount-controller": ("service-account-controller", ServiceAccountsController),
+    "ttl-controller": ("ttl-controller", TTLController),
+}
+
+
+def is_enabled(name: str, wanted: Iterable[str] | str) -> bool:
+    """`--controllers`: names, `*` for all, `-name` to leave one out. Upstream: `genericcontrollermanager.IsControllerEnabled`."""
+    entries = wanted.split(",") if isinstance(wanted, str) else list(wanted)
+    if name in entries:
+        return True
+    return f"-{name}" not in entries and "*" in entries
+
+
+class ControllerManager:
+    """Runs the controllers named by `controllers` (see `is_enabled`).
+
+    `client_for`: makes the client of a controller from its service account's name; by default they share the transport (and so the
+    identity) of `client` and differ in their user agents. `root_ca` is the PEM that is published as `kube-root-ca.crt`; without
+    it nothing is published. `informers`: share somebody else's (who stops them then).
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        clock: Clock,
+        names: NameSource,
+        controllers: Iterable[str] | str = "*",
+        root_ca: str = "",
+        cluster_cidr: str = "10.244.0.0/16",
+        client_for: Callable[[str], Client] | None = None,
+        informers: SharedInformerFactory | None = None,
+    ) -> None:
+        self.informers = informers or SharedInformerFactory(client)
+        self._owns_informers = informers is None
+        self.controllers: dict[str, Controller] = {}
+        make_client = client_for or (lambda account: self._default_client(client, account))
+        for name, (account, factory) in CONTROLLERS.items():
+            if not is_enabled(name, controllers):
+                continue
+            controller = factory(make_client(account), self.informers, clock=clock, names=names)
+            if isinstance(controller, RootCACertPublisher):
+                controller.root_ca = root_ca
+            if isinstance(controller, NodeIPAMController):
+                controller.set_cluster_cidr(cluster_cidr)
+            self.controllers[name] = controller
+
+    @staticmethod
+    def _default_client(client: Client, account: str) -> Client:
+        agent = f"{USER_AGENT}/system:serviceaccount:kube-system:{account}"
+        return Client(client.transport, agent, headers={k: v for k, v in client.headers.items() if k != "user-agent"})
+
+    async def run(self) -> None:
+        """Start the informers and every controller; runs until cancelled. A controller that fails takes the manager down."""
+        self.informers.start()
+        try:
+            async with asyncio.TaskGroup() as group:
+                for name, controller in self.controllers.items():
+                    group.create_task(controller.run(), name=name)
+        finally:
+            if self._owns_informers:
+                await self.informers.stop()

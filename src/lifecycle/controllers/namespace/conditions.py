@@ -1,0 +1,83 @@
+"""What a namespace says while it goes away: five conditions, each either "nothing wrong" or why it is still here.
+
+Upstream: `pkg/controller/namespace/deletion/status_condition_utils.go` (`namespaceConditionUpdater`), v1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from lifecycle.api.clock import format_time
+from lifecycle.api.wire import Object
+
+Condition = dict[str, Any]
+
+DISCOVERY_FAILURE = "NamespaceDeletionDiscoveryFailure"
+GV_PARSING_FAILURE = "NamespaceDeletionGroupVersionParsingFailure"
+CONTENT_FAILURE = "NamespaceDeletionContentFailure"
+CONTENT_REMAINING = "NamespaceContentRemaining"
+FINALIZERS_REMAINING = "NamespaceFinalizersRemaining"
+
+SUCCESSFUL: dict[str, tuple[str, str]] = {
+    DISCOVERY_FAILURE: ("ResourcesDiscovered", "All resources successfully discovered"),
+    GV_PARSING_FAILURE: ("ParsedGroupVersions", "All legacy kube types successfully parsed"),
+    CONTENT_FAILURE: ("ContentDeleted", "All content successfully deleted, may be waiting on finalization"),
+    CONTENT_REMAINING: ("ContentRemoved", "All content successfully removed"),
+    FINALIZERS_REMAINING: ("ContentHasNoFinalizers", "All content-preserving finalizers finished"),
+}
+
+
+def failures(
+    remaining: Mapping[str, int], finalizers: Mapping[str, int], errors: list[str]
+) -> dict[str, tuple[str, str]]:
+    """Reason and message of the conditions that are not fine.
+
+    `remaining`: objects left per `resource.group`; `finalizers`: objects per finalizer that holds them; `errors`: deletes that failed.
+    """
+    found: dict[str, tuple[str, str]] = {}
+    left = sorted(f"{name} has {count} resource instances" for name, count in remaining.items() if count)
+    if left:
+        found[CONTENT_REMAINING] = ("SomeResourcesRemain", f"Some resources are remaining: {', '.join(left)}")
+    held = sorted(f"{name} in {count} resource instances" for name, count in finalizers.items() if count)
+    if held:
+        message = f"Some content in the namespace has finalizers remaining: {', '.join(held)}"
+        found[FINALIZERS_REMAINING] = ("SomeFinalizersRemain", message)
+    if errors:
+        message = f"Failed to delete all resource types, {len(errors)} remaining: {', '.join(sorted(errors))}"
+        found[CONTENT_FAILURE] = ("ContentDeletionFailed", message)
+    return found
+
+
+def update_conditions(status: Object, failed: Mapping[str, tuple[str, str]], now: float) -> bool:
+    """Bring all five conditions of a status (the caller's own) up to date. Whether anything changed."""
+    conditions: list[Condition] = list(status.get("conditions") or ())
+    changed = False
+    for condition_type, fine in SUCCESSFUL.items():
+        reason, message = failed.get(condition_type, fine)
+        value = "True" if condition_type in failed else "False"
+        new = {
+            "type": condition_type,
+            "status": value,
+            "lastTransitionTime": format_time(now),
+            "reason": reason,
+            "message": message,
+        }
+        position = next((i for i, c in enumerate(conditions) if c["type"] == condition_type), None)
+        if position is None:
+            conditions.append(new)
+            changed = True
+            continue
+        old = conditions[position]
+        if old["status"] == value:
+            new["lastTransitionTime"] = old["lastTransitionTime"]
+        if new != old:
+            conditions[position] = new
+            changed = True
+    status["conditions"] = conditions
+    return changed
+
+
+def content_name(plural: str, group: str) -> str:
+    """How a condition names a resource: `pods.`, `deployments.apps`."""
+    return f"{plural}.{group}"

@@ -1,0 +1,110 @@
+"""The images of a hollow node: some are there from the start, the others can be "pulled" at once.
+
+What a registry would answer is decided by the name: a host ending in `.invalid` (which the Internet promises never to
+exist) and names in `missing` are not found; everything else is.
+
+Upstream: `cri-api/pkg/apis/runtime/v1/api.proto` (`ImageService`); names are normalised as containerd does
+(`distribution/reference`: `nginx` is `docker.io/library/nginx:latest`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from hashlib import sha256
+
+from lifecycle.cri.runtime import Image, RuntimeServiceError
+
+DEFAULT_SIZE = 38_641_288
+
+KIND_IMAGES = (
+    (38641288, tuple(f"docker.io/library/nginx:{tag}" for tag in ("1.14.2", "1.16.1", "1.25", "1.26", "1.27"))),
+    (2255171, tuple(f"docker.io/library/busybox:{tag}" for tag in ("1.28", "1.35", "1.36", "1.37", "latest"))),
+    (333853, ("registry.k8s.io/pause:3.10", "registry.k8s.io/pause:3.10.2")),
+)
+"""Sizes and names of a few images that the recorded kind nodes had from the start."""
+
+
+def normalized_name(image: str) -> str:
+    """The full name of an image: with registry, and with tag or digest."""
+    name, at, digest = image.partition("@")
+    first, slash, rest = name.partition("/")
+    if not slash:
+        name = f"docker.io/library/{name}"
+    elif "." not in first and ":" not in first and first != "localhost":
+        name = f"docker.io/{name}"
+    elif first == "docker.io" and "/" not in rest:
+        name = f"docker.io/library/{rest}"
+    if at:
+        return f"{name}@{digest}"
+    return name if ":" in name.rsplit("/", 1)[-1] else f"{name}:latest"
+
+
+def digest_of(text: str) -> str:
+    """A digest that an image of that name could have."""
+    return "sha256:" + sha256(text.encode()).hexdigest()
+
+
+class HollowImages:
+    """The image store of one node. `missing`: names (normalised or not) that no registry knows."""
+
+    __slots__ = ("_by_name", "_images", "missing")
+
+    def __init__(
+        self, present: Iterable[tuple[int, tuple[str, ...]]] = KIND_IMAGES, missing: Iterable[str] = ()
+    ) -> None:
+        self._images: dict[str, Image] = {}
+        self._by_name: dict[str, Image] = {}
+        self.missing = {normalized_name(name) for name in missing}
+        for size, names in present:
+            self._add(Image(digest_of(names[0]), names, (), size))
+
+    def _add(self, image: Image) -> None:
+        self._images[image.id] = image
+        for name in (*image.repo_tags, *image.repo_digests, image.id):
+            self._by_name[name] = image
+
+    def list_images(self) -> list[Image]:
+        """Largest first, as nodes report them."""
+        return sorted(self._images.values(), key=lambda image: -image.size)
+
+    def image_status(self, image: str) -> Image | None:
+        """By any name."""
+        return self._by_name.get(image) or self._by_name.get(normalized_name(image))
+
+    def pull_image(self, image: str) -> Image:
+        """Fetch from the registry of everything."""
+        name = normalized_name(image)
+        host = name.split("/", 1)[0].split(":")[0]
+        if host.endswith(".invalid") or name in self.missing or "does-not-exist" in name or "doesnotexist" in name:
+            shown = image if host.endswith(".invalid") else name
+            why = "not found"
+            if host == "docker.io":
+                why = (
+                    "pull access denied, repository does not exist or may require authorization: "
+                    "server message: insufficient_scope: authorization failed"
+                )
+                raise RuntimeServiceError(
+                    f'failed to pull and unpack image "{shown}": failed to resolve reference "{shown}": {why}'
+                )
+            raise RuntimeServiceError(
+                f'rpc error: code = NotFound desc = failed to pull and unpack image "{shown}": '
+                f'failed to resolve reference "{shown}": {shown}: {why}'
+            )
+        known = self._by_name.get(name)
+        if known is not None:
+            return known
+        repository = name.partition("@")[0]
+        repository = repository.rsplit(":", 1)[0] if ":" in repository.rsplit("/", 1)[-1] else repository
+        digest = name.partition("@")[2] or digest_of("manifest " + name)
+        tags = () if "@" in name else (name,)
+        pulled = Image(digest_of("config " + name), tags, (f"{repository}@{digest}",), DEFAULT_SIZE)
+        self._add(pulled)
+        return pulled
+
+    def remove_image(self, image: str) -> None:
+        """Delete by any name; again does no harm."""
+        known = self.image_status(image)
+        if known is not None:
+            del self._images[known.id]
+            for name in (*known.repo_tags, *known.repo_digests, known.id):
+                self._by_name.pop(name, None)

@@ -1,0 +1,141 @@
+"""Putting a scenario's questions to a cluster.
+
+A `Target` is anything that answers a request: the embedded cluster's handler chain, its HTTPS port, or a live cluster through the official
+client. What it answers becomes `Exchange`s, the same as in a recording.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol
+
+from lifecycle.inspector.exchange import Exchange
+from lifecycle.inspector.scenario import Scenario, Step, resolve
+
+KEPT_HEADERS = (
+    "audit-id",
+    "cache-control",
+    "content-type",
+    "etag",
+    "retry-after",
+    "warning",
+    "x-kubernetes-pf-flowschema-uid",
+)
+
+
+class Target(Protocol):
+    """Somebody who answers. `body` is empty when nothing is sent; header names come in any case."""
+
+    async def request(
+        self, method: str, path: str, headers: dict[str, str], body: bytes
+    ) -> tuple[int, dict[str, str], bytes]:
+        """Status, headers and body of the answer."""
+        ...
+
+
+async def run_scenario(
+    target: Target,
+    scenario: Scenario,
+    *,
+    pause: float = 1.0,
+    patience: float = 120.0,
+    kubectl: Callable[[Step, float], bool] | None = None,
+    on_step: Callable[[Step], None] | None = None,
+) -> list[Exchange]:
+    """Ask everything, in order. Returns the recorded exchanges.
+
+    `kubectl(step, t)` runs a kubectl step and returns True, or False to have its plain request sent instead. `pause` seconds pass after
+    things have settled, so that trailing events are in; `patience` is how long settling may take (TimeoutError). Only the admin's
+    questions are asked: a recording does not say which token others held.
+    """
+    start = time.monotonic()
+    answers: dict[int, Any] = {}
+    exchanges: list[Exchange] = []
+    for step in scenario.steps:
+        if on_step:
+            on_step(step)
+        if step.settle:
+            await _settle(target, step.settle, patience)
+            await asyncio.sleep(pause)
+            continue
+        if step.as_ != "admin" or (step.kubectl and kubectl and kubectl(step, time.monotonic() - start)):
+            continue
+        if not step.path:
+            continue
+        exchange = await _ask(target, scenario.name, step, answers, start)
+        if step.recorded and not step.kubectl:
+            answers[step.number] = exchange.response
+            exchanges.append(exchange)
+    return exchanges
+
+
+async def _ask(target: Target, scenario: str, step: Step, answers: dict[int, Any], start: float) -> Exchange:
+    path, body = resolve(step.path, answers), resolve(step.body, answers)
+    headers = {"Accept": step.accept, "User-Agent": "recorder", **step.headers}
+    data = b""
+    if body is not None:
+        headers["Content-Type"] = step.content_type or "application/json"
+        data = body.encode() if isinstance(body, str) else json.dumps(body).encode()
+    began = time.monotonic()
+    status, sent, answer = await target.request(step.method, path, headers, data)
+    kept = {key.lower(): value for key, value in sent.items() if key.lower() in KEPT_HEADERS}
+    return Exchange(
+        scenario=scenario,
+        n=step.number,
+        t=round(began - start, 4),
+        ms=round((time.monotonic() - began) * 1000, 2),
+        identity=step.as_,
+        moment=step.note,
+        method=step.method,
+        path=path,
+        content_type=headers.get("Content-Type", ""),
+        accept=step.accept,
+        headers_sent=step.headers,
+        body=body,
+        status=status,
+        headers=kept,
+        response=_decoded(answer, kept.get("content-type", "")),
+    )
+
+
+def _decoded(answer: bytes, content_type: str) -> Any:
+    """A body as recordings hold it: JSON parsed, text as text, anything else in base64."""
+    if "protobuf" in content_type or "cbor" in content_type:
+        return {"base64": base64.b64encode(answer).decode()}
+    text = answer.decode("utf-8", "replace")
+    if "json" in content_type:
+        try:
+            return json.loads(text)
+        except ValueError:
+            return text
+    return text
+
+
+async def _settle(target: Target, namespace: str, patience: float) -> None:
+    """Wait until every Deployment of a namespace is done, no pod is on its way, and nothing lingers once they are gone."""
+    settled: Callable[[Target, str], Awaitable[bool]] = _is_settled
+    async with asyncio.timeout(patience):
+        calm = 0
+        while calm < 2:
+            calm = calm + 1 if await settled(target, namespace) else 0
+            await asyncio.sleep(0.2)
+
+
+async def _is_settled(target: Target, namespace: str) -> bool:
+    async def items(path: str) -> list[Any]:
+        _, _, answer = await target.request("GET", path, {"Accept": "application/json", "User-Agent": "recorder"}, b"")
+        return list(json.loads(answer).get("items") or ())
+
+    wanted = 0
+    for deployment in await items(f"/apis/apps/v1/namespaces/{namespace}/deployments"):
+        status, replicas = deployment.get("status", {}), deployment["spec"]["replicas"]
+        counts = {status.get(key, 0) for key in ("replicas", "updatedReplicas", "readyReplicas", "availableReplicas")}
+        if counts != {replicas} or status.get("observedGeneration", 0) < deployment["metadata"]["generation"]:
+            return False
+        wanted += replicas
+    pods = await items(f"/api/v1/namespaces/{namespace}/pods")
+    return len(pods) == wanted and not any(pod["metadata"].get("deletionTimestamp") for pod in pods)

@@ -1,0 +1,54 @@
+"""How kubectl fails: what it prints, and with which exit code.
+
+Upstream: `kubectl/pkg/cmd/util/helpers.go` (`checkErr`, `StandardErrorMessage`, `UsageErrorf`), v1.36.
+"""
+
+from __future__ import annotations
+
+from lifecycle.api.go_format import go_quote
+from lifecycle.api.status import StatusError
+
+
+class CommandError(Exception):
+    """kubectl itself refuses or gives up. `str()` is printed after `error: `."""
+
+
+class UsageError(CommandError):
+    """Used the wrong way; followed by a pointer to the help of `command`."""
+
+    def __init__(self, message: str, command: str) -> None:
+        super().__init__(f"{message}\nSee 'kubectl {command} -h' for help and examples")
+
+
+class FlagError(CommandError):
+    """The command line could not even be parsed."""
+
+    def __init__(self, message: str, command: str) -> None:
+        super().__init__(f"{message}\nSee 'kubectl {command} --help' for usage.")
+
+
+def message_for(error: CommandError | StatusError) -> str:
+    """What kubectl prints to stderr, without the final newline."""
+    if isinstance(error, CommandError):
+        return f"error: {error}"
+    if error.reason == "Invalid":
+        return _invalid(error)
+    if error.reason == "Unauthorized":
+        return f"error: You must be logged in to the server ({error.message})"
+    return f"Error from server ({error.reason}): {error.message}" if error.reason else f"Error from server: {error.message}"
+
+
+def _invalid(error: StatusError) -> str:
+    details = error.status.get("details")
+    if details is None:
+        return f"The request is invalid: {error.message}" if error.message else "The request is invalid"
+    causes = details.get("causes") or []
+    text = "The request is invalid"
+    if details.get("kind") or details.get("name"):
+        text = f"The {details.get('kind', '')} {go_quote(details.get('name', ''))} is invalid"
+    elif error.message and not causes:
+        text += f": {error.message}"
+    messages = list(dict.fromkeys(f"{cause.get('field', '')}: {cause.get('message', '')}" for cause in causes))
+    if len(messages) > 1:
+        return f"{text}: \n" + "\n".join(f"* {message}" for message in messages)
+    return f"{text}: {messages[0]}" if messages else text

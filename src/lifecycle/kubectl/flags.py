@@ -1,0 +1,184 @@
+"""Command-line flags the way kubectl parses them: flags and arguments in any order, `--` ends the flags.
+
+Upstream: `spf13/pflag/flag.go` (`parseLongArg`, `parseSingleShortArg`), `spf13/cobra/command.go` (`ValidateRequiredFlags`), as used by
+kubectl v1.36. The messages are theirs.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from lifecycle.kubectl.failures import CommandError, FlagError
+
+
+@dataclass(slots=True, frozen=True)
+class Flag:
+    """One flag. `kind`: string, bool, int, int32, int64, slice (comma separated, repeatable), array (repeatable).
+
+    `bare` is the value of a flag that is given without one (`--dry-run`).
+    """
+
+    name: str
+    kind: str = "string"
+    default: Any = None
+    short: str = ""
+    required: bool = False
+    bare: str | None = None
+
+
+def flag(name: str, kind: str = "string", default: Any = None, **more: Any) -> Flag:
+    """A flag with the zero value of its kind as its default."""
+    zero = {"string": "", "bool": False, "slice": (), "array": ()}.get(kind, 0)
+    return Flag(name, kind, zero if default is None else default, bare="true" if kind == "bool" else more.pop("bare", None), **more)
+
+
+DRY_RUN = flag("dry-run", default="none", bare="unchanged")
+OUTPUT = flag("output", short="o")
+COMMON = (
+    flag("namespace", short="n"),
+    flag("all-namespaces", "bool", short="A"),
+    flag("v", short="v"),
+    flag("context"),
+    flag("cluster"),
+    flag("user"),
+    flag("kubeconfig"),
+    flag("server", short="s"),
+    flag("token"),
+    flag("as"),
+    flag("as-group", "array"),
+    flag("request-timeout"),
+    flag("insecure-skip-tls-verify", "bool"),
+    flag("show-managed-fields", "bool"),
+)
+"""Flags that every command takes; those that choose a cluster are the caller's business and ignored here."""
+
+
+@dataclass(slots=True)
+class Parsed:
+    """A parsed command line. `dash` is the number of arguments before `--`, or -1 if there was none."""
+
+    values: dict[str, Any]
+    args: list[str] = field(default_factory=list)
+    changed: set[str] = field(default_factory=set)
+    dash: int = -1
+
+    def __getitem__(self, name: str) -> Any:
+        return self.values[name]
+
+
+def parse(argv: Iterable[str], flags: Iterable[Flag], command: str) -> Parsed:
+    """Parse what follows the command's name. Raises FlagError, and CommandError for required flags that are missing."""
+    specs = [*flags, *COMMON]
+    known = {spec.name: spec for spec in reversed(specs)}
+    shorts = {spec.short: spec for spec in reversed(specs) if spec.short}
+    parsed = Parsed({spec.name: spec.default for spec in known.values()})
+    rest = list(argv)
+    while rest:
+        token = rest.pop(0)
+        if token == "--":
+            parsed.dash = len(parsed.args)
+            parsed.args += rest
+            break
+        if token.startswith("--"):
+            _long(token[2:], rest, known, parsed, command)
+        elif token.startswith("-") and len(token) > 1:
+            _short(token[1:], rest, shorts, parsed, command)
+        else:
+            parsed.args.append(token)
+    missing = [spec.name for spec in known.values() if spec.required and spec.name not in parsed.changed]
+    if missing:
+        raise CommandError("required flag(s) " + ", ".join(f'"{name}"' for name in sorted(missing)) + " not set")
+    return parsed
+
+
+def _long(text: str, rest: list[str], known: dict[str, Flag], parsed: Parsed, command: str) -> None:
+    name, equals, value = text.partition("=")
+    spec = known.get(name)
+    if spec is None:
+        raise FlagError(f"unknown flag: --{name}", command)
+    if not equals:
+        if spec.bare is not None:
+            value = spec.bare
+        elif rest:
+            value = rest.pop(0)
+        else:
+            raise FlagError(f"flag needs an argument: --{name}", command)
+    _set(spec, value, parsed, command)
+
+
+def _short(text: str, rest: list[str], shorts: dict[str, Flag], parsed: Parsed, command: str) -> None:
+    while text:
+        letter, after = text[0], text[1:]
+        spec = shorts.get(letter)
+        if spec is None:
+            raise FlagError(f"unknown shorthand flag: '{letter}' in -{text}", command)
+        if after.startswith("="):
+            value, text = after[1:], ""
+        elif spec.bare is not None:
+            value, text = spec.bare, after
+        elif after:
+            value, text = after, ""
+        elif rest:
+            value, text = rest.pop(0), ""
+        else:
+            raise FlagError(f"flag needs an argument: '{letter}' in -{text}", command)
+        _set(spec, value, parsed, command)
+
+
+def _set(spec: Flag, value: str, parsed: Parsed, command: str) -> None:
+    first = spec.name not in parsed.changed
+    parsed.changed.add(spec.name)
+    try:
+        if spec.kind == "slice":
+            items = tuple(next(csv.reader([value]), ()))
+            parsed.values[spec.name] = items if first else (*parsed.values[spec.name], *items)
+        elif spec.kind == "array":
+            parsed.values[spec.name] = (value,) if first else (*parsed.values[spec.name], value)
+        else:
+            parsed.values[spec.name] = _scalar(spec.kind, value)
+    except ValueError as wrong:
+        shown = f"-{spec.short}, --{spec.name}" if spec.short else f"--{spec.name}"
+        raise FlagError(f'invalid argument "{value}" for "{shown}" flag: {wrong}', command) from None
+
+
+_TRUE, _FALSE = {"1", "t", "T", "TRUE", "true", "True"}, {"0", "f", "F", "FALSE", "false", "False"}
+
+
+def _scalar(kind: str, value: str) -> Any:
+    if kind == "string":
+        return value
+    if kind == "bool":
+        if value in _TRUE or value in _FALSE:
+            return value in _TRUE
+        raise ValueError(f'strconv.ParseBool: parsing "{value}": invalid syntax')
+    return go_int(value, "strconv.ParseInt", 32 if kind == "int32" else 64)
+
+
+def go_int(text: str, function: str, bits: int = 64) -> int:
+    """A decimal number as Go parses it. Raises ValueError in Go's words: `strconv.Atoi: parsing "x": invalid syntax`."""
+    try:
+        number = int(text) if text.strip() == text and "_" not in text else None
+    except ValueError:
+        number = None
+    if number is None:
+        raise ValueError(f'{function}: parsing "{text}": invalid syntax')
+    low, high = (0, 2**bits) if function == "strconv.ParseUint" else (-(2 ** (bits - 1)), 2 ** (bits - 1))
+    if not low <= number < high:
+        why = "invalid syntax" if function == "strconv.ParseUint" and number < 0 else "value out of range"
+        raise ValueError(f'{function}: parsing "{text}": {why}')
+    return number
+
+
+def dry_run_strategy(parsed: Parsed) -> str:
+    """`none`, `client` or `server`. Raises CommandError for anything else."""
+    value = parsed["dry-run"]
+    if value in ("none", "client", "server"):
+        return str(value)
+    if value in ("unchanged", "true"):
+        return "client"
+    if value == "false":
+        return "none"
+    raise CommandError(f'Invalid dry-run value ({value}). Must be "none", "server", or "client".')

@@ -1,0 +1,193 @@
+"""The status manager: what the kubelet last said about each pod, and telling the API server.
+
+`set_pod_status` only remembers. A task per pod with news then reads the pod (it may have been replaced by a namesake: the uid tells) and patches what changed; news that come in
+meanwhile go into the next patch. That is why a pod that starts fast enough goes from Pending to Running with nothing in between.
+
+The manager also keeps the promises that every status keeps: a condition's `lastTransitionTime` moves only with its status, the start time never moves, a pod does not
+leave a terminal phase, and it does not *enter* one while containers may still be running.
+
+Upstream: `pkg/kubelet/status/status_manager.go` (`updateStatusInternal`, `syncPod`, `mergePodStatus`), v1.36. Left out: resize conditions, mirror pods.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from lifecycle.api.clock import Clock
+from lifecycle.api.resources import resource
+from lifecycle.api.status import StatusError
+from lifecycle.api.tracing import span
+from lifecycle.api.wire import Object
+from lifecycle.client.rest import STRATEGIC_MERGE_PATCH, Client
+from lifecycle.kubelet.conditions import KUBELET_CONDITIONS
+from lifecycle.kubelet.phase import is_terminal
+from lifecycle.kubelet.status_patch import status_patch
+
+log = logging.getLogger(__name__)
+
+RETRY_PERIOD = 10.0
+"""Seconds until a patch that failed is tried again (upstream's `syncPeriod`)."""
+
+
+class _Versioned:
+    """A pod's newest status, and how far the API server knows it."""
+
+    __slots__ = ("finished", "pod", "sent", "status", "task", "version")
+
+    def __init__(self, pod: Object, status: Object) -> None:
+        self.pod = pod
+        self.status = status
+        self.version = 0
+        self.sent = -1
+        self.finished = False
+        self.task: asyncio.Task[None] | None = None
+
+
+def merge_pod_status(old: Object, new: Object, could_have_running_containers: bool) -> Object:
+    """The status to write: ours, with others' conditions kept, and no terminal phase too early."""
+    merged = dict(new)
+    ours = [c for c in new["conditions"] if c["type"] in KUBELET_CONDITIONS]
+    theirs = [c for c in old.get("conditions") or () if c["type"] not in KUBELET_CONDITIONS]
+    merged["conditions"] = theirs + ours
+    if is_terminal(new["phase"]) and not is_terminal(old.get("phase")) and could_have_running_containers:
+        merged["phase"] = old.get("phase") or "Pending"
+        for key in ("reason", "message"):
+            if old.get(key):
+                merged[key] = old[key]
+            else:
+                merged.pop(key, None)
+    return merged
+
+
+class StatusManager:
+    """Statuses by pod uid. `could_have_running_containers` and `can_be_deleted` are asked about a pod before its end is made public."""
+
+    def __init__(
+        self,
+        client: Client,
+        clock: Clock,
+        *,
+        could_have_running_containers: Callable[[str], bool],
+        can_be_deleted: Callable[[str], bool],
+    ) -> None:
+        self._client = client
+        self._clock = clock
+        self._could_have_running_containers = could_have_running_containers
+        self._can_be_deleted = can_be_deleted
+        self._statuses: dict[str, _Versioned] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._pods = resource("pods")
+
+    def get_pod_status(self, uid: str) -> Object | None:
+        """What was last said, or None."""
+        known = self._statuses.get(uid)
+        return known.status if known else None
+
+    def set_pod_status(self, pod: Object, status: Object) -> None:
+        """Say something about a pod; the API server hears of it soon."""
+        uid = pod["metadata"]["uid"]
+        known = self._statuses.get(uid)
+        old = known.status if known is not None else pod.get("status") or {}
+        status = self._complete(pod, old, status)
+        if known is None:
+            known = self._statuses[uid] = _Versioned(pod, status)
+        elif known.status == status and not pod["metadata"].get("deletionTimestamp"):
+            known.pod = pod
+            return
+        else:
+            known.version += 1
+        known.pod, known.status = pod, status
+        self._wake(known)
+
+    def terminate_pod(self, pod: Object) -> None:
+        """All is over: from now on the terminal phase may be shown, and a deleted pod may go."""
+        known = self._statuses.get(pod["metadata"]["uid"])
+        if known is None:
+            self.set_pod_status(pod, {**(pod.get("status") or {}), "phase": "Failed", "conditions": []})
+            known = self._statuses[pod["metadata"]["uid"]]
+        known.pod = pod
+        known.finished = True
+        known.version += 1
+        self._wake(known)
+
+    def remove_orphaned_status(self, uid: str) -> None:
+        """The pod is gone from the API server."""
+        known = self._statuses.pop(uid, None)
+        if known is not None and known.task is not None:
+            known.task.cancel()
+
+    async def stop(self) -> None:
+        """No more requests."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    # -- inside ----------------------------------------------------------------------------------------------------------
+
+    def _complete(self, pod: Object, old: Object, status: Object) -> Object:
+        """Times, and the generation each condition is about."""
+        now = self._clock.timestamp()
+        before = {c["type"]: c for c in old.get("conditions") or ()}
+        generation = pod["metadata"].get("generation")
+        conditions = []
+        for item in status["conditions"]:
+            known = before.get(item["type"])
+            same = known is not None and known["status"] == item["status"]
+            changed_at = known.get("lastTransitionTime") if same and known is not None else None
+            complete = {**item, "lastProbeTime": None, "lastTransitionTime": changed_at or now}
+            if generation:
+                complete["observedGeneration"] = generation
+            conditions.append(complete)
+        started = old.get("startTime") or (pod.get("status") or {}).get("startTime") or now
+        return {**status, "conditions": conditions, "startTime": started}
+
+    def _wake(self, known: _Versioned) -> None:
+        if known.task is None or known.task.done():
+            name = f"status {known.pod['metadata']['name']}"
+            known.task = task = asyncio.get_running_loop().create_task(self._sync(known), name=name)
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _sync(self, known: _Versioned) -> None:
+        while known.sent != known.version or self._to_be_deleted(known):
+            version = known.version
+            try:
+                if not await self._sync_pod(known):
+                    return
+            except (StatusError, OSError, TimeoutError) as error:
+                log.debug("status of %s not written: %s", known.pod["metadata"]["name"], error)
+                await asyncio.sleep(RETRY_PERIOD)
+                continue
+            known.sent = version
+
+    def _to_be_deleted(self, known: _Versioned) -> bool:
+        metadata = known.pod["metadata"]
+        return known.finished and bool(metadata.get("deletionTimestamp")) and self._can_be_deleted(metadata["uid"])
+
+    async def _sync_pod(self, known: _Versioned) -> bool:
+        """One round with the API server. False: the pod is no more."""
+        metadata = known.pod["metadata"]
+        name, namespace, uid = metadata["name"], metadata["namespace"], metadata["uid"]
+        with span("kubelet", "sync_status", key=f"{namespace}/{name}", uid=uid):
+            try:
+                live = await self._client.get(self._pods, name, namespace)
+            except StatusError as error:
+                if error.code == 404:
+                    return False
+                raise
+            if live["metadata"]["uid"] != uid:
+                return False
+            old = live.get("status") or {}
+            running = not known.finished and self._could_have_running_containers(uid)
+            merged = merge_pod_status(old, known.status, running)
+            patch = status_patch(uid, old, merged)
+            if patch:
+                live = await self._client.patch(
+                    self._pods, name, namespace, patch, patch_type=STRATEGIC_MERGE_PATCH, subresource="status"
+                )
+            if live["metadata"].get("deletionTimestamp") and known.finished and self._can_be_deleted(uid):
+                await self._client.delete(self._pods, name, namespace, uid=uid, grace_period=0)
+                return False
+        return True

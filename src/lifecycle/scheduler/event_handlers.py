@@ -1,0 +1,148 @@
+"""From watch events to cache and queue.
+
+Pods with a node go into the cache, pods without one into the queue (if they are ours to schedule). Everything that
+could make a waiting pod schedulable becomes a `ClusterEvent`, and the queue asks its hints.
+
+Upstream: `pkg/scheduler/eventhandlers.go` (`addAllEventHandlers`, `addPodToSchedulingQueue` …), `framework/events.go`
+(`nodeSchedulingPropertiesChange`), v1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from lifecycle.api.wire import Object
+from lifecycle.scheduler.cache import Cache
+from lifecycle.scheduler.framework import ClusterEvent
+from lifecycle.scheduler.queue.scheduling_queue import SchedulingQueue
+from lifecycle.scheduler.schedule_one import Nominator
+
+TERMINAL = ("Succeeded", "Failed")
+
+POD_ADDED = ClusterEvent("AssignedPod", "Add")
+POD_LABELS_UPDATED = ClusterEvent("AssignedPod", "UpdatePodLabel")
+POD_DELETED = ClusterEvent("AssignedPod", "Delete")
+NODE_ADDED = ClusterEvent("Node", "Add")
+NODE_DELETED = ClusterEvent("Node", "Delete")
+
+
+def key_of(obj: Object) -> str:
+    """`namespace/name`."""
+    metadata = obj["metadata"]
+    return f"{metadata['namespace']}/{metadata['name']}"
+
+
+def node_events(old: Object, new: Object) -> list[ClusterEvent]:
+    """What changed in a node, as far as scheduling goes. Upstream: `nodeSchedulingPropertiesChange`."""
+    events = []
+    old_status, new_status = old.get("status") or {}, new.get("status") or {}
+    if old_status.get("allocatable") != new_status.get("allocatable"):
+        events.append(ClusterEvent("Node", "UpdateNodeAllocatable"))
+    if old["metadata"].get("labels") != new["metadata"].get("labels"):
+        events.append(ClusterEvent("Node", "UpdateNodeLabel"))
+    old_spec, new_spec = old.get("spec") or {}, new.get("spec") or {}
+    if old_spec.get("taints") != new_spec.get("taints") or (
+        old_spec.get("unschedulable") and not new_spec.get("unschedulable")
+    ):
+        events.append(ClusterEvent("Node", "UpdateNodeTaint"))
+    return events
+
+
+class EventHandlers:
+    """Handlers for the informers of pods and nodes (and claims). `responsible` says whether a pod is ours to schedule."""
+
+    def __init__(
+        self,
+        cache: Cache,
+        queue: SchedulingQueue,
+        nominator: Nominator,
+        responsible: Callable[[Object], bool],
+    ) -> None:
+        self._cache = cache
+        self._queue = queue
+        self._nominator = nominator
+        self._responsible = responsible
+
+    # -- pods --------------------------------------------------------------------------------------------------------
+
+    def pod_added(self, pod: Object) -> None:
+        """A pod appeared."""
+        if (pod.get("status") or {}).get("phase") in TERMINAL:
+            return
+        if pod["spec"].get("nodeName"):
+            self._assigned(pod)
+        elif self._responsible(pod) and not pod["metadata"].get("deletionTimestamp"):
+            self._queue.add(pod)
+
+    def pod_updated(self, old: Object, new: Object) -> None:
+        """A pod changed: it got a node, it ended, or only its status moved on."""
+        key = key_of(new)
+        if (new.get("status") or {}).get("phase") in TERMINAL:
+            if key in self._cache:
+                self._cache.remove_pod(new)
+                self._queue.move_all(POD_DELETED, new, None)
+            self._queue.delete(key)
+            self._nominator.remove(key)
+            return
+        if not new["spec"].get("nodeName"):
+            if key in self._cache or not self._responsible(new):
+                return  # assumed already: the binding is on its way
+            if old["metadata"].get("uid") != new["metadata"].get("uid"):
+                self._queue.delete(key)
+                self._queue.add(new)
+            else:
+                self._queue.update(old, new)
+            return
+        if not old["spec"].get("nodeName"):
+            self._assigned(new)
+            return
+        self._cache.update_pod(new)
+        if old["metadata"].get("labels") != new["metadata"].get("labels"):
+            self._queue.move_all(POD_LABELS_UPDATED, old, new)
+
+    def pod_deleted(self, pod: Object) -> None:
+        """A pod is gone."""
+        key = key_of(pod)
+        self._queue.delete(key)
+        self._nominator.remove(key)
+        if key in self._cache:
+            self._cache.remove_pod(pod)
+            self._queue.move_all(POD_DELETED, pod, None)
+
+    def _assigned(self, pod: Object) -> None:
+        key = key_of(pod)
+        self._cache.add_pod(pod)
+        self._queue.delete(key)
+        self._nominator.remove(key)
+        self._queue.move_all(POD_ADDED, None, pod)
+
+    # -- nodes and the rest ------------------------------------------------------------------------------------------
+
+    def node_added(self, node: Object) -> None:
+        """A node appeared."""
+        self._cache.add_node(node)
+        self._queue.move_all(NODE_ADDED, None, node)
+
+    def node_updated(self, old: Object, new: Object) -> None:
+        """A node changed. A mere heartbeat changes nothing for the scheduler."""
+        events = node_events(old, new)
+        images = (old.get("status") or {}).get("images") != (new.get("status") or {}).get("images")
+        if events or images or (old.get("spec") or {}) != (new.get("spec") or {}):
+            self._cache.add_node(new)
+        for event in events:
+            self._queue.move_all(event, old, new)
+
+    def node_deleted(self, node: Object) -> None:
+        """A node is gone."""
+        self._cache.remove_node(node)
+        self._queue.move_all(NODE_DELETED, node, None)
+
+    def other(
+        self, kind: str
+    ) -> tuple[Callable[[Object], None], Callable[[Object, Object], None], Callable[[Object], None]]:
+        """Handlers for a kind that some plugin only wants to hear of."""
+        return (
+            lambda new: self._queue.move_all(ClusterEvent(kind, "Add"), None, new),
+            lambda old, new: self._queue.move_all(ClusterEvent(kind, "Update"), old, new),
+            lambda old: self._queue.move_all(ClusterEvent(kind, "Delete"), old, None),
+        )

@@ -1,0 +1,63 @@
+"""NodeResourcesBalancedAllocation: a node should not run out of CPU while its memory idles.
+
+Balance is one minus the standard deviation of the used shares, in per cent. Since v1.35 the score says how the pod
+*changes* the balance:
+
+    score = 50 + (50 + balance with the pod - balance without it) / 2      (integer division)
+
+so that a node is not preferred merely for being empty. Pods that request nothing say nothing about balance and are
+skipped.
+
+Upstream: `pkg/scheduler/framework/plugins/noderesources/balanced_allocation.go` (`balancedResourceScorer`), v1.36;
+the older score was the balance with the pod alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from math import sqrt
+
+from lifecycle.scheduler.framework import MAX_NODE_SCORE, SKIP, CycleState, ScorePlugin, Status
+from lifecycle.scheduler.node_info import NodeInfo, PodInfo
+from lifecycle.scheduler.snapshot import Snapshot
+
+RESOURCES = ("cpu", "memory")
+
+
+def balance(requested: Sequence[int], allocatable: Sequence[int]) -> int:
+    """100 for equal shares, less the further they are apart."""
+    shares = [min(r / a, 1.0) for r, a in zip(requested, allocatable, strict=True) if a]
+    if len(shares) == 2:
+        deviation = abs(shares[0] - shares[1]) / 2
+    elif len(shares) > 2:
+        mean = sum(shares) / len(shares)
+        deviation = sqrt(sum((share - mean) ** 2 for share in shares) / len(shares))
+    else:
+        deviation = 0.0
+    return int((1 - deviation) * MAX_NODE_SCORE)
+
+
+class NodeResourcesBalancedAllocation(ScorePlugin):
+    """Scores by the change in balance."""
+
+    name = "NodeResourcesBalancedAllocation"
+    weight = 1
+
+    def sign_pod(self, info: PodInfo) -> Hashable:
+        """The requests."""
+        return tuple(info.requests.items())
+
+    def pre_score(
+        self, state: CycleState, info: PodInfo, nodes: Sequence[NodeInfo], snapshot: Snapshot
+    ) -> Status | None:
+        """Nothing to do for best-effort pods."""
+        return None if any(info.requests.get(name) for name in RESOURCES) else SKIP
+
+    def score(self, state: CycleState, info: PodInfo, node: NodeInfo) -> int:
+        """See the formula above."""
+        allocatable = (node.allocatable.milli_cpu, node.allocatable.memory)
+        without = (node.requested.milli_cpu, node.requested.memory)
+        requests = info.requests
+        with_pod = (without[0] + requests.get("cpu", 0), without[1] + requests.get("memory", 0))
+        half = MAX_NODE_SCORE // 2
+        return half + (half + balance(with_pod, allocatable) - balance(without, allocatable)) // 2

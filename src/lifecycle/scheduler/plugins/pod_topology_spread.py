@@ -1,0 +1,270 @@
+"""PodTopologySpread: pods of a kind spread over hosts, zones, whatever a label says.
+
+*Hard* constraints (`DoNotSchedule`) filter. For each, pods that match are counted per domain (a value of the topology
+key); the pod may go where its domain's count, itself included, exceeds the smallest count by no more than `maxSkew`:
+
+    matching in the domain + (1 if the pod matches itself) - smallest count over all domains  ≤  maxSkew
+
+*Soft* constraints (`ScheduleAnyway`) score. A node's raw score, the lower the better, is
+
+    round( Σ over constraints of  count in the node's domain · ln(number of domains + 2) + (maxSkew - 1) )
+
+and is turned round when normalized: 100 · (highest + lowest - score) / highest.
+
+Upstream: `pkg/scheduler/framework/plugins/podtopologyspread/filtering.go`, `scoring.go`, v1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from math import floor, log
+from typing import Any
+
+from lifecycle.api.labels import Selector
+from lifecycle.api.wire import Object
+from lifecycle.scheduler.framework import (
+    MAX_NODE_SCORE,
+    SKIP,
+    ClusterEvent,
+    CycleState,
+    FilterPlugin,
+    QueueingHint,
+    ScorePlugin,
+    Status,
+    always,
+    unresolvable,
+    unschedulable,
+)
+from lifecycle.scheduler.node_info import NodeInfo, PodInfo
+from lifecycle.scheduler.plugins.node_selector import required_node_affinity
+from lifecycle.scheduler.plugins.topology_constraints import (
+    DO_NOT_SCHEDULE,
+    HOSTNAME,
+    SCHEDULE_ANYWAY,
+    Constraint,
+    count_pods_match_selector,
+    default_constraints,
+    own_constraints,
+)
+from lifecycle.scheduler.snapshot import Snapshot
+
+ERR_REASON = "node(s) didn't match pod topology spread constraints"
+ERR_REASON_NODE_LABEL_NOT_MATCH = ERR_REASON + " (missing required label)"
+
+IGNORED = -1
+"""The raw score of a node that lacks a topology label the pod demands."""
+
+
+class HardState:
+    """Matching pods per domain, for each hard constraint."""
+
+    __slots__ = ("constraints", "counts")
+
+    def __init__(self, constraints: tuple[Constraint, ...], counts: list[dict[str, int]]) -> None:
+        self.constraints = constraints
+        self.counts = counts
+
+    def clone(self) -> HardState:
+        """For a what-if."""
+        return HardState(self.constraints, [dict(counts) for counts in self.counts])
+
+    def min_match(self, i: int) -> int:
+        """The smallest count; 0 while there are fewer domains than `minDomains`."""
+        counts = self.counts[i]
+        if len(counts) < self.constraints[i].min_domains:
+            return 0
+        return min(counts.values(), default=0)
+
+    def update(self, pod: Object, changed: Object, node: NodeInfo, delta: int) -> None:
+        """A pod more (or less) on a node."""
+        if changed["metadata"]["namespace"] != pod["metadata"]["namespace"]:
+            return
+        if any(c.topology_key not in node.labels for c in self.constraints):
+            return
+        for constraint, counts in zip(self.constraints, self.counts, strict=True):
+            value = node.labels[constraint.topology_key]
+            if value in counts and constraint.selector.matches(changed["metadata"].get("labels")):
+                counts[value] += delta
+
+
+class SoftState:
+    """What scoring needs of the whole cluster: the constraints, their weights, and matching pods per domain (hosts excepted)."""
+
+    __slots__ = ("constraints", "domain_counts", "namespace", "require_all", "weights")
+
+    def __init__(self, constraints: tuple[Constraint, ...], namespace: str, require_all: bool) -> None:
+        self.constraints = constraints
+        self.namespace = namespace
+        self.require_all = require_all
+        self.weights: list[float] = []
+        self.domain_counts: list[dict[str, int]] = [{} for _ in constraints]
+
+    def weigh(self, domains: Sequence[int]) -> None:
+        """Many small domains weigh more, lest few big ones drown them. `domains`: their number, per constraint."""
+        self.weights = [log(number + 2) for number in domains]
+
+
+class PodTopologySpread(FilterPlugin, ScorePlugin):
+    """Filter by hard, score by soft constraints. `find_selector` gives what the pod's owners select (see `default_selector`)."""
+
+    name = "PodTopologySpread"
+    weight = 2
+
+    def __init__(self, find_selector: Callable[[Object], Selector | None] | None = None) -> None:
+        self.find_selector = find_selector or (lambda pod: None)
+
+    def events_to_register(self) -> Mapping[ClusterEvent, QueueingHint]:
+        """Matching pods come or go; nodes come, go, or move to another domain."""
+        return {
+            ClusterEvent("AssignedPod", "Add"): _matching_pod,
+            ClusterEvent("AssignedPod", "Delete"): _matching_pod,
+            ClusterEvent("AssignedPod", "UpdatePodLabel"): _matching_pod,
+            ClusterEvent("Node", "Add"): always,
+            ClusterEvent("Node", "Delete"): always,
+            ClusterEvent("Node", "UpdateNodeLabel"): always,
+            ClusterEvent("Node", "UpdateNodeTaint"): always,
+        }
+
+    def sign_pod(self, info: PodInfo) -> Hashable:
+        """Own constraints look at every node's pods: not to be cached. (The defaults do, too; `batch.py` counts for those.)"""
+        return None if info.pod["spec"].get("topologySpreadConstraints") else ()
+
+    # -- hard constraints --------------------------------------------------------------------------------------------
+
+    def pre_filter(self, state: CycleState, info: PodInfo, snapshot: Snapshot) -> Status | None:
+        """Count the matching pods of every domain."""
+        constraints = own_constraints(info.pod, DO_NOT_SCHEDULE)
+        if not constraints:
+            return SKIP
+        spec = info.pod["spec"]
+        namespace = info.pod["metadata"]["namespace"]
+        required = required_node_affinity(spec)
+        tolerations = spec.get("tolerations") or []
+        counts: list[dict[str, int]] = [{} for _ in constraints]
+        for node in snapshot.node_info_list:
+            if any(c.topology_key not in node.labels for c in constraints):
+                continue
+            for constraint, of_constraint in zip(constraints, counts, strict=True):
+                if constraint.counts_node(node, required, tolerations):
+                    value = node.labels[constraint.topology_key]
+                    number = count_pods_match_selector(node.pods, constraint.selector, namespace)
+                    of_constraint[value] = of_constraint.get(value, 0) + number
+        state.data["PreFilter" + self.name] = HardState(constraints, counts)
+        return None
+
+    def add_pod(self, state: CycleState, info: PodInfo, added: PodInfo, node: NodeInfo) -> None:
+        """One more."""
+        state.data["PreFilter" + self.name].update(info.pod, added.pod, node, 1)
+
+    def remove_pod(self, state: CycleState, info: PodInfo, removed: PodInfo, node: NodeInfo) -> None:
+        """One less."""
+        state.data["PreFilter" + self.name].update(info.pod, removed.pod, node, -1)
+
+    def filter(self, state: CycleState, info: PodInfo, node: NodeInfo) -> Status | None:
+        """Refuses nodes without the label, and domains that would stick out."""
+        hard: HardState = state.data["PreFilter" + self.name]
+        labels = info.pod["metadata"].get("labels") or {}
+        for i, constraint in enumerate(hard.constraints):
+            value = node.labels.get(constraint.topology_key)
+            if value is None:
+                return unresolvable(self.name, ERR_REASON_NODE_LABEL_NOT_MATCH)
+            itself = 1 if constraint.selector.matches(labels) else 0
+            skew = hard.counts[i].get(value, 0) + itself - hard.min_match(i)
+            if skew > constraint.max_skew:
+                return unschedulable(self.name, ERR_REASON)
+        return None
+
+    # -- soft constraints --------------------------------------------------------------------------------------------
+
+    def soft_state(self, pod: Object) -> SoftState | None:
+        """The pod's soft constraints, or the default ones; None without any."""
+        namespace = pod["metadata"]["namespace"]
+        if pod["spec"].get("topologySpreadConstraints"):
+            constraints = own_constraints(pod, SCHEDULE_ANYWAY)
+            return SoftState(constraints, namespace, True) if constraints else None
+        selector = self.find_selector(pod)
+        return None if selector is None else SoftState(default_constraints(selector), namespace, False)
+
+    def pre_score(
+        self, state: CycleState, info: PodInfo, nodes: Sequence[NodeInfo], snapshot: Snapshot
+    ) -> Status | None:
+        """Find the domains among the nodes that are left, and count their pods on all nodes."""
+        soft = self.soft_state(info.pod)
+        if soft is None:
+            return SKIP
+        scored = [n for n in nodes if not soft.require_all or _has_all_keys(n, soft.constraints)]
+        for i, constraint in enumerate(soft.constraints):
+            if constraint.topology_key != HOSTNAME:
+                soft.domain_counts[i] = {node.labels.get(constraint.topology_key, ""): 0 for node in scored}
+        soft.weigh(
+            [
+                len(scored) if c.topology_key == HOSTNAME else len(soft.domain_counts[i])
+                for i, c in enumerate(soft.constraints)
+            ]
+        )
+        spec = info.pod["spec"]
+        required = required_node_affinity(spec)
+        tolerations = spec.get("tolerations") or []
+        for node in snapshot.node_info_list:
+            if soft.require_all and not _has_all_keys(node, soft.constraints):
+                continue
+            for i, constraint in enumerate(soft.constraints):
+                value = node.labels.get(constraint.topology_key, "")
+                if value in soft.domain_counts[i] and constraint.counts_node(node, required, tolerations):
+                    number = count_pods_match_selector(node.pods, constraint.selector, soft.namespace)
+                    soft.domain_counts[i][value] += number
+        state.data["PreScore" + self.name] = soft
+        return None
+
+    def score(self, state: CycleState, info: PodInfo, node: NodeInfo) -> int:
+        """The raw score; less is better."""
+        return self.score_of_class(state, self.score_class(state, info, node))
+
+    def score_class(self, state: CycleState, info: PodInfo, node: NodeInfo) -> Hashable:
+        """Per constraint the number of matching pods on the host, or the name of the domain; None for a missing label."""
+        soft: SoftState = state.data["PreScore" + self.name]
+        if soft.require_all and not _has_all_keys(node, soft.constraints):
+            return None
+        return tuple(
+            count_pods_match_selector(node.pods, constraint.selector, soft.namespace)
+            if constraint.topology_key == HOSTNAME and HOSTNAME in node.labels
+            else node.labels.get(constraint.topology_key)
+            for constraint in soft.constraints
+        )
+
+    def score_of_class(self, state: CycleState, score_class: Any) -> int:
+        """The formula above."""
+        if score_class is None:
+            return IGNORED
+        soft: SoftState = state.data["PreScore" + self.name]
+        total = 0.0
+        for i, (constraint, value) in enumerate(zip(soft.constraints, score_class, strict=True)):
+            if value is None:
+                continue
+            number = value if isinstance(value, int) else soft.domain_counts[i].get(value, 0)
+            total += number * soft.weights[i] + (constraint.max_skew - 1)
+        return floor(total + 0.5)
+
+    def normalize_score(self, state: CycleState, scores: list[int]) -> list[int]:
+        """Turned round; ignored nodes get nothing."""
+        counted = [score for score in scores if score != IGNORED]
+        lowest, highest = min(counted, default=0), max(counted, default=0)
+        if highest == 0:
+            return [0 if score == IGNORED else MAX_NODE_SCORE for score in scores]
+        return [0 if score == IGNORED else MAX_NODE_SCORE * (highest + lowest - score) // highest for score in scores]
+
+
+def _has_all_keys(node: NodeInfo, constraints: tuple[Constraint, ...]) -> bool:
+    return all(c.topology_key in node.labels for c in constraints)
+
+
+def _matching_pod(info: PodInfo, old: Object | None, new: Object | None) -> bool:
+    other = new or old
+    if other is None or other["metadata"]["namespace"] != info.pod["metadata"]["namespace"]:
+        return False
+    labels = other["metadata"].get("labels")
+    constraints = own_constraints(info.pod, DO_NOT_SCHEDULE)
+    if new is None or old is None:
+        return any(c.selector.matches(labels) for c in constraints)
+    before = old["metadata"].get("labels")
+    return any(c.selector.matches(labels) != c.selector.matches(before) for c in constraints)

@@ -1,0 +1,73 @@
+"""TaintToleration: nodes repel pods that do not tolerate them.
+
+`NoSchedule` and `NoExecute` taints rule a node out; each untolerated `PreferNoSchedule` taint makes it less attractive.
+
+Upstream: `pkg/scheduler/framework/plugins/tainttoleration/taint_toleration.go`, v1.36 (whose message no longer names
+the taint).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+
+import orjson
+
+from lifecycle.scheduler.framework import (
+    ClusterEvent,
+    CycleState,
+    FilterPlugin,
+    QueueingHint,
+    ScorePlugin,
+    Status,
+    always,
+    default_normalize_score,
+    unresolvable,
+)
+from lifecycle.scheduler.node_info import NodeInfo, PodInfo
+from lifecycle.scheduler.plugins.taints import tolerates, untolerated
+
+ERR_REASON = "node(s) had untolerated taint(s)"
+
+
+class TaintToleration(FilterPlugin, ScorePlugin):
+    """Filter and score by taints."""
+
+    name = "TaintToleration"
+    weight = 3
+
+    def events_to_register(self) -> Mapping[ClusterEvent, QueueingHint]:
+        """A taint goes, a node comes, or the pod learns to tolerate."""
+        return {
+            ClusterEvent("Node", "Add"): always,
+            ClusterEvent("Node", "UpdateNodeTaint"): always,
+            ClusterEvent("Pod", "UpdatePodToleration"): always,
+        }
+
+    def sign_pod(self, info: PodInfo) -> Hashable:
+        """The tolerations."""
+        return orjson.dumps(info.pod["spec"].get("tolerations"))
+
+    def filter(self, state: CycleState, info: PodInfo, node: NodeInfo) -> Status | None:
+        """Refuses nodes with an untolerated hard taint."""
+        if not node.taints:
+            return None
+        tolerations = info.pod["spec"].get("tolerations") or ()
+        if untolerated(node.taints, tolerations, ("NoSchedule", "NoExecute")) is None:
+            return None
+        return unresolvable(self.name, ERR_REASON)
+
+    def score(self, state: CycleState, info: PodInfo, node: NodeInfo) -> int:
+        """The number of soft taints that the pod does not tolerate."""
+        if not node.taints:
+            return 0
+        tolerations = [
+            t for t in info.pod["spec"].get("tolerations") or () if t.get("effect") in (None, "", "PreferNoSchedule")
+        ]
+        return sum(
+            taint.get("effect") == "PreferNoSchedule" and not any(tolerates(t, taint) for t in tolerations)
+            for taint in node.taints
+        )
+
+    def normalize_score(self, state: CycleState, scores: list[int]) -> list[int]:
+        """Fewer is better."""
+        return default_normalize_score(scores, reverse=True)

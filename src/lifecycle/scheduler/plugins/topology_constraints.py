@@ -1,0 +1,123 @@
+"""Topology spread constraints: a pod's own, or the ones it gets by default.
+
+A pod that says nothing about spreading, but belongs to a Service, ReplicaSet, ReplicationController or StatefulSet,
+is spread softly over hosts (skew 3) and zones (skew 5), counting the pods that those owners select. That is why three
+replicas land on different nodes though nobody asked.
+
+Upstream: `pkg/scheduler/framework/plugins/podtopologyspread/common.go` (`buildDefaultConstraints`,
+`matchNodeInclusionPolicies`), `plugin.go` (`systemDefaultConstraints`), `plugins/helper/spread.go`
+(`DefaultSelector`), v1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from lifecycle.api.labels import Requirement, Selector, selector_from_label_selector
+from lifecycle.api.wire import Object
+from lifecycle.scheduler.node_info import NodeInfo, PodInfo
+from lifecycle.scheduler.plugins.node_selector import Matcher
+from lifecycle.scheduler.plugins.taints import untolerated
+
+HOSTNAME = "kubernetes.io/hostname"
+ZONE = "topology.kubernetes.io/zone"
+DO_NOT_SCHEDULE = "DoNotSchedule"
+SCHEDULE_ANYWAY = "ScheduleAnyway"
+
+
+@dataclass(slots=True, frozen=True)
+class Constraint:
+    """One constraint, its selector parsed."""
+
+    topology_key: str
+    max_skew: int
+    selector: Selector
+    min_domains: int = 1
+    honor_affinity: bool = True
+    honor_taints: bool = False
+
+    def counts_node(self, node: NodeInfo, required: Matcher | None, tolerations: list[Object]) -> bool:
+        """Whether the node's pods count: nodes the pod could not run on anyway do not, as the policies say."""
+        if self.honor_affinity and required is not None and not required(node.name, node.labels):
+            return False
+        return not self.honor_taints or untolerated(node.taints, tolerations, ("NoSchedule", "NoExecute")) is None
+
+
+def own_constraints(pod: Object, action: str) -> tuple[Constraint, ...]:
+    """The pod's constraints with that `whenUnsatisfiable`; `matchLabelKeys` narrow the selector to the pod's own values."""
+    labels = pod["metadata"].get("labels") or {}
+    found = []
+    for item in pod["spec"].get("topologySpreadConstraints") or ():
+        if item["whenUnsatisfiable"] != action:
+            continue
+        selector = selector_from_label_selector(item.get("labelSelector"))
+        keys = [key for key in item.get("matchLabelKeys") or () if key in labels]
+        if keys:
+            more = [Requirement(key, "in", (labels[key],)) for key in keys]
+            selector = Selector([*selector.requirements, *more], nothing=selector.nothing)
+        found.append(
+            Constraint(
+                item["topologyKey"],
+                item["maxSkew"],
+                selector,
+                item.get("minDomains") or 1,
+                (item.get("nodeAffinityPolicy") or "Honor") == "Honor",
+                item.get("nodeTaintsPolicy") == "Honor",
+            )
+        )
+    return tuple(found)
+
+
+def default_constraints(selector: Selector) -> tuple[Constraint, ...]:
+    """Upstream's system defaults, for a pod whose owners select with `selector`."""
+    return (Constraint(HOSTNAME, 3, selector), Constraint(ZONE, 5, selector))
+
+
+ListServices = Callable[[str], list[Object]]
+"""The Services of a namespace."""
+
+GetOwner = Callable[[str, str, str], Object | None]
+"""A controller by kind, namespace and name."""
+
+
+def default_selector(pod: Object, list_services: ListServices, get_owner: GetOwner) -> Selector | None:
+    """What the pod's Services and its controller select, all together; None if nobody selects it."""
+    metadata = pod["metadata"]
+    namespace, labels = metadata["namespace"], metadata.get("labels") or {}
+    requirements: dict[tuple[str, str, tuple[str, ...]], Requirement] = {}
+    for service in list_services(namespace) if labels else ():
+        wanted = service["spec"].get("selector")
+        if wanted and all(labels.get(key) == value for key, value in wanted.items()):
+            for key, value in wanted.items():
+                requirements[key, "=", (value,)] = Requirement(key, "=", (value,))
+    controller = next((o for o in metadata.get("ownerReferences") or () if o.get("controller")), None)
+    if controller is not None and controller["kind"] in ("ReplicaSet", "ReplicationController", "StatefulSet"):
+        owner = get_owner(controller["kind"], namespace, controller["name"])
+        if owner is not None:
+            wanted = owner["spec"].get("selector")
+            of_owner = (
+                Selector(Requirement(key, "=", (value,)) for key, value in (wanted or {}).items())
+                if controller["kind"] == "ReplicationController"
+                else selector_from_label_selector(wanted)
+            )
+            for r in of_owner.requirements:
+                requirements[r.key, r.operator, tuple(r.values)] = r
+    return Selector(requirements.values()) if requirements else None
+
+
+def count_pods_match_selector(pods: dict[str, PodInfo], selector: Selector, namespace: str) -> int:
+    """The pods of a namespace that match and are not on their way out. Nothing to select counts as none."""
+    if selector.empty or not pods:
+        return 0
+    matches = selector.matches
+    number = 0
+    for info in pods.values():
+        metadata = info.pod["metadata"]
+        if (
+            metadata["namespace"] == namespace
+            and not metadata.get("deletionTimestamp")
+            and matches(metadata.get("labels"))
+        ):
+            number += 1
+    return number

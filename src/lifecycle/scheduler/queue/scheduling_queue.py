@@ -1,0 +1,232 @@
+"""The scheduling queue: whose turn it is, and who waits for what.
+
+Three places. *Active*: ready to be tried, by priority and age. *Back-off*: tried in vain not long ago; waits 1 s, 2
+s, 4 s … up to 10 s, so that one hopeless pod does not keep the others waiting. *Unschedulable*: nothing has changed
+that could help it.
+
+What gets a pod out of *unschedulable* is an event in the cluster, asked about through *queueing hints*: each plugin
+that refused the pod says which events matter to it and, shown the event, whether this one could help. A pod that
+needs more memory does not stir when a node's label changes. In case a hint is wrong, every pod is tried again after
+five minutes.
+
+Upstream: `pkg/scheduler/backend/queue/scheduling_queue.go` (`PriorityQueue`), `active_queue.go`, `backoff_queue.go`,
+v1.36. Left out: events during a pod's attempt (`inFlightEvents`): on one loop an attempt is over before an event can
+arrive; windows that back-off times are aligned to; the queue for API errors.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from lifecycle.api.clock import Clock
+from lifecycle.api.wire import Object
+from lifecycle.scheduler.framework import ClusterEvent, Framework
+from lifecycle.scheduler.node_info import PodInfo
+from lifecycle.scheduler.plugins.priority_sort import PrioritySort
+from lifecycle.scheduler.queue.pod_queues import KeyedHeap, QueuedPodInfo
+
+POD_INITIAL_BACKOFF = 1.0
+POD_MAX_BACKOFF = 10.0
+POD_MAX_IN_UNSCHEDULABLE_PODS_DURATION = 300.0
+FLUSH_UNSCHEDULABLE_PERIOD = 30.0
+
+FORCE_ACTIVATE = ClusterEvent("Force", "Activate")
+"""Moves everything, whatever the hints say."""
+
+
+class SchedulingQueue:
+    """Keys are `namespace/name`. All times are seconds of the clock."""
+
+    def __init__(self, framework: Framework, clock: Clock) -> None:
+        self._framework = framework
+        self._clock = clock
+        self._sort = PrioritySort()
+        self._active = KeyedHeap()
+        self._backoff = KeyedHeap()
+        self._unschedulable: dict[str, QueuedPodInfo] = {}
+        self._waiter: asyncio.Future[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._flush_timer: asyncio.TimerHandle | None = None
+
+    # -- in ----------------------------------------------------------------------------------------------------------
+
+    def add(self, pod: Object) -> None:
+        """A new pod without a node."""
+        queued = QueuedPodInfo(PodInfo(pod), self._clock.now())
+        self._unschedulable.pop(queued.key, None)
+        self._backoff.remove(queued.key)
+        self._move_to_active(queued)
+
+    def update(self, old: Object, new: Object) -> None:
+        """A waiting pod changed. What waits stays where it is, unless the change could help it."""
+        key = f"{new['metadata']['namespace']}/{new['metadata']['name']}"
+        for heap in (self._active, self._backoff):
+            queued = heap.get(key)
+            if queued is not None:
+                queued.info = PodInfo(new)
+                return
+        queued = self._unschedulable.get(key)
+        if queued is None:
+            return
+        queued.info = PodInfo(new)
+        if queued.gated or _could_help(old, new):
+            del self._unschedulable[key]
+            queued.timestamp = self._clock.now()
+            self._move_to_active_or_backoff(queued)
+
+    def delete(self, key: str) -> None:
+        """The pod is gone, or has a node."""
+        self._active.remove(key)
+        self._backoff.remove(key)
+        self._unschedulable.pop(key, None)
+
+    def add_unschedulable(self, queued: QueuedPodInfo) -> None:
+        """Tried in vain: wait for an event that could help."""
+        queued.timestamp = self._clock.now()
+        queued.unschedulable_count += 1
+        self._unschedulable[queued.key] = queued
+        self._arm_flush()
+
+    def add_backoff(self, queued: QueuedPodInfo) -> None:
+        """It failed for no fault of the pod's (a binding that did not go through): again, a little later."""
+        queued.timestamp = self._clock.now()
+        queued.unschedulable_count += 1
+        self._move_to_backoff(queued)
+
+    # -- out ---------------------------------------------------------------------------------------------------------
+
+    async def pop(self) -> QueuedPodInfo:
+        """The next pod; waits for one."""
+        while True:
+            queued = self.try_pop()
+            if queued is not None:
+                return queued
+            self._waiter = asyncio.get_running_loop().create_future()
+            await self._waiter
+
+    def try_pop(self) -> QueuedPodInfo | None:
+        """The next pod, or None. With nothing active, a pod still backing off is better than idling (since v1.33)."""
+        queued = self._active.pop() or self._backoff.pop()
+        if queued is not None:
+            queued.attempts += 1
+            queued.unschedulable_plugins = set()
+        return queued
+
+    # -- events ------------------------------------------------------------------------------------------------------
+
+    def move_all(self, event: ClusterEvent, old: Object | None, new: Object | None) -> None:
+        """Something changed in the cluster: out with those it could help. Upstream: `MoveAllToActiveOrBackoffQueue`."""
+        if not self._unschedulable:
+            return
+        for key, queued in list(self._unschedulable.items()):
+            if queued.gated or not self._worth_requeuing(queued, event, old, new):
+                continue
+            del self._unschedulable[key]
+            self._move_to_active_or_backoff(queued)
+
+    def pending_pods(self) -> dict[str, list[str]]:
+        """Keys by place: `active`, `backoff`, `unschedulable`, `gated`."""
+        return {
+            "active": [pod.key for pod in self._active],
+            "backoff": [pod.key for pod in self._backoff],
+            "unschedulable": [key for key, pod in self._unschedulable.items() if not pod.gated],
+            "gated": [key for key, pod in self._unschedulable.items() if pod.gated],
+        }
+
+    def close(self) -> None:
+        """Stop all timers."""
+        for timer in (self._timer, self._flush_timer):
+            if timer is not None:
+                timer.cancel()
+        self._timer = self._flush_timer = None
+
+    # -- inside ------------------------------------------------------------------------------------------------------
+
+    def _worth_requeuing(
+        self, queued: QueuedPodInfo, event: ClusterEvent, old: Object | None, new: Object | None
+    ) -> bool:
+        if event is FORCE_ACTIVATE or not queued.unschedulable_plugins:
+            return True
+        for plugin in queued.unschedulable_plugins:
+            hint = self._framework.hints.get(plugin, {}).get(event)
+            if hint is not None and hint(queued.info, old, new):
+                return True
+        return False
+
+    def _move_to_active(self, queued: QueuedPodInfo) -> None:
+        for plugin in self._framework.pre_enqueue_plugins:
+            status = plugin.pre_enqueue(queued.info.pod)
+            if status is not None:
+                queued.gated = True
+                queued.unschedulable_plugins = {plugin.name}
+                self._unschedulable[queued.key] = queued
+                return
+        queued.gated = False
+        self._active.push(queued, self._sort.key(queued.info.pod, queued.timestamp))
+        self._wake()
+
+    def _move_to_backoff(self, queued: QueuedPodInfo) -> None:
+        expires = queued.timestamp + self.backoff_duration(queued)
+        self._backoff.push(queued, expires)
+        self._arm(expires)
+        self._wake()
+
+    def _move_to_active_or_backoff(self, queued: QueuedPodInfo) -> None:
+        if queued.timestamp + self.backoff_duration(queued) > self._clock.now():
+            self._move_to_backoff(queued)
+        else:
+            self._move_to_active(queued)
+
+    @staticmethod
+    def backoff_duration(queued: QueuedPodInfo) -> float:
+        """1 s after the first failure, doubled by each further one, at most 10 s."""
+        if not queued.unschedulable_count:
+            return 0.0
+        return float(min(POD_INITIAL_BACKOFF * 2 ** min(queued.unschedulable_count - 1, 10), POD_MAX_BACKOFF))
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    def _arm(self, when: float) -> None:
+        """One timer for the next pod whose back-off ends (upstream looks once a second)."""
+        if self._timer is None:
+            delay = max(when - self._clock.now(), 0.0)
+            self._timer = asyncio.get_running_loop().call_later(delay, self._flush_backoff_completed)
+
+    def _flush_backoff_completed(self) -> None:
+        self._timer = None
+        now = self._clock.now() + 1e-6
+        while True:
+            expires = self._backoff.peek_key()
+            if not isinstance(expires, float):
+                return
+            if expires > now:
+                self._arm(expires)
+                return
+            queued = self._backoff.pop()
+            assert queued is not None
+            self._move_to_active(queued)
+
+    def _arm_flush(self) -> None:
+        if self._flush_timer is None:
+            loop = asyncio.get_running_loop()
+            self._flush_timer = loop.call_later(FLUSH_UNSCHEDULABLE_PERIOD, self._flush_unschedulable_leftover)
+
+    def _flush_unschedulable_leftover(self) -> None:
+        self._flush_timer = None
+        now = self._clock.now()
+        for key, queued in list(self._unschedulable.items()):
+            if not queued.gated and now - queued.timestamp > POD_MAX_IN_UNSCHEDULABLE_PODS_DURATION:
+                del self._unschedulable[key]
+                self._move_to_active_or_backoff(queued)
+        if any(not queued.gated for queued in self._unschedulable.values()):
+            self._arm_flush()
+
+
+def _could_help(old: Object, new: Object) -> bool:
+    """Whether a pod changed in anything but its status and bookkeeping."""
+    ignored = ("resourceVersion", "managedFields", "generation")
+    before = {k: v for k, v in old["metadata"].items() if k not in ignored}
+    after = {k: v for k, v in new["metadata"].items() if k not in ignored}
+    return before != after or old["spec"] != new["spec"]

@@ -1,0 +1,242 @@
+"""JSON patch, JSON merge patch and strategic merge patch, with the API server's own habits and refusals."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lifecycle.api.patch.json_patch import apply_json_patch
+from lifecycle.api.patch.merge_patch import apply_merge_patch
+from lifecycle.api.patch.strategic import strategic_merge_patch
+from lifecycle.api.schema import decode, schema_for
+from lifecycle.api.status import StatusError
+from tests.api.recorded_writes import http_writes, lines, patched
+
+DOC = {"a": {"b": [1, 2, 3]}, "c/d~": "x"}
+
+
+@pytest.mark.parametrize(
+    ("ops", "expected"),
+    [
+        ([{"op": "add", "path": "/a/b/-", "value": 4}], {"a": {"b": [1, 2, 3, 4]}, "c/d~": "x"}),
+        ([{"op": "add", "path": "/a/b/1", "value": 9}], {"a": {"b": [1, 9, 2, 3]}, "c/d~": "x"}),
+        ([{"op": "remove", "path": "/a/b/-1"}], {"a": {"b": [1, 2]}, "c/d~": "x"}),
+        ([{"op": "replace", "path": "/c~1d~0", "value": None}], {"a": {"b": [1, 2, 3]}, "c/d~": None}),
+        ([{"op": "replace", "path": "/new", "value": 1}], {**DOC, "new": 1}),
+        ([{"op": "replace", "path": "", "value": {"z": 1}}], {"z": 1}),
+        ([{"op": "move", "from": "/a/b", "path": "/b"}], {"a": {}, "b": [1, 2, 3], "c/d~": "x"}),
+        ([{"op": "copy", "from": "/a/b/0", "path": "/first"}], {**DOC, "first": 1}),
+        ([{"op": "test", "path": "/a/b", "value": [1, 2, 3]}, {"op": "remove", "path": "/a"}], {"c/d~": "x"}),
+        ([{"op": "test", "path": "/absent", "value": None}], DOC),
+        ([], DOC),
+    ],
+)
+def test_json_patch(ops, expected):
+    before = copy.deepcopy(DOC)
+    assert apply_json_patch(DOC, ops) == expected
+    assert before == DOC
+
+
+@pytest.mark.parametrize(
+    "op",
+    [
+        {"op": "test", "path": "/c~1d~0", "value": "no"},
+        {"op": "test", "path": "/a/b/0", "value": True},
+        {"op": "remove", "path": "/absent"},
+        {"op": "remove", "path": "/a/b/7"},
+        {"op": "add", "path": "/x/y", "value": 1},
+        {"op": "add", "path": "/a/b/x", "value": 1},
+        {"op": "add", "value": 1},
+        {"op": "unknown", "path": "/a"},
+        {"op": "move", "path": "/a"},
+        {"op": "replace", "path": "/a/b/9", "value": 1},
+    ],
+)
+def test_a_failing_operation_is_refused_without_saying_which(op):
+    recorded = next(e for e in lines("kind-1.36.2/http/storage.jsonl") if e["note"] == "json-patch test fails")
+    with pytest.raises(StatusError) as refused:
+        apply_json_patch(DOC, [op])
+    assert refused.value.status == recorded["response"]
+
+
+def test_what_is_no_json_patch():
+    for patch in ({}, "x", [1]):
+        with pytest.raises(StatusError) as refused:
+            apply_json_patch(DOC, patch)
+        assert refused.value.code == 400
+    with pytest.raises(StatusError) as refused:
+        apply_json_patch(DOC, [{"op": "test", "path": "/c~1d~0", "value": "x"}] * 10001)
+    assert refused.value.code == 413
+
+
+@pytest.mark.parametrize(
+    ("doc", "patch", "expected"),
+    [
+        ({"a": "b"}, {"a": "c"}, {"a": "c"}),
+        ({"a": "b"}, {"b": "c"}, {"a": "b", "b": "c"}),
+        ({"a": "b"}, {"a": None}, {}),
+        ({"a": ["b"]}, {"a": "c"}, {"a": "c"}),
+        ({"a": {"b": "c"}}, {"a": {"b": "d", "c": None}}, {"a": {"b": "d"}}),
+        ({"a": [{"b": "c"}]}, {"a": [1, None, 2]}, {"a": [1, 2]}),
+        ({}, {"a": {"bb": {"ccc": None}}}, {"a": {"bb": {}}}),
+        ({"a": 1}, [1, None], [1]),
+    ],
+)
+def test_merge_patch(doc, patch, expected):
+    before = copy.deepcopy((doc, patch))
+    assert apply_merge_patch(doc, patch) == expected
+    assert (doc, patch) == before
+
+
+def test_merge_patch_must_be_an_object():
+    with pytest.raises(StatusError, match="Invalid JSON Patch"):
+        apply_merge_patch({}, "x")
+
+
+def objects(value):
+    return st.dictionaries(st.sampled_from("abc"), value, max_size=3)
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=3),
+    lambda v: st.lists(v, max_size=2) | objects(v),
+    max_leaves=6,
+)
+
+
+@given(objects(json_values), objects(json_values))
+def test_merge_patch_twice_is_merge_patch_once(doc, patch):
+    once = apply_merge_patch(doc, patch)
+    assert apply_merge_patch(once, patch) == once
+
+
+@given(objects(json_values), json_values)
+def test_json_patch_add_then_remove_restores(doc, value):
+    added = apply_json_patch(doc, [{"op": "add", "path": "/new", "value": value}])
+    assert apply_json_patch(added, [{"op": "remove", "path": "/new"}]) == doc
+
+
+POD = schema_for("v1", "Pod")
+
+
+def pod(*containers, **spec):
+    return {"spec": {"containers": list(containers), **spec}}
+
+
+def smp(doc, patch, schema=POD):
+    before = copy.deepcopy((doc, patch))
+    result = strategic_merge_patch(doc, patch, schema)
+    assert (doc, patch) == before
+    return result
+
+
+A, B = {"name": "a", "image": "1"}, {"name": "b", "image": "1"}
+
+
+@pytest.mark.parametrize(
+    ("doc", "patch", "expected"),
+    [
+        (pod(A, B), pod({"name": "b", "image": "2"}), pod(A, {"name": "b", "image": "2"})),
+        (pod(A), pod(B), pod(B, A)),
+        (pod(A, B), pod({"name": "a", "$patch": "delete"}), pod(B)),
+        (pod(A), pod({"$patch": "replace"}, B), pod(B)),
+        (pod(A), pod({"name": "a", "image": None}), pod({"name": "a"})),
+        (pod(A, B), {"spec": {"$setElementOrder/containers": [{"name": "b"}, {"name": "a"}]}}, pod(B, A)),
+        (
+            pod(A, B),
+            {"spec": {"$setElementOrder/containers": [{"name": "c"}, {"name": "a"}], "containers": [{"name": "c"}]}},
+            pod({"name": "c"}, A, B),
+        ),
+        (
+            {"metadata": {"finalizers": ["x", "y"]}},
+            {"metadata": {"$deleteFromPrimitiveList/finalizers": ["x"]}},
+            {"metadata": {"finalizers": ["y"]}},
+        ),
+        (
+            {"metadata": {"finalizers": ["x"]}},
+            {"metadata": {"finalizers": ["y", "x"]}},
+            {"metadata": {"finalizers": ["y", "x"]}},
+        ),
+        (
+            pod(A, tolerations=[{"key": "k"}]),
+            {"spec": {"tolerations": [{"key": "l"}]}},
+            pod(A, tolerations=[{"key": "l"}]),
+        ),
+        (
+            {"spec": {"volumes": [{"name": "v", "emptyDir": {}}]}},
+            {"spec": {"volumes": [{"name": "v", "hostPath": {"path": "/"}, "$retainKeys": ["name", "hostPath"]}]}},
+            {"spec": {"volumes": [{"name": "v", "hostPath": {"path": "/"}}]}},
+        ),
+        ({"spec": {"a": 1}}, {"spec": {"$patch": "replace", "nodeName": "n"}}, {"spec": {"nodeName": "n"}}),
+        ({"spec": {"a": 1}}, {"spec": {"$patch": "delete"}}, {"spec": {}}),
+        ({}, {"spec": {"nodeSelector": {"a": None, "b": "c"}}}, {"spec": {"nodeSelector": {"b": "c"}}}),
+        ({}, {"spec": {"containers": [A, {"name": "x", "$patch": "delete"}]}}, pod(A)),
+        (
+            {"metadata": {"labels": {"a": "1", "b": "2"}}},
+            {"metadata": {"labels": {"a": None, "c": "3"}}},
+            {"metadata": {"labels": {"b": "2", "c": "3"}}},
+        ),
+    ],
+)
+def test_strategic_merge_patch(doc, patch, expected):
+    assert smp(doc, patch) == expected
+
+
+@pytest.mark.parametrize(
+    ("patch", "code", "message"),
+    [
+        (pod({"image": "2"}), 500, "map: map[image:2] does not contain declared merge key: name"),
+        (pod({"name": "a", "$patch": "odd"}), 500, "unknown patch type: odd in map: map[$patch:odd name:a]"),
+        (pod({"name": "a", "$patch": "merge"}), 500, "merging lists cannot yet be specified in the patch"),
+        ({"spec": {"$patch": "x"}}, 500, "unknown patch type: x in map: map[$patch:x]"),
+        ({"spec": {"$retainKeys": ["a"], "b": 1}}, 400, "invalid patch format of retainKeys"),
+        ({"spec": {"$deleteFromPrimitiveList": []}}, 400, "invalid patch format of primitive list"),
+        ({"spec": {"$setElementOrder": []}}, 400, "invalid patch format of setElementOrder list"),
+        (
+            {"spec": {"$setElementOrder/containers": [{"name": "b"}, {"name": "a"}], "containers": [A, B]}},
+            500,
+            "The order in patch list:\n[map[image:1 name:a] map[image:1 name:b]]\n doesn't match $setElementOrder list:\n"
+            "[map[name:b] map[name:a]]\n",
+        ),
+    ],
+)
+def test_strategic_merge_patch_refuses(patch, code, message):
+    with pytest.raises(StatusError) as refused:
+        smp(pod(A, B), patch)
+    assert (refused.value.code, refused.value.message) == (code, message)
+
+
+images = st.dictionaries(st.sampled_from("abcde"), st.sampled_from("123"), max_size=5)
+
+
+@given(images, images)
+def test_merging_by_key_is_merging_dicts(mine, theirs):
+    listed = lambda found: [{"name": n, "image": i} for n, i in found.items()]  # noqa: E731
+    merged = smp(pod(*listed(mine)), pod(*listed(theirs)))["spec"]["containers"]
+    assert {c["name"]: c["image"] for c in merged} == {**mine, **theirs}
+    names = [c["name"] for c in merged]
+    assert len(set(names)) == len(names)
+    assert [n for n in names if n in theirs] == list(theirs)
+    assert [n for n in names if n not in theirs] == [n for n in mine if n not in theirs]
+    assert smp({"spec": {"containers": merged}}, pod(*listed(theirs)))["spec"]["containers"] == merged
+
+
+def test_recorded_patches_give_the_recorded_objects():
+    live = {}
+    compared = 0
+    for write in http_writes("storage"):
+        before, live[write.key] = live.get(write.key), write.answer
+        if write.verb != "patch" or write.subresource:
+            continue
+        made, _ = decode(
+            patched(write.content_type, before, write.body, write.answer["apiVersion"], write.answer["kind"]),
+            write.answer["apiVersion"],
+            write.answer["kind"],
+        )
+        for part in ("data", "spec"):
+            assert made.get(part) == write.answer.get(part)
+        compared += 1
+    assert compared == 5
