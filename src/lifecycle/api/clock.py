@@ -20,7 +20,8 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-VIRTUAL_EPOCH = datetime(2026, 1, 1, tzinfo=UTC).timestamp()
+VIRTUAL_EPOCH = datetime(2027, 1, 1, tzinfo=UTC).timestamp()
+"""Where virtual time begins: later than every recording, so that what a recorded cluster made is never from the future."""
 
 
 class Clock:

@@ -95,7 +95,7 @@ class CacheWatcher:
     def push_bookmark(self, *, initial_events_end: bool = False) -> None:
         """Tell the client how far it has seen everything."""
         resource = self._cacher.resource
-        metadata: Object = {"resourceVersion": str(self._cacher.revision), "creationTimestamp": None}
+        metadata: Object = {"resourceVersion": str(self._cacher.revision)}
         if initial_events_end:
             metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
         self.push(

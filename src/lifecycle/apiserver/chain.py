@@ -4,11 +4,13 @@ Each stage wraps the next, so the list below reads from the inside out, and the 
 
 * Panic recovery is outermost, so whatever goes wrong further in still ends in an answer.
 * Request info comes before everything that wants to know what is asked for.
-* Authentication comes before the audit log (which names the user), impersonation (which replaces them) and flow control (which shares out by user).
-* Authorization comes last: it is Jane's right that counts, when somebody acts as Jane, and a request in a queue is checked when its turn comes.
+* Authentication comes before the audit log (which names the user), impersonation (which replaces them) and flow control (which
+  shares out by user).
+* Authorization comes last: it is Jane's right that counts, when somebody acts as Jane, and a request in a queue is checked when
+  its turn comes.
 
-Upstream: `apiserver/pkg/server/config.go` (`DefaultBuildHandlerChain`), v1.36. Left out: stages that belong to connections (HTTP/2 goaway, HSTS,
-waiting for watches at shutdown), request logging; tracing is done by spans inside the stages.
+Upstream: `apiserver/pkg/server/config.go` (`DefaultBuildHandlerChain`), v1.36. Left out: stages that belong to connections
+(HTTP/2 goaway, HSTS, waiting for watches at shutdown), request logging; tracing is done by spans inside the stages.
 """
 
 from __future__ import annotations

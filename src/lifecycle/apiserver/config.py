@@ -1,7 +1,8 @@
 """Everything that guards the API, put together as a standard cluster has it.
 
-Authentication: client certificates, then tokens – static ones, service accounts, bootstrap tokens – then anonymous. Authorization: masters, the
-node authorizer, RBAC. Admission: the plugins that are on by default, and NodeRestriction, which kubeadm adds. Flow control from its API objects.
+Authentication: client certificates, then tokens – static ones, service accounts, bootstrap tokens – then anonymous.
+Authorization: masters, the node authorizer, RBAC. Admission: the plugins that are on by default, and NodeRestriction, which
+kubeadm adds. Flow control from its API objects.
 
 Upstream: `pkg/kubeapiserver/{authenticator,authorizer}/config.go`, `pkg/kubeapiserver/options/plugins.go`
 (`DefaultOffAdmissionPlugins`), kubeadm's `--authorization-mode=Node,RBAC --enable-admission-plugins=NodeRestriction`, v1.36.
@@ -65,7 +66,7 @@ class Config:
         self.authorizer = UnionAuthorizer(PrivilegedGroups(), NodeAuthorizer(reader), self.rbac)
         self.escalation = EscalationCheck(self.authorizer, self.rbac)
 
-        self.admission = AdmissionChain(default_plugins(reader, clock, names, self.authorizer))
+        self.admission = AdmissionChain(default_plugins(reader, names))
         self.chain = ChainConfig(
             authenticator=self.authenticator,
             authorizer=self.authorizer,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from lifecycle.api.clock import Clock
@@ -138,9 +138,11 @@ class APIServer:
         self.handler: Handler = default_build_handler_chain(self._serve, self.config.chain)
         self._https: HTTPSServer | None = None
 
-    async def start(self) -> None:
-        """Fill the caches, then write what every cluster has."""
+    async def start(self, restore: Callable[[Store], Awaitable[None]] | None = None) -> None:
+        """Fill the caches, then write what every cluster has. `restore` may put older objects into the store in between."""
         await asyncio.gather(*(cacher.start() for cacher in self.cachers.values()))
+        if restore is not None:
+            await restore(self.store)
         await self._bootstrap()
 
     async def serve_https(self, host: str = "127.0.0.1", port: int = 0) -> int:

@@ -93,12 +93,10 @@ class Cluster:
         self._failed = asyncio.get_running_loop().create_future()
         store = await open_store(self.config.store)
         seed = like.read(self.config.like) if self.config.like else None
-        if seed is not None:
-            await like.plant(store, seed)
         self.server = APIServer(
             store, clock=self.clock, names=self.names, token=self.config.token, serve_https=self.config.https
         )
-        await self.server.start()
+        await self.server.start((lambda store: like.plant(store, seed)) if seed else None)
         if self.config.https:
             self._port = await self.server.serve_https("127.0.0.1", self.config.port)
         shapes = self.config.node_shapes or (seed.nodes if seed else kind_nodes(self.config.nodes))

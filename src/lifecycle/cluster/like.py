@@ -4,9 +4,8 @@ The recorded objects are put straight under their keys in the empty store, uids 
 as if the recorded cluster's etcd had been restored from a backup. Names, addresses, allocations and owner references
 are the recorded ones, so decisions – scores, refusals, addresses – can be compared like with like.
 
-What is planted: nodes (their labels, taints, capacity and podCIDRs), namespaces, RBAC, priority and storage classes,
-add-on workloads, Services and their endpoints. Left out: what every start makes anew (leases, the flow-control and CA
-objects the server itself writes), and the managed-fields history of the recorded components.
+Everything that the recording lists of the fresh cluster is planted: nodes, namespaces, RBAC, classes, add-on workloads, Services and their
+endpoints, leases, flow control. What was never stored (component statuses) is not.
 """
 
 from __future__ import annotations
@@ -22,28 +21,6 @@ from lifecycle.cluster.nodes import NodeShape
 from lifecycle.etcd.codec import encode_value
 from lifecycle.etcd.keys import registry_key
 from lifecycle.etcd.store import Store
-
-PLANTED = frozenset(
-    {
-        "Namespace",
-        "Pod",
-        "Service",
-        "Endpoints",
-        "ConfigMap",
-        "ServiceAccount",
-        "Deployment",
-        "ReplicaSet",
-        "DaemonSet",
-        "EndpointSlice",
-        "PriorityClass",
-        "StorageClass",
-        "Node",
-        "ClusterRole",
-        "ClusterRoleBinding",
-        "Role",
-        "RoleBinding",
-    }
-)
 
 
 @dataclass(slots=True)
@@ -76,7 +53,7 @@ def _take(exchange: Object, likeness: Likeness) -> None:
         return
     kind, api_version = answer["kind"].removesuffix("List"), answer["apiVersion"]
     row = resource_for_kind(api_version, kind)
-    if row is None or kind not in PLANTED:
+    if row is None or "create" not in row.verbs:
         return
     for item in answer["items"]:
         if kind == "Node":
@@ -100,6 +77,6 @@ def _shape(node: Object) -> NodeShape:
 async def plant(store: Store, likeness: Likeness) -> None:
     """Put the objects under their keys."""
     for row, obj in likeness.objects:
-        metadata = {k: v for k, v in obj["metadata"].items() if k not in ("resourceVersion", "managedFields")}
+        metadata = obj["metadata"]
         key = registry_key(row, metadata.get("namespace", ""), metadata["name"])
-        await store.put(key, encode_value({**obj, "metadata": metadata}), expected=0)
+        await store.put(key, encode_value(obj), expected=0)

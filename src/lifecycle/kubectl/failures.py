@@ -35,7 +35,11 @@ def message_for(error: CommandError | StatusError) -> str:
         return _invalid(error)
     if error.reason == "Unauthorized":
         return f"error: You must be logged in to the server ({error.message})"
-    return f"Error from server ({error.reason}): {error.message}" if error.reason else f"Error from server: {error.message}"
+    return (
+        f"Error from server ({error.reason}): {error.message}"
+        if error.reason
+        else f"Error from server: {error.message}"
+    )
 
 
 def _invalid(error: StatusError) -> str:

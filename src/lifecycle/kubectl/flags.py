@@ -32,7 +32,13 @@ class Flag:
 def flag(name: str, kind: str = "string", default: Any = None, **more: Any) -> Flag:
     """A flag with the zero value of its kind as its default."""
     zero = {"string": "", "bool": False, "slice": (), "array": ()}.get(kind, 0)
-    return Flag(name, kind, zero if default is None else default, bare="true" if kind == "bool" else more.pop("bare", None), **more)
+    return Flag(
+        name,
+        kind,
+        zero if default is None else default,
+        bare="true" if kind == "bool" else more.pop("bare", None),
+        **more,
+    )
 
 
 DRY_RUN = flag("dry-run", default="none", bare="unchanged")

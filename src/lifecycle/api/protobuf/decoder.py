@@ -48,8 +48,12 @@ def decoder(message: str) -> Decode:
         while position < end:
             tag = data[position]
             position += 1
-            if tag > 0x7F:
-                tag, position = read_varint(data, position - 1)
+            if tag > 0x7F:  # two bytes for numbers from 16 on; written out, since this is the innermost loop
+                if data[position] < 0x80:
+                    tag += (data[position] << 7) - 0x80
+                    position += 1
+                else:
+                    tag, position = read_varint(data, position - 1)
             step = steps.get(tag)
             if step is None:
                 position = _unknown(message, data, position, tag)
@@ -58,16 +62,21 @@ def decoder(message: str) -> Decode:
             if how < _NUMBER:
                 size = data[position]
                 position += 1
+                if not size and how == _TEXT:  # the commonest field of all: an empty string that Go always writes
+                    continue
                 if size > 0x7F:
-                    size, position = read_varint(data, position - 1)
+                    if data[position] < 0x80:
+                        size += (data[position] << 7) - 0x80
+                        position += 1
+                    else:
+                        size, position = read_varint(data, position - 1)
                 stop = position + size
                 if stop > end:
                     raise ValueError("unexpected EOF")
                 chunk = data[position:stop]
                 position = stop
                 if how == _TEXT:
-                    if chunk:
-                        out[name] = chunk.decode()
+                    out[name] = chunk.decode()
                 elif how == _ONE:
                     out[name] = read(chunk)
                 elif how == _LIST:
@@ -210,9 +219,16 @@ def _map_entry(field: Field) -> Decode:
     value_steps = {tag: (how, read) for tag, (how, _, read) in _steps(Field(2, "", field.type, "one", False, "keep"))}
     zero: Callable[[], Any] = _default(Field(2, "", field.type, "one", True, "keep")) or (lambda: None)
 
+    plain = value_steps.get(0x12, (0, None))[1]
+
     def decode_entry(data: bytes) -> tuple[str, Any]:
+        end = len(data)
+        if plain is not None and end > 3 and data[0] == 0x0A and data[1] < 0x80:  # as everybody writes it
+            stop = 2 + data[1]
+            if stop + 1 < end and data[stop] == 0x12 and data[stop + 1] == end - stop - 2 < 0x80:
+                return data[2:stop].decode(), plain(data[stop + 2 :])
         key, value, found = "", None, False
-        position, end = 0, len(data)
+        position = 0
         while position < end:
             tag, position = read_varint(data, position)
             if tag & 7 == LENGTH:

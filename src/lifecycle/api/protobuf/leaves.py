@@ -130,6 +130,12 @@ def encode_json(value: Any) -> bytes:
 
 def decode_json(data: bytes) -> Any:
     """The value whose JSON text was kept."""
+    if not data:
+        return None
+    if data[0] == 0x0A:
+        size, start = read_varint(data, 1)
+        if start + size == len(data):  # nothing else inside, as always
+            return orjson.loads(data[start:]) if size else None
     raw = dict(raw_fields(data)).get(1, b"")
     return orjson.loads(raw) if raw else None
 

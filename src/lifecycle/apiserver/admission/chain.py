@@ -66,9 +66,9 @@ PODS = frozenset({("", "pods")})
 class Plugin:
     """Base of every plugin: what it is called and what it wants to see.
 
-    A plugin defines `admit` (may change `attributes.obj`), `validate` (may only refuse), or both. Either returns None, or an awaitable if
-    it has to wait for something. Both raise `StatusError` to refuse. `resources` holds (group, plural) pairs, None for all; `subresources` names the
-    subresources it handles beside the main resource (`""`).
+    A plugin defines `admit` (may change `attributes.obj`), `validate` (may only refuse), or both. Either returns None, or an
+    awaitable if it has to wait for something. Both raise `StatusError` to refuse. `resources` holds (group, plural) pairs, None
+    for all; `subresources` names the subresources it handles beside the main resource (`""`).
     """
 
     name: str = ""

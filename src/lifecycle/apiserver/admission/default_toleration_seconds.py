@@ -34,7 +34,8 @@ class DefaultTolerationSeconds(Plugin):
         missing = [key for key in (NOT_READY, UNREACHABLE) if not _tolerates(tolerations, key)]
         if missing:
             spec["tolerations"] = tolerations + [
-                {"key": key, "operator": "Exists", "effect": NO_EXECUTE, "tolerationSeconds": SECONDS} for key in missing
+                {"key": key, "operator": "Exists", "effect": NO_EXECUTE, "tolerationSeconds": SECONDS}
+                for key in missing
             ]
 
 

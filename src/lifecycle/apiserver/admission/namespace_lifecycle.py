@@ -1,10 +1,10 @@
 """NamespaceLifecycle: nothing new in a namespace that is not there, or on its way out.
 
-`default`, `kube-system` and `kube-public` cannot be deleted. Objects can be deleted from a namespace in any state, and changed while it
-terminates (finalizers have to go), but not created.
+`default`, `kube-system` and `kube-public` cannot be deleted. Objects can be deleted from a namespace in any state, and changed
+while it terminates (finalizers have to go), but not created.
 
-Upstream: `apiserver/pkg/admission/plugin/namespace/lifecycle/admission.go` (`Lifecycle.Admit`), v1.36. Left out: forced live look-ups; our cache
-is in the same process as the store.
+Upstream: `apiserver/pkg/admission/plugin/namespace/lifecycle/admission.go` (`Lifecycle.Admit`), v1.36. Left out: forced live
+look-ups; our cache is in the same process as the store.
 """
 
 from __future__ import annotations

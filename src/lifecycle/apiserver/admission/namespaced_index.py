@@ -1,7 +1,7 @@
 """The few objects that concern a namespace, found fast.
 
-Limit ranges and quotas are rare, but every create has to know whether its namespace has some. The list is sorted by namespace once, and again
-only when an object of the kind has changed.
+Limit ranges and quotas are rare, but every create has to know whether its namespace has some. The list is sorted by namespace
+once, and again only when an object of the kind has changed.
 """
 
 from __future__ import annotations

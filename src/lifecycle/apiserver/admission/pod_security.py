@@ -1,10 +1,11 @@
 """PodSecurity: which of the three standards a namespace holds its pods to.
 
-Labels on the namespace say so: `pod-security.kubernetes.io/enforce` refuses pods, `warn` tells the client, `audit` tells the audit log. Without
-labels everything is allowed. Only pods are refused; a Deployment that could never have pods is stored, with a warning.
+Labels on the namespace say so: `pod-security.kubernetes.io/enforce` refuses pods, `warn` tells the client, `audit` tells the
+audit log. Without labels everything is allowed. Only pods are refused; a Deployment that could never have pods is stored, with a
+warning.
 
-Upstream: `pod-security-admission/admission/admission.go` (`ValidatePod`, `ValidatePodController`, `ValidateNamespace`), `api/helpers.go`
-(`PolicyToEvaluate`), v1.36. Left out: exemptions, a limit to how many existing pods are looked at.
+Upstream: `pod-security-admission/admission/admission.go` (`ValidatePod`, `ValidatePodController`, `ValidateNamespace`),
+`api/helpers.go` (`PolicyToEvaluate`), v1.36. Left out: exemptions, a limit to how many existing pods are looked at.
 """
 
 from __future__ import annotations
@@ -83,9 +84,11 @@ def _policy(labels: tuple[tuple[str, str], ...]) -> tuple[Policy, tuple[FieldErr
         return LevelVersion(level, version)
 
     enforce = mode("enforce", "restricted")  # an unreadable wish is taken for the strictest, where it counts
+    readable = not errors
     policy = Policy(enforce, mode("audit", "privileged"), mode("warn", "privileged"))
-    if f"{PREFIX}warn" not in by_name and enforce.level != "privileged":
-        policy = policy._replace(warn=enforce)  # what is enforced on pods is at least told about their templates
+    if readable and f"{PREFIX}warn" not in by_name:  # what is enforced on pods is at least told about their templates
+        version = policy.warn.version if f"{PREFIX}warn-version" in by_name else enforce.version
+        policy = policy._replace(warn=LevelVersion(enforce.level, version))
     return policy, tuple(errors)
 
 
@@ -150,11 +153,11 @@ class PodSecurity(Plugin):
     def _validate_namespace(self, attributes: Attributes) -> None:
         """Refuse unreadable labels; when a standard gets stricter, warn about pods that are there already."""
         assert attributes.obj is not None
+        if attributes.subresource:
+            return
         name = attributes.obj["metadata"].get("name", "")
         policy, errors = policy_to_evaluate(attributes.obj["metadata"].get("labels"))
         old_policy, old_errors = policy_to_evaluate(((attributes.old_obj or {}).get("metadata") or {}).get("labels"))
-        if attributes.subresource:
-            return
         if errors and (attributes.operation == CREATE or errors != old_errors):
             raise invalid_object("Namespace", "", name, errors)
         enforce, old = policy.enforce, old_policy.enforce

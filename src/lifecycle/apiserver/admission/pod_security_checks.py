@@ -1,8 +1,9 @@
 """The Pod Security Standards: what a pod may not do at a level.
 
-Three levels. *Privileged* forbids nothing. *Baseline* forbids what breaks out of the container: host namespaces, host paths, added
-capabilities. *Restricted* moreover demands what a careful author would write: not root, no escalation, all capabilities dropped, a seccomp
-profile. The standards change with Kubernetes versions, so each check knows what it forbade when (`minor`: 36 for v1.36).
+Three levels. *Privileged* forbids nothing. *Baseline* forbids what breaks out of the container: host namespaces, host paths,
+added capabilities. *Restricted* moreover demands what a careful author would write: not root, no escalation, all capabilities
+dropped, a seccomp profile. The standards change with Kubernetes versions, so each check knows what it forbade when (`minor`: 36
+for v1.36).
 
 A check gets the pod's metadata, its spec and the version; it returns the reason and the detail of a violation, or None.
 
@@ -21,10 +22,23 @@ Violation = tuple[str, str]
 Check = Callable[[Object, Object, int], Violation | None]
 
 BASELINE_CAPABILITIES = frozenset(
-    "AUDIT_WRITE CHOWN DAC_OVERRIDE FOWNER FSETID KILL MKNOD NET_BIND_SERVICE SETFCAP SETGID SETPCAP SETUID SYS_CHROOT".split()
+    (
+        *("AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD"),
+        *("NET_BIND_SERVICE", "SETFCAP", "SETGID", "SETPCAP", "SETUID", "SYS_CHROOT"),
+    )
 )
 ALLOWED_VOLUMES = frozenset(
-    "configMap csi downwardAPI emptyDir ephemeral image persistentVolumeClaim projected secret".split()
+    [
+        "configMap",
+        "csi",
+        "downwardAPI",
+        "emptyDir",
+        "ephemeral",
+        "image",
+        "persistentVolumeClaim",
+        "projected",
+        "secret",
+    ]
 )
 SYSCTLS = {
     0: "kernel.shm_rmid_forced net.ipv4.ip_local_port_range net.ipv4.tcp_syncookies net.ipv4.ping_group_range "
@@ -84,7 +98,9 @@ def _app_armor_profile(meta: Object, spec: Object, minor: int) -> Violation | No
     annotations = sorted(
         f"{key}={quote(value)}"
         for key, value in (meta.get("annotations") or {}).items()
-        if key.startswith(APPARMOR_PREFIX) and value not in ("", "runtime/default") and not value.startswith("localhost/")
+        if key.startswith(APPARMOR_PREFIX)
+        and value not in ("", "runtime/default")
+        and not value.startswith("localhost/")
     )
     if annotations:
         word = "annotation" if len(annotations) == 1 else "annotations"
@@ -101,7 +117,9 @@ def _capabilities_baseline(meta: Object, spec: Object, minor: int) -> Violation 
 
 
 def _added_capabilities(spec: Object, allowed: frozenset[str], reason: str) -> Violation | None:
-    added = {c["name"]: set((_context(c).get("capabilities") or {}).get("add") or ()) - allowed for c in _containers(spec)}
+    added = {
+        c["name"]: set((_context(c).get("capabilities") or {}).get("add") or ()) - allowed for c in _containers(spec)
+    }
     bad = [name for name, capabilities in added.items() if capabilities]
     if not bad:
         return None
@@ -114,7 +132,9 @@ def _capabilities_restricted(meta: Object, spec: Object, minor: int) -> Violatio
         return _capabilities_baseline(meta, spec, minor)
     if _on_windows(spec, minor):
         return None
-    kept = [c["name"] for c in _containers(spec) if "ALL" not in ((_context(c).get("capabilities") or {}).get("drop") or ())]
+    kept = [
+        c["name"] for c in _containers(spec) if "ALL" not in ((_context(c).get("capabilities") or {}).get("drop") or ())
+    ]
     details = []
     if kept:
         details.append(f'{_names("container", kept)} must set securityContext.capabilities.drop=["ALL"]')
@@ -135,7 +155,9 @@ def _host_path_volumes(meta: Object, spec: Object, minor: int) -> Violation | No
 
 
 def _host_ports(meta: Object, spec: Object, minor: int) -> Violation | None:
-    ports = {c["name"]: {str(p["hostPort"]) for p in c.get("ports") or () if p.get("hostPort")} for c in _containers(spec)}
+    ports = {
+        c["name"]: {str(p["hostPort"]) for p in c.get("ports") or () if p.get("hostPort")} for c in _containers(spec)
+    }
     bad = [name for name, used in ports.items() if used]
     if not bad:
         return None
@@ -184,7 +206,9 @@ def _proc_mount_baseline(meta: Object, spec: Object, minor: int) -> Violation | 
 
 
 def _se_linux_options(meta: Object, spec: Object, minor: int) -> Violation | None:
-    allowed = ["", "container_t", "container_init_t", "container_kvm_t"] + (["container_engine_t"] if minor >= 31 else [])
+    allowed = ["", "container_t", "container_init_t", "container_kvm_t"] + (
+        ["container_engine_t"] if minor >= 31 else []
+    )
     bad_types, forbidden = set(), set()
 
     def bad(holder: Object) -> bool:

@@ -75,9 +75,7 @@ class Priority(Plugin):
             return
         name = default["metadata"]["name"]
         if attributes.operation == CREATE or name != obj["metadata"].get("name"):
-            raise attributes.forbidden(
-                f"PriorityClass {name} is already marked as default. Only one default can exist"
-            )
+            raise attributes.forbidden(f"PriorityClass {name} is already marked as default. Only one default can exist")
 
     def default_class(self) -> Object | None:
         """The class marked as default; the lowest, should there be several."""

@@ -183,7 +183,11 @@ def _unmountable_secret(account: Object, spec: Object, containers: Iterable[str]
         secret = (volume.get("secret") or {}).get("secretName")
         if secret is not None and secret not in mountable:
             return f'volume with secret.secretName="{secret}" {denied}'
-    words = {"initContainers": "init container", "containers": "container", "ephemeralContainers": "ephemeral container"}
+    words = {
+        "initContainers": "init container",
+        "containers": "container",
+        "ephemeralContainers": "ephemeral container",
+    }
     for key in containers:
         for container in spec.get(key) or ():
             for variable in container.get("env") or ():

@@ -1,10 +1,11 @@
 """The question every authenticator answers: whose request is this?
 
-Three answers are possible. The user; or None, "this is not my kind of credential", and the next one is asked; or an error, "it is my kind, and it
-is wrong". The last must not fall through to anonymous: a mistyped token would otherwise silently become a stranger.
+Three answers are possible. The user; or None, "this is not my kind of credential", and the next one is asked; or an error, "it is
+my kind, and it is wrong". The last must not fall through to anonymous: a mistyped token would otherwise silently become a
+stranger.
 
-Upstream: `apiserver/pkg/authentication/authenticator/interfaces.go` (`Request`, `Token`, `Response`), v1.36. Left out: authenticators that
-have to wait (token review webhooks, OIDC discovery), which is why these are plain functions.
+Upstream: `apiserver/pkg/authentication/authenticator/interfaces.go` (`Request`, `Token`, `Response`), v1.36. Left out:
+authenticators that have to wait (token review webhooks, OIDC discovery), which is why these are plain functions.
 """
 
 from __future__ import annotations

@@ -64,7 +64,9 @@ def read_token_file(path: Path) -> dict[str, UserInfo]:
             if not row:
                 continue
             if len(row) < 3:
-                raise ValueError(f"token file {path.name!r} must have at least 3 columns (token, user name, user uid), found {len(row)}")
+                raise ValueError(
+                    f"token file {path.name!r} must have at least 3 columns (token, user name, user uid), found {len(row)}"
+                )
             token, name, uid = (cell.strip() for cell in row[:3])
             if not token:
                 raise ValueError(f"token file {path.name!r}: empty token in line {number}")

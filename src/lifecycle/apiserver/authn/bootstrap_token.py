@@ -42,7 +42,10 @@ class BootstrapTokenAuthenticator:
         secret = self._reader.get(self._secrets, "kube-system", f"bootstrap-token-{token_id}")
         if secret is None or secret.get("type") != SECRET_TYPE or secret["metadata"].get("deletionTimestamp"):
             return None
-        if not hmac.compare_digest(_data(secret, "token-secret"), token_secret) or _data(secret, "token-id") != token_id:
+        if (
+            not hmac.compare_digest(_data(secret, "token-secret"), token_secret)
+            or _data(secret, "token-id") != token_id
+        ):
             return None
         if self._expired(secret) or _data(secret, "usage-bootstrap-authentication") != "true":
             return None

@@ -1,12 +1,13 @@
 """Service account tokens: who issued what for which pod, and whether it still counts.
 
-A token carries its own facts, signed: the account, and the pod, node or secret it was made for. That saves a look-up of the token, but not of the
-facts: an account deleted and made anew has another uid, and a token of the old one is worth nothing; a token bound to a pod dies with it.
+A token carries its own facts, signed: the account, and the pod, node or secret it was made for. That saves a look-up of the
+token, but not of the facts: an account deleted and made anew has another uid, and a token of the old one is worth nothing; a
+token bound to a pod dies with it.
 
 Verifying a signature costs more than everything else on the way in, so a token that was good a moment ago is not verified again.
 
-Upstream: `pkg/serviceaccount/{claims,jwt}.go` (`Claims`, `validator.Validate`), `apiserver/pkg/authentication/token/cache`, v1.36. Left out:
-legacy tokens from secrets, events for stale tokens.
+Upstream: `pkg/serviceaccount/{claims,jwt}.go` (`Claims`, `validator.Validate`), `apiserver/pkg/authentication/token/cache`,
+v1.36. Left out: legacy tokens from secrets, events for stale tokens.
 """
 
 from __future__ import annotations

@@ -27,6 +27,8 @@ from lifecycle.apiserver.object_reader import ObjectReader
 
 GROUP = "rbac.authorization.k8s.io"
 MEMO_SIZE = 20_000
+RESOURCE_RULE = ("verbs", "apiGroups", "resources", "resourceNames")
+NON_RESOURCE_RULE = ("verbs", "nonResourceURLs")
 
 
 @dataclass(slots=True, frozen=True)
@@ -98,11 +100,9 @@ class RBACAuthorizer:
                 listed.errors.append(grant.error)
             for rule in grant.rules:
                 if rule.get("resources"):
-                    keys = ("verbs", "apiGroups", "resources", "resourceNames")
-                    listed.resource_rules.append({key: rule[key] for key in keys if rule.get(key)})
+                    listed.resource_rules.append({key: rule[key] for key in RESOURCE_RULE if rule.get(key)})
                 if rule.get("nonResourceURLs"):
-                    keys = ("verbs", "nonResourceURLs")
-                    listed.non_resource_rules.append({key: rule[key] for key in keys if rule.get(key)})
+                    listed.non_resource_rules.append({key: rule[key] for key in NON_RESOURCE_RULE if rule.get(key)})
         return listed
 
     def role_rules(self, role_ref: Object, namespace: str) -> tuple[tuple[Object, ...], str]:

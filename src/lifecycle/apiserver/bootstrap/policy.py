@@ -1,11 +1,12 @@
 """The bootstrap policy: the roles, bindings and classes that every fresh cluster has.
 
-An API server that starts on an empty store writes these objects itself, before anybody could ask for them, and puts them right again at
-every start (`rbac.authorization.kubernetes.io/autoupdate`). Without them nobody but `system:masters` could do anything.
+An API server that starts on an empty store writes these objects itself, before anybody could ask for them, and puts them right
+again at every start (`rbac.authorization.kubernetes.io/autoupdate`). Without them nobody but `system:masters` could do anything.
 
-They are facts, not logic, so they are kept as data: `policy.json`, one object a line, holds the defaults that
-Kubernetes v1.36.2 publishes, as a fresh cluster shows them – the three roles that aggregate others (`admin`, `edit`, `view`) with the rules that the aggregation
-controller has filled in. Server-given fields are left out, and so is one controller role that only the recorded build had.
+They are facts, not logic, so they are kept as data: `policy.json`, one object a line, holds the defaults that Kubernetes v1.36.2
+publishes, as a fresh cluster shows them – the three roles that aggregate others (`admin`, `edit`, `view`) with the rules that the
+aggregation controller has filled in. Server-given fields are left out, and so is one controller role that only the recorded build
+had.
 
 Upstream: `plugin/pkg/auth/authorizer/rbac/bootstrappolicy` (`policy.go`, `controller_policy.go`, `namespace_policy.go`),
 `apiserver/pkg/apis/flowcontrol/bootstrap/default.go`, `pkg/apis/scheduling/types.go` (`SystemPriorityClasses`), v1.36.

@@ -111,7 +111,8 @@ class ListEndpoint:
         criteria = criteria_of(request, scope)
         revision, initial = self._start(request)
         bookmarks = request.param("allowWatchBookmarks") in ("true", "1")
-        wants_initial_end = request.param("sendInitialEvents") == "true"
+        # a watch from nowhere gets the mark at the end of what there is, asked for or not (upstream: the legacy case)
+        wants_initial_end = bookmarks and initial and request.param("resourceVersion") == ""
         if revision is not None and revision > self.environment.store.revision:
             raise status.too_large_resource_version(revision, self.environment.store.revision)
         watcher = cacher.watch(criteria, revision, initial=initial, bookmarks=bookmarks)
@@ -182,18 +183,13 @@ def _schedule(watcher: CacheWatcher, request: Request, bookmarks: bool) -> None:
     if not seconds and request.accepts_object:
         timeout = 0.0  # an in-process watch lasts as long as its reader
 
-    def end() -> None:
-        if bookmarks and not watcher.ended:
-            watcher.push_bookmark()
-        watcher.end()
-
     def bookmark() -> None:
         if not watcher.ended:
             watcher.push_bookmark()
             loop.call_later(BOOKMARK_PERIOD, bookmark)
 
     if timeout:
-        watcher.timer = loop.call_later(timeout, end)
+        watcher.timer = loop.call_later(timeout, watcher.end)
     if bookmarks and not request.accepts_object:
         loop.call_later(BOOKMARK_PERIOD, bookmark)
 

@@ -69,7 +69,12 @@ class ResourceHandler:
         if info.verb not in resource.verbs or len(info.parts) > 2:
             raise status.method_not_allowed() if len(info.parts) <= 2 else status.generic_not_found()
         endpoint = _VERBS.get(info.verb)
-        if endpoint is None:
+        # a name belongs to get, update, patch and delete, and to nothing else; a list of one name is still a list
+        if (
+            endpoint is None
+            or (info.verb in ("update", "patch", "delete") and not info.name)
+            or (info.verb == "create" and info.name)
+        ):
             raise status.method_not_allowed()
         return await endpoint(self, request, scope)
 

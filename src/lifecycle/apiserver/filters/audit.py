@@ -1,8 +1,8 @@
 """Audit: who asked for what, when, and what came of it.
 
-One event when a request has been received, one when it has been answered; a watch has one more when its answer begins. The event is
-filled in on the way: authorization notes its decision, impersonation the second user. They do not know whether anybody logs; with the log
-off (the default) the filter is not even in the chain and a note costs one look-up.
+One event when a request has been received, one when it has been answered; a watch has one more when its answer begins. The event
+is filled in on the way: authorization notes its decision, impersonation the second user. They do not know whether anybody logs;
+with the log off (the default) the filter is not even in the chain and a note costs one look-up.
 
 Upstream: `apiserver/pkg/endpoints/filters/audit.go` (`WithAudit`), `authn_audit.go`, `pkg/audit/{context,request}.go`,
 `plugin/pkg/audit/log/backend.go`, v1.36. Left out: the webhook and batching back ends, latency annotations.
@@ -37,7 +37,7 @@ _event: ContextVar[Object | None] = ContextVar("lifecycle_audit_event", default=
 
 
 def annotate(*pairs: str) -> None:
-    """Note keys and values on the request's event, if there is one: `annotate(key, value, key, value …)`. The first note of a key counts."""
+    """Note keys and values on the request's event, if there is one: `annotate(key, value, key, value …)`. A key's first note counts."""
     event = _event.get()
     if event is not None:
         annotations = event.setdefault("annotations", {})
@@ -114,6 +114,9 @@ class AuditLog:
             async for frame in stream:
                 yield frame
         finally:
+            close = getattr(stream, "aclose", None)
+            if close is not None:
+                await close()
             self._write(COMPLETE, request, user, event, config)
 
     def _write(self, stage: str, request: Request, user: UserInfo | None, event: Object, config: AuditConfig) -> None:
@@ -207,13 +210,15 @@ def _response_status(response: Response) -> Object:
     """The code, and the whole `Status` if the answer is one."""
     obj = response.obj
     if obj is not None and obj.get("kind") == "Status":
-        shown = {key: obj[key] for key in ("metadata", "status", "message", "reason", "details") if obj.get(key) is not None}
+        shown = {
+            key: obj[key] for key in ("metadata", "status", "message", "reason", "details") if obj.get(key) is not None
+        }
         return {**shown, "code": response.status}
     return {"metadata": {}, "code": response.status}
 
 
 def _decoded(body: bytes) -> Any:
-    if not body[:1] == b"{":
+    if body[:1] != b"{":
         return None
     try:
         return orjson.loads(body)

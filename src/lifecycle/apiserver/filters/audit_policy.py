@@ -1,7 +1,7 @@
 """Audit policy: how much of which request the log keeps.
 
-The first rule that matches decides on the level: `None`, `Metadata`, `Request` (with the posted object), `RequestResponse` (with the answer too).
-What no rule matches is not logged.
+The first rule that matches decides on the level: `None`, `Metadata`, `Request` (with the posted object), `RequestResponse` (with
+the answer too). What no rule matches is not logged.
 
 Upstream: `apiserver/pkg/audit/policy/checker.go` (`policyRuleEvaluator`), v1.36.
 """

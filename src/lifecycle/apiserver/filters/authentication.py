@@ -2,9 +2,10 @@
 
 Credentials are taken off the request once they have been looked at, so nothing further in can leak them.
 
-A request that comes from inside the process brings its user along: `Request.user` is set by the in-process transport, the counterpart of
-upstream's loopback client with its privileged token. There is no way to do that from outside. A socket carries headers and a
-certificate, and the HTTPS server makes its `Request` from those alone, always with `user=None`; nothing a header says ends up in that field.
+A request that comes from inside the process brings its user along: `Request.user` is set by the in-process transport, the
+counterpart of upstream's loopback client with its privileged token. There is no way to do that from outside. A socket carries
+headers and a certificate, and the HTTPS server makes its `Request` from those alone, always with `user=None`; nothing a header
+says ends up in that field.
 
 Upstream: `apiserver/pkg/endpoints/filters/authentication.go` (`WithAuthentication`, `Unauthorized`),
 `authentication/authenticatorfactory/loopback.go`, v1.36. Left out: front-proxy headers.

@@ -11,7 +11,9 @@ from collections.abc import Sequence
 from lifecycle.api.wire import Handler, Request, Response
 
 METHODS = "POST, GET, OPTIONS, PUT, DELETE, PATCH"
-HEADERS = "Content-Type, Content-Length, Accept-Encoding, X-CSRF-Token, Authorization, X-Requested-With, If-Modified-Since"
+HEADERS = (
+    "Content-Type, Content-Length, Accept-Encoding, X-CSRF-Token, Authorization, X-Requested-With, If-Modified-Since"
+)
 
 
 def with_cors(handler: Handler, allowed_origins: Sequence[str]) -> Handler:

@@ -1,15 +1,16 @@
 """Impersonation: doing something as somebody else, if one may.
 
-`kubectl --as jane` sends `Impersonate-User: jane`. From this stage on the request is Jane's: flow control, authorization and admission see only
-her. Whether the real user may do so is itself a matter of authorization, asked once for each part of the identity.
+`kubectl --as jane` sends `Impersonate-User: jane`. From this stage on the request is Jane's: flow control, authorization and
+admission see only her. Whether the real user may do so is itself a matter of authorization, asked once for each part of the
+identity.
 
 Since v1.36 there are two ways to be allowed. The old one is all or nothing: the verb `impersonate` on the user. The new one is
-*constrained*: `impersonate-on:<mode>:<verb>` on what is requested, and `impersonate:<mode>` on whom to be – so a role can say "may be Jane, but only
-to list pods". There are modes for nodes (one's own, or any), service accounts, and other users. All are tried, the new ones
-first; if none allows, the refusal is that of the first.
+*constrained*: `impersonate-on:<mode>:<verb>` on what is requested, and `impersonate:<mode>` on whom to be – so a role can say "may be
+Jane, but only to list pods". There are modes for nodes (one's own, or any), service accounts, and other users. All are tried, the
+new ones first; if none allows, the refusal is that of the first.
 
-Upstream: `apiserver/pkg/endpoints/filters/impersonation/constrained_impersonation.go` and `mode.go`, v1.36. Left out: remembering which
-mode worked last (our authorizer remembers its answers itself).
+Upstream: `apiserver/pkg/endpoints/filters/impersonation/constrained_impersonation.go` and `mode.go`, v1.36. Left out: remembering
+which mode worked last (our authorizer remembers its answers itself).
 """
 
 from __future__ import annotations
@@ -129,7 +130,9 @@ class _Check:
         self._authorizer = authorizer
         self._mode = mode
         self._requestor = requestor
-        if mode == "associated-node":  # one answer for all nodes: what differs from node to node is left out of the question
+        if (
+            mode == "associated-node"
+        ):  # one answer for all nodes: what differs from node to node is left out of the question
             keys = tuple(sorted(requestor.extra))
             self._requestor = replace(requestor, extra={f"{PREFIX}associated-node-keys": keys})
         self._verb = f"impersonate:{mode}" if mode else "impersonate"

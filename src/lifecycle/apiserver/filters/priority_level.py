@@ -1,14 +1,14 @@
 """A priority level: seats, and fair queues for those that find none free.
 
-Each level owns a share of the server's concurrency, counted in seats. A request that finds a seat free runs. Otherwise it queues – or is turned
-away at once, if the level does not queue.
+Each level owns a share of the server's concurrency, counted in seats. A request that finds a seat free runs. Otherwise it queues
+– or is turned away at once, if the level does not queue.
 
 One noisy flow must not hold up the others. With many queues, each flow is dealt a small hand of them, always the same (shuffle
-sharding), and joins the shortest: a flood fills its own hand, and it is unlikely that another flow was dealt the same one. A free seat goes to
-the queues in turn.
+sharding), and joins the shortest: a flood fills its own hand, and it is unlikely that another flow was dealt the same one. A free
+seat goes to the queues in turn.
 
-Upstream: `apiserver/pkg/util/flowcontrol/fairqueuing/queueset/queueset.go`, `shufflesharding/dealer.go`, v1.36. Left out: virtual time
-(our queues take turns), seats wider than one, lending seats between levels.
+Upstream: `apiserver/pkg/util/flowcontrol/fairqueuing/queueset/queueset.go`, `shufflesharding/dealer.go`, v1.36. Left out: virtual
+time (our queues take turns), seats wider than one, lending seats between levels.
 """
 
 from __future__ import annotations

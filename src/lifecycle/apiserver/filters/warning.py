@@ -1,9 +1,10 @@
 """Warnings: what a client should know though its request succeeded.
 
-Any stage adds to `Request.warnings`; the HTTPS server sends each as a `Warning` header and kubectl prints them in yellow. Headers are no place
-for novels, so beyond a total each is cut short.
+Any stage adds to `Request.warnings`; the HTTPS server sends each as a `Warning` header and kubectl prints them in yellow. Headers
+are no place for novels, so beyond a total each is cut short.
 
-Upstream: `apiserver/pkg/endpoints/filters/warning.go` (`recorder.AddWarning`), `apimachinery/pkg/util/net/http.go` (`NewWarningHeader`), v1.36.
+Upstream: `apiserver/pkg/endpoints/filters/warning.go` (`recorder.AddWarning`), `apimachinery/pkg/util/net/http.go`
+(`NewWarningHeader`), v1.36.
 """
 
 from __future__ import annotations

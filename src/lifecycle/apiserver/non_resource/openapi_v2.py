@@ -22,7 +22,10 @@ from lifecycle.apiserver.non_resource.document import document, etag_of, is_fres
 from lifecycle.apiserver.non_resource.gnostic import encode_document
 from lifecycle.apiserver.non_resource.openapi_v3 import accepts_json
 
-PROTOBUF = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+ASKED_PROTOBUF = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+PROTOBUF = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+"""What the answer is called: the `@` of the name that clients ask for is not allowed in a media type."""
+
 V3_REF, V2_REF = "#/components/schemas/", "#/definitions/"
 KIND_EXTENSION = "x-kubernetes-group-version-kind"
 
@@ -87,7 +90,7 @@ def _encoded(protobuf: bool) -> tuple[bytes, str]:
 def serve_openapi_v2(request: Request) -> Response:
     """The document as protobuf where the client asks for it, as JSON otherwise; 406 for anything else."""
     accept = request.headers.get("accept", "")
-    protobuf = PROTOBUF in accept
+    protobuf = ASKED_PROTOBUF in accept or PROTOBUF in accept
     if not protobuf and not accepts_json(accept):
         return text("", 406)
     body, etag = _encoded(protobuf)

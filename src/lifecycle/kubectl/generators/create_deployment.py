@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lifecycle.api.names import NameGenerator, SystemNames
+from lifecycle.api.names import NameSource
 from lifecycle.api.wire import Object
 
 
@@ -22,7 +22,7 @@ def create_deployment(
     replicas: int = 1,
     port: int = -1,
     namespace: str = "",
-    names: NameGenerator | None = None,
+    names: NameSource | None = None,
 ) -> Object:
     """The Deployment. `port` -1: none; it goes to the first container. `names` supplies the random suffix of odd container names."""
     labels = {"app": name}
@@ -49,9 +49,9 @@ def create_deployment(
     }
 
 
-def container_name(image: str, names: NameGenerator | None = None) -> str:
+def container_name(image: str, names: NameSource | None = None) -> str:
     """A container's name from its image: the last part of the path, without tag and digest; dots and underscores become dashes."""
     name = image.rpartition("/")[2].split(":")[0].split("@")[0]
     if "_" in name or "." in name:
-        name = f"{name.replace('_', '-').replace('.', '-')}-{(names or SystemNames()).suffix()}"
+        name = f"{name.replace('_', '-').replace('.', '-')}-{(names or NameSource()).suffix()}"
     return name

@@ -1,0 +1,48 @@
+"""The admission plugins of a standard cluster.
+
+Upstream: `pkg/kubeapiserver/options/plugins.go` (`DefaultOffAdmissionPlugins` lists all that are *not* on), kubeadm's
+`--enable-admission-plugins=NodeRestriction`, v1.36. Left out for now: the two webhook plugins and the two CEL policy plugins (a
+later chapter), and the plugins around certificates (approval, signing, subject, trust bundles).
+"""
+
+from __future__ import annotations
+
+from lifecycle.api.names import NameSource
+from lifecycle.apiserver.admission.chain import Plugin
+from lifecycle.apiserver.admission.default_ingress_class import DefaultIngressClass
+from lifecycle.apiserver.admission.default_storage_class import DefaultStorageClass
+from lifecycle.apiserver.admission.default_toleration_seconds import DefaultTolerationSeconds
+from lifecycle.apiserver.admission.limit_ranger import LimitRanger
+from lifecycle.apiserver.admission.namespace_lifecycle import NamespaceLifecycle
+from lifecycle.apiserver.admission.node_restriction import NodeRestriction
+from lifecycle.apiserver.admission.persistent_volume_claim_resize import PersistentVolumeClaimResize
+from lifecycle.apiserver.admission.pod_security import PodSecurity
+from lifecycle.apiserver.admission.pod_topology_labels import PodTopologyLabels
+from lifecycle.apiserver.admission.priority import Priority
+from lifecycle.apiserver.admission.resource_quota import ResourceQuota
+from lifecycle.apiserver.admission.runtime_class import RuntimeClass
+from lifecycle.apiserver.admission.service_account import ServiceAccount
+from lifecycle.apiserver.admission.storage_object_in_use_protection import StorageObjectInUseProtection
+from lifecycle.apiserver.admission.taint_nodes_by_condition import TaintNodesByCondition
+from lifecycle.apiserver.object_reader import ObjectReader
+
+
+def default_plugins(reader: ObjectReader, names: NameSource) -> list[Plugin]:
+    """One of each, reading from the server's caches. `names` gives the token volumes their suffixes."""
+    return [
+        NamespaceLifecycle(reader),
+        LimitRanger(reader),
+        ServiceAccount(reader, names),
+        NodeRestriction(reader),
+        TaintNodesByCondition(),
+        PodSecurity(reader),
+        Priority(reader),
+        DefaultTolerationSeconds(),
+        DefaultStorageClass(reader),
+        StorageObjectInUseProtection(),
+        PersistentVolumeClaimResize(reader),
+        RuntimeClass(reader),
+        DefaultIngressClass(reader),
+        PodTopologyLabels(reader),
+        ResourceQuota(reader),
+    ]

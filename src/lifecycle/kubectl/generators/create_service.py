@@ -1,0 +1,74 @@
+"""`kubectl create service clusterip|nodeport|loadbalancer|externalname NAME`: a Service that selects `app=NAME`.
+
+Upstream: `kubectl/pkg/cmd/create/create_service.go` (`ServiceOptions.Validate`, `createService`, `parsePorts`), v1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lifecycle.api.label_requirements import validate_label_key
+from lifecycle.api.wire import Object
+from lifecycle.kubectl.failures import CommandError
+from lifecycle.kubectl.flags import go_int
+
+
+def create_service(
+    name: str, type_: str, tcp: Sequence[str] = (), *, cluster_ip: str = "", node_port: int = 0, external_name: str = ""
+) -> Object:
+    """The Service. `tcp`: `80` or `80:8080` each. Raises CommandError for combinations that make no sense."""
+    if cluster_ip == "None" and type_ != "ClusterIP":
+        raise CommandError("ClusterIP=None can only be used with ClusterIP service type")
+    if cluster_ip != "None" and not tcp and type_ != "ExternalName":
+        raise CommandError("at least one tcp port specifier must be provided")
+    if type_ == "ExternalName" and (validate_label_key(f"{external_name}/x") or len(external_name) > 253):
+        raise CommandError(f"invalid service external name {external_name}")
+    ports = []
+    for text in tcp:
+        port, target = _ports(text)
+        row: Object = {"name": text.replace(":", "-"), "protocol": "TCP", "port": port, "targetPort": target}
+        if node_port:
+            row["nodePort"] = node_port
+        ports.append(row)
+    spec: Object = {"selector": {"app": name}, "type": type_}
+    if ports:
+        spec["ports"] = ports
+    if cluster_ip:
+        spec["clusterIP"] = cluster_ip
+    if external_name:
+        spec["externalName"] = external_name
+    return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name, "labels": {"app": name}}, "spec": spec}
+
+
+def _ports(text: str) -> tuple[int, int | str]:
+    parts = text.split(":")
+    try:
+        port = go_int(parts[0], "strconv.ParseUint", 16)
+    except ValueError as wrong:
+        raise CommandError(str(wrong)) from None
+    if len(parts) == 1:
+        return port, port
+    try:
+        target = go_int(parts[1], "strconv.Atoi")
+    except ValueError:
+        return port, _port_name(parts[1])
+    if not 1 <= target <= 65535:
+        raise CommandError("must be between 1 and 65535, inclusive")
+    return port, target
+
+
+def _port_name(text: str) -> str:
+    wrong = []
+    if len(text) > 15:
+        wrong.append("must be no more than 15 characters")
+    if not text or not all(c in "abcdefghijklmnopqrstuvwxyz0123456789-" for c in text):
+        wrong.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
+    if not any(c.isalpha() for c in text):
+        wrong.append("must contain at least one letter (a-z)")
+    if "--" in text:
+        wrong.append("must not contain consecutive hyphens")
+    if text.startswith("-") or text.endswith("-"):
+        wrong.append("must not begin or end with a hyphen")
+    if wrong:
+        raise CommandError(",".join(wrong))
+    return text

@@ -1,0 +1,53 @@
+"""The small languages of kubectl's flags: `a=1,b=2` for labels, `A=1` for environment variables and annotations.
+
+Upstream: `kubectl/pkg/generate/generate.go` (`ParseLabels`), `kubectl/pkg/cmd/util/env_file.go` and `generate/versioned/run.go`
+(`parseEnvs`), `kubectl/pkg/cmd/util/helpers.go` (`ParsePairs`), v1.36.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from lifecycle.kubectl.failures import CommandError
+
+_ENV_NAME = re.compile(r"[^=\x00-\x1f\x7f-\U0010ffff]+")
+
+
+def parse_labels(text: str) -> dict[str, str]:
+    """`a=1,b=2` as a dict. Raises CommandError for a part without exactly one `=` or without a key."""
+    if not text:
+        raise CommandError("no label spec passed")
+    labels: dict[str, str] = {}
+    for part in text.split(","):
+        key, equals, value = part.partition("=")
+        if not equals or "=" in value or not key:
+            raise CommandError(f"unexpected label spec: {part}")
+        labels[key] = value
+    return labels
+
+
+def parse_envs(items: Sequence[str]) -> list[dict[str, str]]:
+    """`A=1` items as environment variables. Raises CommandError."""
+    envs = []
+    for item in items:
+        name, equals, value = item.partition("=")
+        if not equals or not name or not _ENV_NAME.fullmatch(name):
+            raise CommandError(f"invalid env: {item}")
+        envs.append({"name": name, "value": value} if value else {"name": name})
+    return envs
+
+
+def parse_pairs(items: Sequence[str], what: str) -> dict[str, str]:
+    """`a=1` items as a dict. Raises CommandError naming those that are not pairs."""
+    pairs: dict[str, str] = {}
+    wrong = []
+    for item in items:
+        key, equals, value = item.partition("=")
+        if equals and key:
+            pairs[key] = value
+        else:
+            wrong.append(item)
+    if wrong:
+        raise CommandError(f"invalid {what} format: {', '.join(wrong)}")
+    return pairs

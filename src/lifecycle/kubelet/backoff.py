@@ -1,0 +1,63 @@
+"""Back-off: what fails is tried again later and later.
+
+Ten seconds after the first failure, doubled each time, at most five minutes; forgotten after ten quiet ones. Used for containers that exit and images that cannot be
+pulled.
+
+Upstream: `client-go/util/flowcontrol/backoff.go` (`Backoff`), `pkg/kubelet/kubelet.go` (`MaxCrashLoopBackOff`, `initialNodeBackOff`), v1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+INITIAL_BACKOFF = 10.0
+MAX_BACKOFF = 300.0
+
+
+def go_duration(seconds: float) -> str:
+    """Whole seconds as Go prints a duration: `10s`, `1m20s`, `5m0s`."""
+    total = int(seconds)
+    hours, rest = divmod(total, 3600)
+    minutes, left = divmod(rest, 60)
+    if hours:
+        return f"{hours}h{minutes}m{left}s"
+    return f"{minutes}m{left}s" if minutes else f"{left}s"
+
+
+class Backoff:
+    """Back-off periods by key. Times are seconds of one clock."""
+
+    __slots__ = ("_entries",)
+
+    def __init__(self) -> None:
+        self._entries: dict[Hashable, tuple[float, float]] = {}
+
+    def get(self, key: Hashable) -> float:
+        """The key's period now, 0 if it has none."""
+        entry = self._entries.get(key)
+        return entry[0] if entry else 0.0
+
+    def next(self, key: Hashable, now: float) -> None:
+        """It was tried (again)."""
+        entry = self._entries.get(key)
+        if entry is None or now - entry[1] > 2 * MAX_BACKOFF:
+            period = INITIAL_BACKOFF
+        else:
+            period = min(entry[0] * 2, MAX_BACKOFF)
+        self._entries[key] = (period, now)
+
+    def is_in_backoff_since(self, key: Hashable, event: float, now: float) -> bool:
+        """Whether it is too soon after a failure (at `event`) to try again."""
+        entry = self._entries.get(key)
+        if entry is None or now - entry[1] > 2 * MAX_BACKOFF:
+            return False
+        return now - event < entry[0]
+
+    def is_in_backoff(self, key: Hashable, now: float) -> bool:
+        """Whether it is too soon after the last try."""
+        entry = self._entries.get(key)
+        return entry is not None and now - entry[1] < entry[0]
+
+    def forget(self, key: Hashable) -> None:
+        """It is no more."""
+        self._entries.pop(key, None)
