@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
-from tests.controllers.recorded import audited, exchange, items, watched, without_managed_fields
+from tests.controllers.recorded import audited, items, watched, without_managed_fields
 
 from lifecycle.api.clock import parse_time
 from lifecycle.api.wire import Object
@@ -14,7 +15,7 @@ from lifecycle.client.rest import Client
 from lifecycle.client.store import meta_namespace_key
 from lifecycle.controllers.deployment.fenceposts import new_rs_new_replicas
 from lifecycle.controllers.deployment.new_replica_set import new_replica_set
-from lifecycle.controllers.deployment.replica_set_selection import POD_TEMPLATE_HASH
+from lifecycle.controllers.deployment.replica_set_selection import find_new_replica_set
 from lifecycle.controllers.deployment.revisions import set_new_replica_set_annotations
 from lifecycle.controllers.deployment.rollout_status import calculate_status
 from lifecycle.controllers.endpoints.endpoints_controller import new_endpoints
@@ -22,6 +23,7 @@ from lifecycle.controllers.endpointslice.endpointslice_tracker import EndpointSl
 from lifecycle.controllers.endpointslice.reconciler import Reconciler
 from lifecycle.controllers.namespace.conditions import update_conditions
 from lifecycle.controllers.pod_control import pod_from_template
+from lifecycle.controllers.pod_readiness import is_pod_active, is_pod_terminating
 from lifecycle.controllers.replicaset.status import calculate_status as replica_set_status
 from lifecycle.controllers.replicaset.victim_ranking import get_pods_to_delete
 from lifecycle.controllers.service_pods import LAST_CHANGE_TRIGGER_TIME, pods_for_service
@@ -82,34 +84,38 @@ def test_replica_set_statuses_follow_from_the_pods() -> None:
         possible = []
         for version in versions:
             mine = [p for p in as_of("pods", version).values() if p["metadata"]["ownerReferences"][0]["uid"] == rs["metadata"]["uid"]]
-            active = [p for p in mine if "deletionTimestamp" not in p["metadata"]]
-            possible.append(replica_set_status({**rs, "status": {}}, active, len(mine) - len(active), None, 0.0))
+            terminating = sum(map(is_pod_terminating, mine))
+            possible.append(replica_set_status({**rs, "status": {}}, list(filter(is_pod_active, mine)), terminating, None, 0.0))
         assert written in possible, (event["requestReceivedTimestamp"], written, possible)
         checked += 1
     assert checked > 40
 
 
 def test_deployment_status_counts_follow_from_the_replica_sets() -> None:
+    """As above. Within one sync the controller also adds up a ReplicaSet as its own write returned it, with others as the cache has them:
+    so any recent state of each counts.
+    """
     checked = 0
     for event in audited("deployment-controller", "update", "/deployments/nginx/status"):
         d = event["requestObject"]
         written = {k: v for k, v in d["status"].items() if k != "conditions"}
         if not written or written.get("observedGeneration") != d["metadata"]["generation"]:
-            continue  # the controller's intermediate write: only a condition or revision changed
-        newest = int(d["metadata"]["resourceVersion"])
-        if event["responseStatus"]["code"] == 200:
-            newest = int(event["responseObject"]["metadata"]["resourceVersion"])
-        possible = []
+            continue  # an intermediate write of the sync: a condition or the revision, with the old numbers
+        answered = event["responseStatus"]["code"] == 200
+        newest = int(event["responseObject" if answered else "requestObject"]["metadata"]["resourceVersion"])
+        recent: dict[str, list[Object]] = {}
         for version in range(int(d["metadata"]["resourceVersion"]) - 12, newest + 6):
-            sets = sorted(as_of("replicasets", version).values(), key=lambda rs: rs["metadata"]["name"])
-            image = d["spec"]["template"]["spec"]["containers"][0]["image"]
-            new = next((rs for rs in sets if rs["spec"]["template"]["spec"]["containers"][0]["image"] == image), None)
-            status = calculate_status(sets, new, {**d, "status": {}}, 0.0)
+            for key, rs in as_of("replicasets", version).items():
+                states = recent.setdefault(key, [])
+                if rs not in states:
+                    states.append(rs)
+        possible = []
+        for sets in product(*recent.values()):
+            status = calculate_status(sets, find_new_replica_set(d, sets), {**d, "status": {}}, 0.0)
             possible.append({k: v for k, v in status.items() if k != "conditions"})
-        if written not in possible:
-            continue
+        assert written in possible, event["requestReceivedTimestamp"]
         checked += 1
-    assert checked >= 0.85 * sum(1 for _ in audited("deployment-controller", "update", "/deployments/nginx/status")) - 8
+    assert checked > 50
 
 
 def test_the_same_pods_are_chosen_to_go() -> None:
@@ -174,11 +180,10 @@ def compute_slices(service: Object, pods: list[Object], nodes: list[Object]) -> 
 
 
 def comparable_slice(obj: Object) -> Object:
-    """The order of endpoints and of ports within a slice is the real controller's map order: a freedom."""
+    """The order of endpoints within a slice is the real controller's map order: a freedom."""
     meta = {k: obj["metadata"].get(k) for k in ("labels", "ownerReferences", "generateName", "namespace")}
     endpoints = sorted(obj.get("endpoints") or [], key=lambda e: e["addresses"])
-    ports = sorted(obj.get("ports") or [], key=lambda p: p["name"])
-    return {"metadata": meta, "endpoints": endpoints, "ports": ports, "addressType": obj["addressType"]}
+    return {"metadata": meta, "endpoints": endpoints, "ports": obj.get("ports"), "addressType": obj["addressType"]}
 
 
 def recorded_services() -> tuple[list[Object], list[Object], list[Object]]:
@@ -253,9 +258,3 @@ def test_a_namespace_that_is_empty_says_so_in_the_recorded_words() -> None:
     status: Object = {"phase": "Terminating"}
     assert update_conditions(status, {}, parse_time(recorded[0]["lastTransitionTime"]))
     assert status["conditions"] == recorded
-
-
-def test_the_recording_still_has_what_these_tests_read() -> None:
-    assert exchange("services", "/api/v1/namespaces/svc/services")["status"] == 200
-    labels = watched("replicasets")[0]["object"]["metadata"]["labels"]
-    assert POD_TEMPLATE_HASH in labels

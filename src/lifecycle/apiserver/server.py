@@ -13,6 +13,7 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 from lifecycle.api.clock import Clock
 from lifecycle.api.names import NameSource
@@ -107,12 +108,10 @@ class APIServer:
         clock: Clock | None = None,
         names: NameSource | None = None,
         token: str = "",
-        serve_https: bool = True,
     ) -> None:
         self.store = store
         self.clock = clock or Clock()
         self.names = names or NameSource()
-        self.certificates: CertificateAuthority | None = CertificateAuthority() if serve_https else None
         stored = [row for row in all_resources() if storable(row)]
         self.cachers: dict[tuple[str, str], Cacher] = {}
         for row in stored:  # the first version of a group is the preferred one, and the one that is stored
@@ -138,6 +137,11 @@ class APIServer:
         self.handler: Handler = default_build_handler_chain(self._serve, self.config.chain)
         self._https: HTTPSServer | None = None
 
+    @cached_property
+    def certificates(self) -> CertificateAuthority:
+        """The cluster's certificate authority, made when first needed."""
+        return CertificateAuthority()
+
     async def start(self, restore: Callable[[Store], Awaitable[None]] | None = None) -> None:
         """Fill the caches, then write what every cluster has. `restore` may put older objects into the store in between."""
         await asyncio.gather(*(cacher.start() for cacher in self.cachers.values()))
@@ -147,7 +151,6 @@ class APIServer:
 
     async def serve_https(self, host: str = "127.0.0.1", port: int = 0) -> int:
         """Listen on a loopback address; the port. Raises OSError if it is taken."""
-        assert self.certificates is not None, "made without HTTPS"
         self._https = HTTPSServer(self.handler, self.certificates.server_context())
         return await self._https.start(host, port)
 

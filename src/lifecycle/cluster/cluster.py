@@ -93,9 +93,7 @@ class Cluster:
         self._failed = asyncio.get_running_loop().create_future()
         store = await open_store(self.config.store)
         seed = like.read(self.config.like) if self.config.like else None
-        self.server = APIServer(
-            store, clock=self.clock, names=self.names, token=self.config.token, serve_https=self.config.https
-        )
+        self.server = APIServer(store, clock=self.clock, names=self.names, token=self.config.token)
         await self.server.start((lambda store: like.plant(store, seed)) if seed else None)
         if self.config.https:
             self._port = await self.server.serve_https("127.0.0.1", self.config.port)

@@ -12,20 +12,25 @@ from collections.abc import AsyncIterator
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from lifecycle.api.wire import Request, UserInfo
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
+
+from lifecycle.api.wire import Request
 from lifecycle.apiserver.endpoints.negotiation import finish, json_frame
 from lifecycle.apiserver.filters.warning import warning_headers
 from lifecycle.apiserver.server import APIServer
 
-KIND_ADMIN = UserInfo("kubernetes-admin", ("kubeadm:cluster-admins", "system:authenticated"))
+KIND_ADMIN = ("kubernetes-admin", ("kubeadm:cluster-admins",))
 """Who the recorded admin certificate speaks for; a cluster made with `--like` knows the group."""
 
 
 class HandlerTarget:
-    """Asks a server's handler chain, as `user`."""
+    """Asks a server's handler chain, showing a client certificate made for `user` and their groups."""
 
-    def __init__(self, server: APIServer, user: UserInfo) -> None:
-        self._server, self._user = server, user
+    def __init__(self, server: APIServer, user: tuple[str, tuple[str, ...]] = KIND_ADMIN) -> None:
+        self._server = server
+        certificate, _ = server.certificates.client_certificate(*user)
+        self._certificate = x509.load_pem_x509_certificate(certificate).public_bytes(Encoding.DER)
 
     async def request(
         self, method: str, path: str, headers: dict[str, str], body: bytes
@@ -61,5 +66,5 @@ class HandlerTarget:
             query=parse_qs(parts.query, keep_blank_values=True),
             headers={key.lower(): value for key, value in headers.items()},
             body=body,
-            user=self._user,
+            peer_certificate=self._certificate,
         )

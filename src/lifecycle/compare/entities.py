@@ -154,7 +154,8 @@ class Entities:
         elif kind == "Pod":
             if entity.node and status.get("hostIP"):
                 node = self._entity("Node", "", entity.node, "")
-                self.addresses.setdefault(status["hostIP"], ("address", node))
+                if not any(owner is node for _, owner in self.addresses.values()):  # a node has one address
+                    self.addresses.setdefault(status["hostIP"], ("address", node))
             if not spec.get("hostNetwork"):
                 for entry in status.get("podIPs", ()):
                     self.addresses.setdefault(entry["ip"], ("ip", entity))

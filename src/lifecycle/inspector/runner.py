@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import re
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
@@ -82,7 +83,9 @@ async def _ask(target: Target, scenario: str, step: Step, answers: dict[int, Any
         data = body.encode() if isinstance(body, str) else json.dumps(body).encode()
     began = time.monotonic()
     status, sent, answer = await target.request(step.method, path, headers, data)
-    kept = {key.lower(): value for key, value in sent.items() if key.lower() in KEPT_HEADERS}
+    kept: dict[str, Any] = {key.lower(): value for key, value in sent.items() if key.lower() in KEPT_HEADERS}
+    if "warning" in kept:  # several headers of one name arrive as one, joined by commas
+        kept["warning"] = re.split(r", (?=299 )", kept["warning"])
     return Exchange(
         scenario=scenario,
         n=step.number,

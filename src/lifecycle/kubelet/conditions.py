@@ -1,7 +1,7 @@
 """The conditions a kubelet answers for, in the order it writes them.
 
-Upstream: `pkg/kubelet/status/generate.go` (`GeneratePodInitializedCondition`, `GenerateContainersReadyCondition`, `GeneratePodReadyCondition`,
-`GeneratePodReadyToStartContainersCondition`), v1.36.
+Upstream: `pkg/kubelet/status/generate.go` (`GeneratePodInitializedCondition`, `GenerateContainersReadyCondition`,
+`GeneratePodReadyCondition`, `GeneratePodReadyToStartContainersCondition`), v1.36.
 """
 
 from __future__ import annotations
@@ -85,7 +85,10 @@ def containers_ready(spec: Object, statuses: list[Object], init_statuses: list[O
 
 
 def ready(spec: Object, conditions: list[Object], containers: Object) -> Object:
-    """All containers are ready, and so says everybody else who has a say (readiness gates). `conditions`: those of the pod's status so far."""
+    """All containers are ready, and so says everybody else who has a say (readiness gates).
+
+    `conditions`: those of the pod's status so far.
+    """
     if containers["status"] != "True":
         return {**containers, "type": "Ready"}
     messages = []

@@ -1,9 +1,10 @@
 """Making sure that a container's image is on the node.
 
-`Always` asks the registry each time, `IfNotPresent` only if the image is not here, `Never` not at all. A pull that failed is not repeated before its back-off is over.
+`Always` asks the registry each time, `IfNotPresent` only if the image is not here, `Never` not at all. A pull that
+failed is not repeated before its back-off is over.
 
-Upstream: `pkg/kubelet/images/image_manager.go` (`EnsureImageExists`, `pullImage`), v1.36. Left out: pull secrets, records of who may use an image, the limit on
-parallel pulls.
+Upstream: `pkg/kubelet/images/image_manager.go` (`EnsureImageExists`, `pullImage`), v1.36. Left out: pull secrets,
+records of who may use an image, the limit on parallel pulls.
 """
 
 from __future__ import annotations
@@ -43,7 +44,11 @@ class ImageManager:
         policy = container.get("imagePullPolicy") or "IfNotPresent"
         present = await self._service.image_status(image)
         if present is not None and policy in ("IfNotPresent", "Never"):
-            event("Normal", "Pulled", f'Container image "{image}" already present on machine and can be accessed by the pod')
+            event(
+                "Normal",
+                "Pulled",
+                f'Container image "{image}" already present on machine and can be accessed by the pod',
+            )
             return
         if policy == "Never":
             message = f'Container image "{image}" is not present with pull policy of Never'

@@ -1,6 +1,7 @@
 """The phase: a pod's whole state in one word.
 
-Only three things are looked at: what the init containers say, what the containers say, and whether anything may be restarted.
+Only three things are looked at: what the init containers say, what the containers say, and whether anything may be
+restarted.
 
 Upstream: `pkg/kubelet/kubelet_pods.go` (`getPhase`), v1.36.
 """

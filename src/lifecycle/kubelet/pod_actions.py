@@ -1,9 +1,11 @@
 """What has to be done to make a pod's containers what its spec wants: decided first, done later.
 
-Init containers go one after the other; a sidecar among them only has to have started. When all are done, the others start together. What ended is started again if the restart
-policy says so. If nothing is left to run or to start, the pod is over.
+Init containers go one after the other; a sidecar among them only has to have started. When all are done, the others
+start together. What ended is started again if the restart policy says so. If nothing is left to run or to start, the
+pod is over.
 
-Upstream: `pkg/kubelet/kuberuntime/kuberuntime_manager.go` (`computePodActions`), `kuberuntime_container.go` (`computeInitContainerActions`), v1.36.
+Upstream: `pkg/kubelet/kuberuntime/kuberuntime_manager.go` (`computePodActions`), `kuberuntime_container.go`
+(`computeInitContainerActions`), v1.36.
 """
 
 from __future__ import annotations

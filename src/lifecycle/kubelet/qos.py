@@ -1,9 +1,10 @@
 """Quality of service: how sure a pod can be of its resources.
 
-*Guaranteed*: every container has CPU and memory limits, and requests equal to them. *BestEffort*: nobody asks for anything. *Burstable*: the rest.
+*Guaranteed*: every container has CPU and memory limits, and requests equal to them. *BestEffort*: nobody asks for
+anything. *Burstable*: the rest.
 
-Upstream: `pkg/apis/core/v1/helper/qos/qos.go` (`ComputePodQOS`), v1.36. The API server computes it at creation; the kubelet repeats it in each
-status.
+Upstream: `pkg/apis/core/v1/helper/qos/qos.go` (`ComputePodQOS`), v1.36. The API server computes it at creation; the
+kubelet repeats it in each status.
 """
 
 from __future__ import annotations

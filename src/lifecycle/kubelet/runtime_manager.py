@@ -1,9 +1,11 @@
 """From decision to calls: drives the container runtime until a pod is what it should be.
 
-For each container: is it too soon (back-off)? is the image here? is its environment complete? create, start, post-start hook. Where it stops, the reason is kept and becomes the
-container's `waiting` state; the events on the way are what `kubectl describe pod` shows.
+For each container: is it too soon (back-off)? is the image here? is its environment complete? create, start,
+post-start hook. Where it stops, the reason is kept and becomes the container's `waiting` state; the events on the way
+are what `kubectl describe pod` shows.
 
-Upstream: `pkg/kubelet/kuberuntime/kuberuntime_manager.go` (`SyncPod`, `doBackOff`, `KillPod`), `kuberuntime_container.go` (`startContainer`, `killContainer`), v1.36.
+Upstream: `pkg/kubelet/kuberuntime/kuberuntime_manager.go` (`SyncPod`, `doBackOff`, `KillPod`),
+`kuberuntime_container.go` (`startContainer`, `killContainer`), v1.36.
 """
 
 from __future__ import annotations
@@ -108,7 +110,9 @@ class RuntimeManager:
         uid, name = pod["metadata"]["uid"], container["name"]
         failure = self._do_back_off(pod, container, runs)
         if failure is None:
-            with span("kubelet", "start_container", key=f"{pod['metadata']['namespace']}/{pod['metadata']['name']}", uid=uid):
+            with span(
+                "kubelet", "start_container", key=f"{pod['metadata']['namespace']}/{pod['metadata']['name']}", uid=uid
+            ):
                 failure = await self._start_container(pod, sandbox_id, container, runs)
         if failure is None:
             reasons = self.failures.get(uid)
@@ -179,9 +183,7 @@ class RuntimeManager:
             return await self._post_start(pod, container, container_id, post_start)
         return None
 
-    async def _post_start(
-        self, pod: Object, container: Object, container_id: str, hook: Object
-    ) -> StartFailure | None:
+    async def _post_start(self, pod: Object, container: Object, container_id: str, hook: Object) -> StartFailure | None:
         status = await self._runtime.container_status(container_id)
         sandbox = await self._runtime.pod_sandbox_status(status.pod_sandbox_id)
         why = await self._hooks.run(container_id, container, hook, sandbox.ip)

@@ -1,10 +1,12 @@
 """A pod's status, made from what the runtime says.
 
-The kubelet keeps no opinion about a container: each time, the status is made anew from the pod's spec, the containers that the runtime lists, the results of probes, and
-the reason why a container could not be started, if there was one.
+The kubelet keeps no opinion about a container: each time, the status is made anew from the pod's spec, the containers
+that the runtime lists, the results of probes, and the reason why a container could not be started, if there was one.
 
-Upstream: `pkg/kubelet/kubelet_pods.go` (`generateAPIPodStatus`, `convertStatusToAPIStatus`, `convertToAPIContainerStatuses`), v1.36. Left out: resize in place (what was allocated is
-what was asked for), ephemeral containers, statuses of containers that the runtime lost, the memory "limit" that a cgroup v1 host reports for the pod.
+Upstream: `pkg/kubelet/kubelet_pods.go` (`generateAPIPodStatus`, `convertStatusToAPIStatus`,
+`convertToAPIContainerStatuses`), v1.36. Left out: resize in place (what was allocated is what was asked for),
+ephemeral containers, statuses of containers that the runtime lost, the memory "limit" that a cgroup v1 host reports
+for the pod.
 """
 
 from __future__ import annotations
@@ -147,7 +149,9 @@ def container_status(
     latest = runs[0]
     running = latest.state is ContainerState.RUNNING
     state, last_state = _state(latest), _terminated(runs[1]) if len(runs) > 1 else {}
-    if failure is not None and not running:  # it is to be restarted but was not: what is behind it is its last state now
+    if (
+        failure is not None and not running
+    ):  # it is to be restarted but was not: what is behind it is its last state now
         if latest.state is ContainerState.EXITED:
             last_state = _terminated(latest)
         state = {"waiting": {"reason": failure.reason} | ({"message": failure.message} if failure.message else {})}

@@ -1,12 +1,15 @@
 """The status manager: what the kubelet last said about each pod, and telling the API server.
 
-`set_pod_status` only remembers. A task per pod with news then reads the pod (it may have been replaced by a namesake: the uid tells) and patches what changed; news that come in
-meanwhile go into the next patch. That is why a pod that starts fast enough goes from Pending to Running with nothing in between.
+`set_pod_status` only remembers. A task per pod with news then reads the pod (it may have been replaced by a namesake:
+the uid tells) and patches what changed; news that come in meanwhile go into the next patch. That is why a pod that
+starts fast enough goes from Pending to Running with nothing in between.
 
-The manager also keeps the promises that every status keeps: a condition's `lastTransitionTime` moves only with its status, the start time never moves, a pod does not
-leave a terminal phase, and it does not *enter* one while containers may still be running.
+The manager also keeps the promises that every status keeps: a condition's `lastTransitionTime` moves only with its
+status, the start time never moves, a pod does not leave a terminal phase, and it does not *enter* one while
+containers may still be running.
 
-Upstream: `pkg/kubelet/status/status_manager.go` (`updateStatusInternal`, `syncPod`, `mergePodStatus`), v1.36. Left out: resize conditions, mirror pods.
+Upstream: `pkg/kubelet/status/status_manager.go` (`updateStatusInternal`, `syncPod`, `mergePodStatus`), v1.36. Left
+out: resize conditions, mirror pods.
 """
 
 from __future__ import annotations

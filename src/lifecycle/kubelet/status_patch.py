@@ -1,9 +1,11 @@
 """The smallest patch from one pod status to another.
 
-A strategic merge patch: what did not change is not there; what is gone is null; conditions (and addresses) are merged by their key, so only the changed ones are named, with only
-the changed fields, and `$setElementOrder` says in which order all are to stand; other lists are replaced whole. The uid goes along, so that a patch never hits a namesake.
+A strategic merge patch: what did not change is not there; what is gone is null; conditions (and addresses) are merged
+by their key, so only the changed ones are named, with only the changed fields, and `$setElementOrder` says in which
+order all are to stand; other lists are replaced whole. The uid goes along, so that a patch never hits a namesake.
 
-Upstream: `pkg/util/pod/pod.go` (`PatchPodStatus`, `preparePatchBytesForPodStatus`), `apimachinery/pkg/util/strategicpatch/patch.go` (`CreateTwoWayMergePatch`), v1.36.
+Upstream: `pkg/util/pod/pod.go` (`PatchPodStatus`, `preparePatchBytesForPodStatus`),
+`apimachinery/pkg/util/strategicpatch/patch.go` (`CreateTwoWayMergePatch`), v1.36.
 """
 
 from __future__ import annotations

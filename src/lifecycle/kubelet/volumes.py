@@ -1,11 +1,12 @@
 """What a pod needs from other objects before it can start: ConfigMaps and Secrets, as volumes and as environment.
 
-Nothing is mounted on a hollow node, but what is missing is missing all the same: a volume keeps the whole pod in `ContainerCreating`, an environment variable keeps its
-container in `CreateContainerConfigError`.
+Nothing is mounted on a hollow node, but what is missing is missing all the same: a volume keeps the whole pod in
+`ContainerCreating`, an environment variable keeps its container in `CreateContainerConfigError`.
 
-Upstream: `pkg/kubelet/volumemanager/volume_manager.go` (`WaitForAttachAndMount`), `pkg/volume/configmap`, `pkg/volume/secret`, `pkg/kubelet/kubelet_pods.go`
-(`makeEnvironmentVariables`), v1.36. Left out: everything else about volumes; the projected service account token and its CA (on a hollow node nobody reads them, and with
-thousands of pods asking for them would be half the work).
+Upstream: `pkg/kubelet/volumemanager/volume_manager.go` (`WaitForAttachAndMount`), `pkg/volume/configmap`,
+`pkg/volume/secret`, `pkg/kubelet/kubelet_pods.go` (`makeEnvironmentVariables`), v1.36. Left out: everything else
+about volumes; the projected service account token and its CA (on a hollow node nobody reads them, and with thousands
+of pods asking for them would be half the work).
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ COLOURS = {
     "kubectl": "#8a63d2",
     "apiserver": "#2f80c4",
     "etcd": "#2a9d8f",
-    "deployment-controller": "#d08a1d",
+    "deployment-controller": "#b87514",
     "replicaset-controller": "#c2653a",
     "scheduler": "#c2477f",
     "kubelet": "#5a9e3a",

@@ -6,6 +6,7 @@ which), never from our own memory. Everything is read when first asked for, not 
 
 from __future__ import annotations
 
+import io
 import zipfile
 from functools import cache
 from importlib.resources import files
@@ -19,7 +20,7 @@ KUBERNETES_VERSION = "v1.36.2"
 
 @cache
 def _archive() -> zipfile.ZipFile:
-    return zipfile.ZipFile(files(__package__).joinpath(f"{KUBERNETES_VERSION}.zip").open("rb"))
+    return zipfile.ZipFile(io.BytesIO(files(__package__).joinpath(f"{KUBERNETES_VERSION}.zip").read_bytes()))
 
 
 @cache

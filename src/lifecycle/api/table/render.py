@@ -111,12 +111,24 @@ def _row(printer: Printer, resource: Resource, obj: Object, now: float, include_
 
 def _included(resource: Resource, obj: Object, include_object: str) -> Object | None:
     if include_object in ("Metadata", ""):
-        return {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": obj["metadata"]}
+        return {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": _printed_metadata(obj["metadata"])}
     if include_object == "Object":
         return {"kind": resource.kind, "apiVersion": resource.api_version} | obj
     if include_object == "None":
         return None
     raise bad_request(f'unrecognized includeObject value: "{include_object}"')
+
+
+TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
+
+
+def _printed_metadata(metadata: Object) -> Object:
+    """Upstream prints from its internal form, where this annotation of a DaemonSet is a field and so not among the annotations."""
+    annotations = metadata.get("annotations")
+    if not annotations or TEMPLATE_GENERATION not in annotations:
+        return metadata
+    kept = {key: value for key, value in annotations.items() if key != TEMPLATE_GENERATION}
+    return {k: kept if k == "annotations" else v for k, v in metadata.items() if k != "annotations" or kept}
 
 
 def _no_rows(printer: Printer) -> list[Object] | None:

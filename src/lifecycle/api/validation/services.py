@@ -245,9 +245,7 @@ def _validate_traffic(spec: Object, type_: str) -> list[FieldError]:
     elif external not in ("Cluster", "Local"):
         errors.append(not_supported(here, external, ("Cluster", "Local")))
     if type_ == "LoadBalancer" and external == "Local":
-        if not port:
-            pass  # allocated before the object is judged upstream; the allocator here comes later
-        else:
+        if port:  # upstream's allocator has filled it in by now; ours may come later
             errors += [invalid("spec.healthCheckNodePort", port, why) for why in content.port_number(port)]
     elif port:
         why = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"

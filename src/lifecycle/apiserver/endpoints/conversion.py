@@ -14,19 +14,9 @@ from lifecycle.api.wire import Object
 META_VERSION = "meta.k8s.io/v1"
 
 
-TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
-
-
 def partial(obj: Object) -> Object:
     """PartialObjectMetadata of an object."""
-    metadata = obj["metadata"]
-    if TEMPLATE_GENERATION in (metadata.get("annotations") or {}):
-        # upstream prints from its internal form, where this annotation of a DaemonSet is a field
-        annotations = {k: v for k, v in metadata["annotations"].items() if k != TEMPLATE_GENERATION}
-        metadata = {k: v for k, v in metadata.items() if k != "annotations"} | (
-            {"annotations": annotations} if annotations else {}
-        )
-    return {"kind": "PartialObjectMetadata", "apiVersion": META_VERSION, "metadata": metadata}
+    return {"kind": "PartialObjectMetadata", "apiVersion": META_VERSION, "metadata": obj["metadata"]}
 
 
 def converted(

@@ -22,7 +22,9 @@ from lifecycle.api.wire import Object, Request, Response
 from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
 from lifecycle.apiserver.cacher import Cached
 from lifecycle.apiserver.endpoints.bodies import delete_options, parse_body
+from lifecycle.apiserver.endpoints.component_statuses import get_component_status, list_component_statuses
 from lifecycle.apiserver.endpoints.conversion import converted
+from lifecycle.apiserver.endpoints.deprecations import deprecation_warning
 from lifecycle.apiserver.endpoints.lists import ListEndpoint
 from lifecycle.apiserver.endpoints.negotiation import JSON, Accepted, negotiate
 from lifecycle.apiserver.registry import pods, scales
@@ -64,6 +66,9 @@ class ResourceHandler:
         if resource is None:
             raise status.generic_not_found()
         scope = scope_of(request, resource)
+        warning = deprecation_warning(resource)
+        if warning:
+            request.warnings.append(warning)
         if info.subresource:
             return await self._subresource(request, scope)
         if info.verb not in resource.verbs or len(info.parts) > 2:
@@ -76,6 +81,9 @@ class ResourceHandler:
             or (info.verb == "create" and info.name)
         ):
             raise status.method_not_allowed()
+        if resource.plural == "componentstatuses":
+            found = get_component_status(info.name) if info.verb == "get" else list_component_statuses()
+            return Response(200, obj=found)
         return await endpoint(self, request, scope)
 
     def store(self, scope: RequestScope) -> ResourceStore:
@@ -102,6 +110,7 @@ class ResourceHandler:
         review = self.virtual.get((scope.resource.group, scope.resource.plural))
         obj = self._read(request, scope, scope.resource.api_version, scope.resource.kind)
         if review is not None:
+            self._track(None, obj, scope)
             return Response(201, obj=review(request, obj))
         if (scope.resource.group, scope.resource.plural) == ("", "bindings"):
             return await self._bind(request, scope, obj)
@@ -179,7 +188,9 @@ class ResourceHandler:
             raise status.method_not_allowed()
         virtual = self.virtual_subresources.get((resource.group, resource.plural, name))
         if virtual is not None:
-            obj = self._read(request, scope, f"{row.group}/{row.version}" if row.group else row.version, row.kind)
+            version = f"{row.group}/{row.version}" if row.group else row.version
+            obj = self._read(request, scope, version, row.kind)
+            self._track(None, obj, scope, version)
             return Response(201, obj=virtual(request, obj))
         if name == "scale":
             return await self._scale(request, scope)
@@ -223,9 +234,9 @@ class ResourceHandler:
             obj["metadata"] = {}
         return obj
 
-    def _track(self, live: Object | None, new: Object, scope: RequestScope) -> None:
+    def _track(self, live: Object | None, new: Object, scope: RequestScope, api_version: str = "") -> None:
         update_managed_fields(
-            live, new, manager=scope.manager, api_version=scope.resource.api_version,
+            live, new, manager=scope.manager, api_version=api_version or scope.resource.api_version,
             subresource=scope.subresource, now=self.environment.clock.timestamp(),
         )  # fmt: skip
 

@@ -30,6 +30,8 @@ from lifecycle.controllers.endpointslice.pod_endpoints import (
     pod_to_endpoint,
 )
 from lifecycle.controllers.endpointslice.traffic_distribution import hints_for
+from lifecycle.controllers.fnv import fnv128a
+from lifecycle.controllers.go_dump import dump_for_hash
 from lifecycle.controllers.keyed_worker import RetryError
 from lifecycle.controllers.namespace_terminating import is_namespace_terminating
 from lifecycle.controllers.object_copy import mutable_copy
@@ -125,7 +127,7 @@ class Reconciler:
             if not should_pod_be_in_endpoints(pod, include_terminating=True):
                 continue
             ports = endpoint_ports(service, pod)
-            group = wanted.setdefault(port_map_key(ports), _Wanted(ports))
+            group = wanted.setdefault(port_map_key(ports), _Wanted(in_order(ports)))
             node = self._nodes.get_by_key(pod["spec"].get("nodeName", ""))
             if node is None and not service["spec"].get("publishNotReadyAddresses"):
                 name = pod["spec"].get("nodeName", "")
@@ -220,6 +222,13 @@ def _slice_to_fill(slices: Sequence[Object], count: int) -> Object | None:
 def port_map_key(ports: Sequence[Object]) -> bytes:
     """Equal for equal sets of ports."""
     return b",".join(sorted(orjson.dumps(port, option=orjson.OPT_SORT_KEYS) for port in ports))
+
+
+def in_order(ports: list[Object]) -> list[Object]:
+    """Ports as a slice lists them: by the hash of their printed form. Upstream: `portsInOrder`."""
+    if len(ports) < 2:
+        return ports
+    return sorted(ports, key=lambda port: fnv128a(dump_for_hash("discovery/v1.EndpointPort", port).encode()))
 
 
 def _identity(endpoint: Object) -> tuple[str, str]:

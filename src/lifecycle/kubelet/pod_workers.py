@@ -1,0 +1,208 @@
+"""Pod workers: one pod, one thing at a time.
+
+Whatever happens to a pod (the API server changed it, a container ended, a probe failed, a deadline passed) becomes a
+request to its worker. The worker runs one transaction at a time; requests that come meanwhile are folded into one
+further run. A pod moves through three states and never back: *syncing* → *terminating* → *terminated*.
+
+Upstream: `pkg/kubelet/pod_workers.go` (`podWorkers.UpdatePod`, `podWorkerLoop`, `completeTerminating`), v1.36.
+Upstream's worker is a goroutine that waits; ours is a task only while there is something to do, which is what lets
+one process hold ten thousand. Left out: static pods waiting for each other, the minutely resync of healthy pods
+(every change arrives as an event here).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from enum import Enum
+
+from lifecycle.api.clock import Clock
+from lifecycle.api.wire import Object
+from lifecycle.kubelet.phase import is_terminal
+from lifecycle.kubelet.sync_pod import PodSyncer
+
+log = logging.getLogger(__name__)
+
+BACK_OFF_PERIOD = 10.0
+"""Seconds until a transaction that failed is repeated, plus up to half as much."""
+
+
+class State(Enum):
+    """Where a pod is on its way."""
+
+    SYNC = "sync"
+    TERMINATING = "terminating"
+    TERMINATED = "terminated"
+
+
+class PodSyncStatus:
+    """One pod's worker."""
+
+    __slots__ = ("deadline_timer", "grace_period", "pending", "pod", "retry_timer", "state", "stopping", "task")
+
+    def __init__(self, pod: Object) -> None:
+        self.pod = pod
+        self.state = State.SYNC
+        self.pending = False
+        self.grace_period: float | None = None
+        self.task: asyncio.Task[None] | None = None
+        self.retry_timer: asyncio.TimerHandle | None = None
+        self.deadline_timer: asyncio.TimerHandle | None = None
+        self.stopping: asyncio.Task[None] | None = None
+
+    def cancel_timers(self) -> None:
+        """Nothing more on its own."""
+        for timer in (self.retry_timer, self.deadline_timer):
+            if timer is not None:
+                timer.cancel()
+        self.retry_timer = self.deadline_timer = None
+
+
+class PodWorkers:
+    """Workers by pod uid."""
+
+    def __init__(self, clock: Clock, rng: random.Random) -> None:
+        self._clock = clock
+        self._rng = rng
+        self._pods: dict[str, PodSyncStatus] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.syncer: PodSyncer
+
+    # -- questions -------------------------------------------------------------------------------------------------------
+
+    def could_have_running_containers(self, uid: str) -> bool:
+        """True until the pod is known to have ended."""
+        known = self._pods.get(uid)
+        return known is not None and known.state is not State.TERMINATED
+
+    def is_terminated(self, uid: str) -> bool:
+        """Whether nothing of the pod runs any more."""
+        known = self._pods.get(uid)
+        return known is None or known.state is State.TERMINATED
+
+    def active_pods(self) -> list[Object]:
+        """The pods that have not ended."""
+        return [known.pod for known in self._pods.values() if known.state is not State.TERMINATED]
+
+    def known(self, uid: str) -> bool:
+        """Whether there is a worker."""
+        return uid in self._pods
+
+    # -- requests --------------------------------------------------------------------------------------------------------
+
+    def update_pod(self, pod: Object) -> None:
+        """The pod is new, or it changed."""
+        uid = pod["metadata"]["uid"]
+        known = self._pods.get(uid)
+        if known is None:
+            known = self._pods[uid] = PodSyncStatus(pod)
+        known.pod = pod
+        metadata = pod["metadata"]
+        if metadata.get("deletionTimestamp"):
+            self._terminate(known, float(metadata.get("deletionGracePeriodSeconds") or 0))
+        elif is_terminal((pod.get("status") or {}).get("phase")) and known.state is State.SYNC:
+            self._terminate(known, None)
+        self._request(known)
+
+    def sync(self, uid: str) -> None:
+        """Something happened to the pod's containers."""
+        known = self._pods.get(uid)
+        if known is not None and known.state is State.SYNC:
+            self._request(known)
+
+    def kill_pod(self, uid: str) -> None:
+        """The pod has disappeared from the API server: end it."""
+        known = self._pods.get(uid)
+        if known is not None:
+            self._terminate(known, known.grace_period)
+            self._request(known)
+
+    def forget(self, uid: str) -> None:
+        """The pod is gone and has ended."""
+        known = self._pods.pop(uid, None)
+        if known is not None:
+            known.cancel_timers()
+
+    async def stop(self) -> None:
+        """End all work, leaving the pods as they are."""
+        for known in self._pods.values():
+            known.cancel_timers()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    # -- work ------------------------------------------------------------------------------------------------------------
+
+    def _terminate(self, known: PodSyncStatus, grace_period: float | None) -> None:
+        if known.state is State.SYNC:
+            known.state = State.TERMINATING
+        if grace_period is not None and (known.grace_period is None or grace_period < known.grace_period):
+            known.grace_period = grace_period
+            if known.stopping is not None:
+                known.stopping.cancel()  # less time than before: stop again, with less patience
+
+    def _request(self, known: PodSyncStatus) -> None:
+        known.pending = True
+        if known.task is None:
+            name = f"pod worker {known.pod['metadata']['name']}"
+            known.task = task = asyncio.get_running_loop().create_task(self._pod_worker_loop(known), name=name)
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _pod_worker_loop(self, known: PodSyncStatus) -> None:
+        try:
+            while known.pending:
+                known.pending = False
+                try:
+                    await self._transaction(known)
+                except Exception:
+                    log.exception("sync of %s failed", known.pod["metadata"]["name"])
+                    self._retry(known)
+        finally:
+            known.task = None
+
+    async def _transaction(self, known: PodSyncStatus) -> None:
+        syncer = self.syncer
+        if known.state is State.SYNC:
+            over, fine = await syncer.sync_pod(known.pod)
+            if over:
+                if known.state is State.SYNC:
+                    known.state = State.TERMINATING
+                known.pending = True
+            elif not fine:
+                self._retry(known)
+            else:
+                self._arm_deadline(known)
+        elif known.state is State.TERMINATING:
+            known.cancel_timers()
+            loop = asyncio.get_running_loop()
+            known.stopping = loop.create_task(syncer.sync_terminating_pod(known.pod, known.grace_period))
+            try:
+                await known.stopping
+            except asyncio.CancelledError:
+                if not known.stopping.cancelled():  # it is us who are cancelled
+                    known.stopping.cancel()
+                    raise
+                known.pending = True
+                return
+            finally:
+                known.stopping = None
+            known.state = State.TERMINATED
+            await syncer.sync_terminated_pod(known.pod)
+        else:
+            await syncer.sync_terminated_pod(known.pod)
+
+    def _retry(self, known: PodSyncStatus) -> None:
+        if known.retry_timer is not None:
+            known.retry_timer.cancel()
+        delay = BACK_OFF_PERIOD * (1 + self._rng.random() / 2)
+        known.retry_timer = asyncio.get_running_loop().call_later(delay, self._request, known)
+
+    def _arm_deadline(self, known: PodSyncStatus) -> None:
+        if known.deadline_timer is not None or known.pod["spec"].get("activeDeadlineSeconds") is None:
+            return
+        deadline = self.syncer.deadline(known.pod)
+        if deadline is not None:
+            delay = max(deadline - self._clock.now(), 0.0)
+            known.deadline_timer = asyncio.get_running_loop().call_later(delay, self._request, known)

@@ -1,0 +1,47 @@
+"""The ledger: every claim is known, unchecked ones are counted in public."""
+
+from pathlib import Path
+
+import pytest
+
+from lifecycle.compare import claims
+
+LEDGER = Path(__file__).parents[2] / "book" / "claims.yaml"
+
+
+@pytest.fixture(autouse=True)
+def no_checks(monkeypatch):
+    monkeypatch.setattr(claims, "_checks", {})
+
+
+def test_the_ledger_is_whole():
+    ledger = claims.load_claims(LEDGER)
+    assert len(ledger) == 292
+    assert all(set(claim.verdicts) == {"v1.36", "v1.20"} for claim in ledger)
+
+
+def test_matrix_says_what_holds_what_does_not_and_what_nobody_checked():
+    ledger = claims.load_claims(LEDGER)
+    held = next(claim for claim in ledger if claim.verdicts["v1.36"] == "holds")
+    removed = next(claim for claim in ledger if claim.verdicts["v1.36"] == "removed")
+    claims.check(held.id)(lambda cluster: cluster == "new")
+    claims.check(removed.id)(lambda cluster: True)
+    matrix = claims.ClaimsMatrix(ledger, {"v1.36": "new", "v1.20": None})
+    assert len(matrix.unchecked) == 290
+    assert str(matrix.cells[held.id, "v1.36"]) == "holds ✓ seen"
+    assert matrix.contradicted == [f"{removed.id} in v1.36"]
+    assert matrix.cells[held.id, "v1.20"].seen is None
+    assert matrix.summary == "292 claims: 2 checked, 290 unchecked, 1 contradicted"
+    assert matrix.__rich__().row_count == 292
+
+
+def test_a_check_for_an_unknown_claim_is_refused():
+    claims.check("no-such-claim")(lambda cluster: True)
+    with pytest.raises(ValueError, match="no-such-claim"):
+        claims.ClaimsMatrix(claims.load_claims(LEDGER), {})
+
+
+def test_a_claim_has_one_check():
+    claims.check("a")(lambda cluster: True)
+    with pytest.raises(ValueError, match="has a check already"):
+        claims.check("a")(lambda cluster: True)
