@@ -108,7 +108,12 @@ class FakeAPI:
             self.lists += 1
             self.on_list()
             meta = {"resourceVersion": str(self.revision)}
-            return {"kind": res.kind + "List", "apiVersion": res.api_version, "metadata": meta, "items": self.items(res, namespace)}
+            return {
+                "kind": res.kind + "List",
+                "apiVersion": res.api_version,
+                "metadata": meta,
+                "items": self.items(res, namespace),
+            }
         if request.method == "POST":
             assert isinstance(body, dict)
             return self._create(res, namespace, body)
@@ -157,7 +162,11 @@ class FakeAPI:
         new = {**body, "metadata": meta}
         if new == live:
             return live
-        if meta.get("deletionTimestamp") and not meta.get("finalizers") and not (new.get("spec") or {}).get("finalizers"):
+        if (
+            meta.get("deletionTimestamp")
+            and not meta.get("finalizers")
+            and not (new.get("spec") or {}).get("finalizers")
+        ):
             return self.write("DELETED", res, new)
         return self.write("MODIFIED", res, new)
 
@@ -186,7 +195,9 @@ class FakeAPI:
                 if epoch != self._epoch:
                     return
                 start = change.revision
-                if change.resource == res and (not namespace or change.object["metadata"].get("namespace") == namespace):
+                if change.resource == res and (
+                    not namespace or change.object["metadata"].get("namespace") == namespace
+                ):
                     yield WatchFrame(change.type, change.object)
             if wake is self._wake:
                 await wake.wait()

@@ -59,7 +59,7 @@ class Replay:
     """A server with what kubeadm adds to it, and the identities of the recorder."""
 
     def __init__(self) -> None:
-        self.server = APIServer(MemoryStore(), serve_https=False)
+        self.server = APIServer(MemoryStore())
         self.admin = client_certificate("kubernetes-admin", "kubeadm:cluster-admins")
         self.tokens: dict[str, str] = {}
 

@@ -89,7 +89,9 @@ async def play(actions: list[tuple[str, str]], use_watch_list: bool = False) -> 
             late = Witness(informer)
     await asyncio.sleep(200)  # virtual: long enough for every pause of the reflector
 
-    truth = {f"ns/{name}": api.objects[(CONFIGMAPS, "ns", name)] for name in NAMES if (CONFIGMAPS, "ns", name) in api.objects}
+    truth = {
+        f"ns/{name}": api.objects[(CONFIGMAPS, "ns", name)] for name in NAMES if (CONFIGMAPS, "ns", name) in api.objects
+    }
     assert {key: informer.indexer.get_by_key(key) for key in informer.indexer.keys()} == truth  # noqa: SIM118
     for witness in (early, late):
         if witness is not None:

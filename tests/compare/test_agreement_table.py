@@ -16,7 +16,9 @@ def _table():
 def test_unexplained_differences_are_listed_with_their_question():
     table = _table()
     assert not table.equal
-    assert [(question, difference.path) for question, difference in table.unexplained] == [("demo: second: GET /b", "/b")]
+    assert [(question, difference.path) for question, difference in table.unexplained] == [
+        ("demo: second: GET /b", "/b")
+    ]
     assert table.summary == "1 of 2 answers equal; 2 of 3 fields (66.7 %); 1 differences unexplained, 0 known"
 
 

@@ -12,7 +12,13 @@ from lifecycle.compare import Normaliser, compare, pair_siblings
 from lifecycle.compare.masked import Masked
 from lifecycle.inspector import open_recording
 
-SCOPES = [("journey", "after create"), ("journey", "after expose"), ("journey", "after rollout"), ("objects", ""), ("discovery", "")]
+SCOPES = [
+    ("journey", "after create"),
+    ("journey", "after expose"),
+    ("journey", "after rollout"),
+    ("objects", ""),
+    ("discovery", ""),
+]
 
 
 @cache
@@ -93,25 +99,33 @@ def _list(bodies, kind):
 
 
 BROKEN = {
-    "an owner reference to a sibling that is not the owner": lambda b: _list(b, "PodList")[0]["metadata"]["ownerReferences"][0].update(
-        uid=_list(b, "PodList")[1]["metadata"]["uid"]
-    ),
-    "an endpoint that names another pod than its uid": lambda b: _list(b, "EndpointSliceList")[0]["endpoints"][0]["targetRef"].update(
-        name=_list(b, "EndpointSliceList")[0]["endpoints"][1]["targetRef"]["name"]
-    ),
+    "an owner reference to a sibling that is not the owner": lambda b: _list(b, "PodList")[0]["metadata"][
+        "ownerReferences"
+    ][0].update(uid=_list(b, "PodList")[1]["metadata"]["uid"]),
+    "an endpoint that names another pod than its uid": lambda b: _list(b, "EndpointSliceList")[0]["endpoints"][0][
+        "targetRef"
+    ].update(name=_list(b, "EndpointSliceList")[0]["endpoints"][1]["targetRef"]["name"]),
     "an endpoint with another pod's address": lambda b: _list(b, "EndpointSliceList")[0]["endpoints"][0].update(
         addresses=_list(b, "EndpointSliceList")[0]["endpoints"][1]["addresses"]
     ),
-    "a pod on a node whose address is not its host IP": lambda b: _list(b, "PodList")[0]["status"].update(hostIP="172.19.0.99"),
-    "a volume mount of a volume that is not there": lambda b: _list(b, "PodList")[0]["spec"]["containers"][0]["volumeMounts"][0].update(
-        name=_list(b, "PodList")[1]["spec"]["volumes"][0]["name"]
+    "a pod on a node whose address is not its host IP": lambda b: _list(b, "PodList")[0]["status"].update(
+        hostIP="172.19.0.99"
     ),
+    "a volume mount of a volume that is not there": lambda b: _list(b, "PodList")[0]["spec"]["containers"][0][
+        "volumeMounts"
+    ][0].update(name=_list(b, "PodList")[1]["spec"]["volumes"][0]["name"]),
     "a pod missing": lambda b: _list(b, "PodList").pop(),
-    "a pod too many": lambda b: _list(b, "PodList").append(json.loads(json.dumps(_list(b, "PodList")[0]).replace("-l4z6p", "-zzzzz"))),
+    "a pod too many": lambda b: _list(b, "PodList").append(
+        json.loads(json.dumps(_list(b, "PodList")[0]).replace("-l4z6p", "-zzzzz"))
+    ),
     "an event missing": lambda b: _list(b, "EventList").pop(),
     "an uid that is none": lambda b: _list(b, "DeploymentList")[0]["metadata"].update(uid="nginx"),
-    "a time without its precision": lambda b: _list(b, "DeploymentList")[0]["metadata"].update(creationTimestamp="2026-11-21"),
-    "an endpoint on a node the pod is not on": lambda b: _list(b, "EndpointSliceList")[0]["endpoints"][0].update(nodeName="lifecycle-worker9"),
+    "a time without its precision": lambda b: _list(b, "DeploymentList")[0]["metadata"].update(
+        creationTimestamp="2026-11-21"
+    ),
+    "an endpoint on a node the pod is not on": lambda b: _list(b, "EndpointSliceList")[0]["endpoints"][0].update(
+        nodeName="lifecycle-worker9"
+    ),
 }
 
 

@@ -42,7 +42,9 @@ def test_placeholders_name_their_owner():
 
 
 def test_what_is_not_free_stays():
-    [shown], normaliser = normalise_all([{"kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"ip": "10.0.0.1", "n": "nginx-abcde"}}])
+    [shown], normaliser = normalise_all(
+        [{"kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"ip": "10.0.0.1", "n": "nginx-abcde"}}]
+    )
     assert shown["data"] == {"ip": "10.0.0.1", "n": "nginx-abcde"}
     assert not normaliser.counts
 

@@ -1,5 +1,6 @@
 """Putting a recording's questions to something that answers, and comparing."""
 
+import base64
 import json
 from collections import defaultdict
 
@@ -33,12 +34,11 @@ class Answering:
         self.bodies.append((exchange, body))
         response = exchange.response
         if isinstance(response, dict) and set(response) == {"base64"}:
-            import base64
-
             data = base64.b64decode(response["base64"])
         else:
             data = response.encode() if isinstance(response, str) else json.dumps(response).encode()
-        return exchange.status, exchange.headers, data
+        headers = {k: ", ".join(v) if isinstance(v, list) else v for k, v in exchange.headers.items()}
+        return exchange.status, headers, data
 
 
 @pytest.mark.parametrize("scenario", ["discovery", "objects", "storage"])

@@ -35,7 +35,9 @@ def watched(plural: str) -> list[dict[str, Any]]:
 
 def exchange(scenario: str, path: str, method: str = "GET") -> dict[str, Any]:
     """The (last) exchange of a scenario with that method and path."""
-    found = [x for x in _lines(f"http/{scenario}.jsonl") if x["method"] == method and x["path"].partition("?")[0] == path]
+    found = [
+        x for x in _lines(f"http/{scenario}.jsonl") if x["method"] == method and x["path"].partition("?")[0] == path
+    ]
     return found[-1]
 
 

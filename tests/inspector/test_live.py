@@ -7,7 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from lifecycle.compare import compare_exchanges
-from lifecycle.inspector import InspectorError, LiveCluster, Recording, open_recording
+from lifecycle.inspector import InspectorError, LiveCluster, Recording, open_recording, runner
 from lifecycle.inspector.exchange import Question
 from lifecycle.inspector.recorder import record
 
@@ -16,6 +16,7 @@ class StandIn(BaseHTTPRequestHandler):
     """Answers from the recording; keeps namespaces in memory."""
 
     protocol_version = "HTTP/1.1"
+    wbufsize = 65536  # headers and body in one packet
     answers: dict
     namespaces: dict
     watches: list
@@ -34,7 +35,7 @@ class StandIn(BaseHTTPRequestHandler):
         if exchange is None:
             self._send(200, {"kind": "List", "items": []})
         else:
-            self._send(exchange.status, exchange.response, exchange.headers.get("content-type"))
+            self._send(exchange.status, exchange.response, exchange.headers)
 
     def do_POST(self):
         sent = self.rfile.read(int(self.headers["content-length"]))
@@ -51,17 +52,22 @@ class StandIn(BaseHTTPRequestHandler):
         self.rfile.read(int(self.headers["content-length"]))
         self._send(200, {})
 
-    do_PUT = do_PATCH
+    def do_PUT(self):
+        self.do_PATCH()
 
     def do_DELETE(self):
         self.rfile.read(int(self.headers.get("content-length") or 0))
         self.namespaces.pop(self.path.rpartition("/")[2], None)
         self._send(200, {"kind": "Status", "status": "Success"})
 
-    def _send(self, status, answer, kind=None):
+    def _send(self, status, answer, headers=None):
         data = answer.encode() if isinstance(answer, str) else json.dumps(answer).encode()
         self.send_response(status)
-        self.send_header("content-type", kind or ("text/plain" if isinstance(answer, str) else "application/json"))
+        headers = headers or {}
+        kind = headers.get("content-type") or ("text/plain" if isinstance(answer, str) else "application/json")
+        self.send_header("content-type", kind)
+        for warning in headers.get("warning", ()):
+            self.send_header("warning", warning)
         self.send_header("content-length", str(len(data)))
         self.end_headers()
         self.wfile.write(data)
@@ -76,13 +82,17 @@ def stand_in(tmp_path, monkeypatch):
     answers = {e.question: e for s in ("discovery", "objects") for e in recording.exchanges(s)}
     handler = type("Handler", (StandIn,), {"answers": answers, "namespaces": {"taken": {}}, "watches": []})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     config = tmp_path / "config"
     cluster = {"name": "c", "cluster": {"server": f"http://127.0.0.1:{server.server_port}"}}
     context = {"name": "kind-lifecycle", "context": {"cluster": "c", "user": "u"}}
     user = {"name": "u", "user": {"token": "t"}}
-    config.write_text(json.dumps({"apiVersion": "v1", "kind": "Config", "clusters": [cluster], "contexts": [context], "users": [user]}))
+    config.write_text(
+        json.dumps(
+            {"apiVersion": "v1", "kind": "Config", "clusters": [cluster], "contexts": [context], "users": [user]}
+        )
+    )
     monkeypatch.setenv("PATH", "/nonexistent")  # no kubectl, no docker
     yield handler, LiveCluster(config_file=str(config))
     server.shutdown()
@@ -94,7 +104,11 @@ def test_the_same_line_works_live(stand_in):
     _, cluster = stand_in
     with cluster:
         nodes = cluster.client.CoreV1Api().list_node().items
-        assert [node.metadata.name for node in nodes] == ["lifecycle-control-plane", "lifecycle-worker", "lifecycle-worker2"]
+        assert [node.metadata.name for node in nodes] == [
+            "lifecycle-control-plane",
+            "lifecycle-worker",
+            "lifecycle-worker2",
+        ]
         assert cluster.get("/healthz") == "ok"
         assert "v1.36.2, live, " in str(cluster.provenance)
         assert cluster.at("journey", "after create") is cluster
@@ -102,13 +116,18 @@ def test_the_same_line_works_live(stand_in):
 
 def test_namespaces_are_labelled_and_cleaned_up(stand_in):
     handler, cluster = stand_in
-    with pytest.raises(RuntimeError), cluster:
-        cluster.create_namespace("mine")
-        assert handler.namespaces["mine"]["metadata"]["labels"] == {"lifecycle.book/made-by": "inspector"}
-        with cluster.namespace("short"):
-            assert "short" in handler.namespaces
-        assert "short" not in handler.namespaces
-        raise RuntimeError
+
+    def lab():
+        with cluster:
+            cluster.create_namespace("mine")
+            assert handler.namespaces["mine"]["metadata"]["labels"] == {"lifecycle.book/made-by": "inspector"}
+            with cluster.namespace("short"):
+                assert "short" in handler.namespaces
+            assert "short" not in handler.namespaces
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        lab()
     assert set(handler.namespaces) == {"taken"}
 
 
@@ -133,6 +152,7 @@ def test_what_is_recorded_compares_equal_with_its_source(stand_in, tmp_path):
 
 def test_the_journey_is_recorded_with_its_watches_open_first_and_leaves_nothing(stand_in, tmp_path, monkeypatch):
     handler, cluster = stand_in
+    monkeypatch.setattr(runner, "POLL", 0.01)
     with cluster:
         out = record(cluster, tmp_path / "taken", ["journey"], pause=0.0, progress=False)
     recorded = Recording(out)

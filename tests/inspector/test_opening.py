@@ -2,7 +2,14 @@
 
 import pytest
 
-from lifecycle.inspector import InspectorError, LiveCluster, Recording, open_cluster, open_recording, recordings_directory
+from lifecycle.inspector import (
+    InspectorError,
+    LiveCluster,
+    Recording,
+    open_cluster,
+    open_recording,
+    recordings_directory,
+)
 from lifecycle.inspector.node import KindNode
 
 

@@ -41,13 +41,20 @@ def test_a_refusal_is_an_api_exception(cluster):
 
 
 def test_what_was_never_asked_says_what_was(cluster):
-    with pytest.raises(InspectorError, match=r"was never asked GET /api/v1/namespaces/nowhere/pods\?labelSelector=a=b; recorded: GET /"):
+    with pytest.raises(
+        InspectorError, match=r"was never asked GET /api/v1/namespaces/nowhere/pods\?labelSelector=a=b; recorded: GET /"
+    ):
         cluster.client.CoreV1Api().list_namespaced_pod("nowhere", label_selector="a=b")
 
 
 def test_a_create_answers_what_it_answered(cluster):
     core = cluster.at("storage").client.CoreV1Api()
-    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "rec-a", "labels": {"rec": "yes"}}, "data": {"k": "1"}}
+    body = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "rec-a", "labels": {"rec": "yes"}},
+        "data": {"k": "1"},
+    }
     created = core.create_namespaced_config_map("default", body, field_manager="rec")
     assert created.metadata.uid
     with pytest.raises(InspectorError, match="only with other bodies"):
@@ -112,4 +119,6 @@ def test_questions_are_matched_by_meaning():
     a = Question.of("get", "/api/v1/pods/?limit=3&labelSelector=a%3Db&pretty=true", "application/json, */*")
     assert a == Question.of("GET", "/api/v1/pods?labelSelector=a=b&limit=3")
     assert a != Question.of("GET", "/api/v1/pods?labelSelector=a=b&limit=4")
-    assert a != Question.of("GET", "/api/v1/pods?labelSelector=a=b&limit=3", "application/json;as=Table;v=v1;g=meta.k8s.io")
+    assert a != Question.of(
+        "GET", "/api/v1/pods?labelSelector=a=b&limit=3", "application/json;as=Table;v=v1;g=meta.k8s.io"
+    )

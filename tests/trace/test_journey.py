@@ -64,12 +64,26 @@ def test_strangers_are_left_out(journey):
 
 
 def test_the_request_around_a_member_belongs_with_all_its_stages(journey):
-    assert [step.stage for step in journey.of("apiserver")] == ["request", "authentication", "authorization", "storage", "request"]
+    assert [step.stage for step in journey.of("apiserver")] == [
+        "request",
+        "authentication",
+        "authorization",
+        "storage",
+        "request",
+    ]
 
 
 def test_rows_follow_the_way_of_the_request(journey):
     components = list(dict.fromkeys(component for component, _ in journey.rows()))
-    assert components == ["kubectl", "apiserver", "etcd", "deployment-controller", "replicaset-controller", "scheduler", "kubelet"]
+    assert components == [
+        "kubectl",
+        "apiserver",
+        "etcd",
+        "deployment-controller",
+        "replicaset-controller",
+        "scheduler",
+        "kubelet",
+    ]
     assert journey.rows()[1:5] == [
         ("apiserver", "request"),
         ("apiserver", "authentication"),

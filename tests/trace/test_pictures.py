@@ -35,7 +35,9 @@ def test_a_journey_that_was_not_recorded(tmp_path):
 
 
 def test_text(recorded):
-    assert "scheduler                 bind" in re.sub(r" {22,}", " ", text.render(recorded)) or "bind" in text.render(recorded)
+    assert "scheduler                 bind" in re.sub(r" {22,}", " ", text.render(recorded)) or "bind" in text.render(
+        recorded
+    )
     assert "kind-1.36.2" in text.render(recorded)
 
 

@@ -17,6 +17,8 @@ from lifecycle.api.names import NameSource
 from lifecycle.api.wire import UserInfo
 from lifecycle.apiserver.admission.chain import AdmissionChain
 from lifecycle.apiserver.admission.default_plugins import default_plugins
+from lifecycle.apiserver.admission.resource_quota import ResourceQuota
+from lifecycle.apiserver.admission.role_escalation import RoleEscalation
 from lifecycle.apiserver.authn.bearer_token import BearerTokenAuthenticator, StaticTokenAuthenticator
 from lifecycle.apiserver.authn.bootstrap_token import BootstrapTokenAuthenticator
 from lifecycle.apiserver.authn.openid_metadata import OpenIDMetadata
@@ -40,7 +42,8 @@ from lifecycle.apiserver.object_reader import ObjectReader
 class Config:
     """The guards of one server, over the server's own caches.
 
-    `static_tokens` maps bearer tokens to users. `audit` is off when None.
+    `static_tokens` maps bearer tokens to users. `audit` is off when None. `resource_quota.update_status` is for the server to set: it
+    is how quotas are charged.
     """
 
     def __init__(
@@ -66,7 +69,9 @@ class Config:
         self.authorizer = UnionAuthorizer(PrivilegedGroups(), NodeAuthorizer(reader), self.rbac)
         self.escalation = EscalationCheck(self.authorizer, self.rbac)
 
-        self.admission = AdmissionChain(default_plugins(reader, names))
+        self.resource_quota = ResourceQuota(reader)
+        plugins = [*default_plugins(reader, names), self.resource_quota, RoleEscalation(self.escalation)]
+        self.admission = AdmissionChain(plugins)
         self.chain = ChainConfig(
             authenticator=self.authenticator,
             authorizer=self.authorizer,

@@ -105,6 +105,8 @@ class Cluster:
                 ),
                 clock=self.clock,
                 names=self.names,
+                root_ca=self.server.certificates.ca_pem.decode(),
+                client_for=self._controller_client,
             )
             self._run("controllers", manager.run)
         if "scheduler" not in self.config.without:
@@ -116,7 +118,7 @@ class Cluster:
         if "kubelet" not in self.config.without:
             for shape in shapes:
                 self.join(shape)
-            await self._until_ready([shape.name for shape in shapes])
+            await self._until_ready(shapes)
 
     def join(self, shape: NodeShape) -> None:
         """Let a machine join: a kubelet with its runtime, under the identity of its node."""
@@ -129,12 +131,20 @@ class Cluster:
             names=self.names,
             node_ip=shape.address,
             pod_cidr=shape.pod_cidr or None,
-            labels=dict(shape.labels),
             taints=list(shape.taints),
             capacity=dict(shape.capacity),
         )
         self.kubelets[shape.name] = kubelet
         self._run(f"kubelet {shape.name}", kubelet.run)
+
+    def _controller_client(self, account: str) -> Client:
+        """The client of one controller: each has a service account of its own, and just the rights it needs."""
+        groups = ("system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated")
+        return self.client("kube-controller-manager", UserInfo(f"system:serviceaccount:kube-system:{account}", groups))
+
+    async def _mark_control_plane(self, shape: NodeShape) -> None:
+        """What kubeadm does once the kubelet has registered: a kubelet may not give itself the labels of a control plane."""
+        await self.client("kubeadm").patch(resource("nodes"), shape.name, "", {"metadata": {"labels": dict(shape.labels)}})
 
     async def stop(self) -> None:
         """End what was started, in reverse order."""
@@ -190,16 +200,20 @@ class Cluster:
 
         self._tasks.append(asyncio.create_task(supervised(), name=name))
 
-    async def _until_ready(self, names: list[str]) -> None:
-        waiting = set(names)
+    async def _until_ready(self, shapes: list[NodeShape]) -> None:
+        waiting = {shape.name for shape in shapes}
+        unmarked = {shape.name: shape for shape in shapes if shape.labels}
 
         async def watch_nodes() -> None:
             nodes = resource("nodes")
             client = self.client("lifecycle")
             stream = await client.watch(nodes, resource_version="0", bookmarks=False)
             async for frame in stream:
+                name = frame.object["metadata"]["name"]
+                if name in unmarked:
+                    await self._mark_control_plane(unmarked.pop(name))
                 if is_ready(frame.object):
-                    waiting.discard(frame.object["metadata"]["name"])
+                    waiting.discard(name)
                 if not waiting:
                     return
 

@@ -297,7 +297,8 @@ class HollowRuntime:
         if timeout and seconds > timeout:
             await asyncio.sleep(timeout)
             raise RuntimeServiceError(
-                f"rpc error: code = DeadlineExceeded desc = failed to exec in container: timeout {timeout:g}s exceeded: context deadline exceeded"
+                "rpc error: code = DeadlineExceeded desc = failed to exec in container: "
+                f"timeout {timeout:g}s exceeded: context deadline exceeded"
             )
         if seconds:
             await asyncio.sleep(seconds)

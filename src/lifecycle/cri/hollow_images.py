@@ -16,12 +16,27 @@ from lifecycle.cri.runtime import Image, RuntimeServiceError
 
 DEFAULT_SIZE = 38_641_288
 
-KIND_IMAGES = (
-    (38641288, tuple(f"docker.io/library/nginx:{tag}" for tag in ("1.14.2", "1.16.1", "1.25", "1.26", "1.27"))),
-    (2255171, tuple(f"docker.io/library/busybox:{tag}" for tag in ("1.28", "1.35", "1.36", "1.37", "latest"))),
-    (333853, ("registry.k8s.io/pause:3.10", "registry.k8s.io/pause:3.10.2")),
+def _named(size: int, repository: str, tags: str) -> tuple[int, tuple[str, ...]]:
+    return size, tuple(f"{repository}:{tag}" for tag in tags.split())
+
+
+KIND_IMAGES: tuple[tuple[int, tuple[str, ...]], ...] = (
+    _named(65491734, "registry.k8s.io/e2e-test-images/agnhost", "2.40 2.47 2.53 2.63.0"),
+    _named(38641288, "docker.io/library/nginx", "1.14.2 1.16.1 1.25 1.26 1.27"),
+    _named(33612868, "registry.k8s.io/kube-apiserver", "v1.36.2"),
+    _named(29507765, "registry.k8s.io/kube-controller-manager", "v1.36.2"),
+    _named(26366780, "registry.k8s.io/kube-proxy", "v1.36.2"),
+    _named(21222122, "registry.k8s.io/kube-scheduler", "v1.36.2"),
+    _named(19618614, "docker.io/kindest/kindnetd", "v20260820-69b56db7"),
+    _named(15923075, "registry.k8s.io/coredns/coredns", "v1.14.2"),
+    _named(14750028, "docker.io/kindest/local-path-provisioner", "v20260820-69b56db7"),
+    _named(14172432, "docker.io/curlimages/curl", "8.10.1 latest"),
+    _named(9328825, "registry.k8s.io/etcd", "3.6.8-0"),
+    _named(2255171, "docker.io/library/busybox", "1.28 1.35 1.36 1.37 latest"),
+    _named(2255169, "docker.io/kindest/local-path-helper", "v20260131-7181c60a"),
+    _named(333853, "registry.k8s.io/pause", "3.10 3.10.2"),
 )
-"""Sizes and names of a few images that the recorded kind nodes had from the start."""
+"""Sizes and names of the images that the recorded kind nodes had from the start."""
 
 
 def normalized_name(image: str) -> str:

@@ -31,7 +31,7 @@ class Exchange:
     headers_sent: dict[str, str]
     body: Any
     status: int
-    headers: dict[str, str]
+    headers: dict[str, Any]
     response: Any
 
     @classmethod

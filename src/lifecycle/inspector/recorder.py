@@ -8,6 +8,7 @@ requests it boils down to are sent. All watches are open before the first reques
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import threading
 import time
@@ -174,7 +175,8 @@ class WatchThread:
     def close(self) -> None:
         """End the watch."""
         if self._answer is not None:
-            self._answer.shutdown()
+            with contextlib.suppress(RuntimeError, OSError):  # it may have ended by itself
+                self._answer.shutdown()
             if self._thread:
                 self._thread.join(5)
             self._answer.close()

@@ -27,6 +27,9 @@ KEPT_HEADERS = (
     "x-kubernetes-pf-flowschema-uid",
 )
 
+POLL = 0.2
+"""Seconds between two looks at whether all has settled; a plain REST client has no better way that works with every target."""
+
 
 class Target(Protocol):
     """Somebody who answers. `body` is empty when nothing is sent; header names come in any case."""
@@ -125,7 +128,7 @@ async def _settle(target: Target, namespace: str, patience: float) -> None:
         calm = 0
         while calm < 2:
             calm = calm + 1 if await settled(target, namespace) else 0
-            await asyncio.sleep(0.2)
+            await asyncio.sleep(POLL)
 
 
 async def _is_settled(target: Target, namespace: str) -> bool:

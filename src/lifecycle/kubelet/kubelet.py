@@ -297,8 +297,7 @@ class Kubelet:
         task.add_done_callback(self._cleanups.discard)
 
     async def _clean_up(self, uid: str) -> None:
-        while not self.pod_workers.is_terminated(uid):
-            await asyncio.sleep(1.0)
+        await self.pod_workers.wait_terminated(uid)
         self.pod_workers.forget(uid)
         self.probe_manager.remove_pod(uid)
         self.status_manager.remove_orphaned_status(uid)

@@ -39,7 +39,7 @@ class State(Enum):
 class PodSyncStatus:
     """One pod's worker."""
 
-    __slots__ = ("deadline_timer", "grace_period", "pending", "pod", "retry_timer", "state", "stopping", "task")
+    __slots__ = ("deadline_timer", "ended", "grace_period", "pending", "pod", "retry_timer", "state", "stopping", "task")
 
     def __init__(self, pod: Object) -> None:
         self.pod = pod
@@ -50,6 +50,7 @@ class PodSyncStatus:
         self.retry_timer: asyncio.TimerHandle | None = None
         self.deadline_timer: asyncio.TimerHandle | None = None
         self.stopping: asyncio.Task[None] | None = None
+        self.ended: asyncio.Future[None] | None = None
 
     def cancel_timers(self) -> None:
         """Nothing more on its own."""
@@ -80,6 +81,15 @@ class PodWorkers:
         """Whether nothing of the pod runs any more."""
         known = self._pods.get(uid)
         return known is None or known.state is State.TERMINATED
+
+    async def wait_terminated(self, uid: str) -> None:
+        """Wait until nothing of the pod runs any more."""
+        known = self._pods.get(uid)
+        if known is None or known.state is State.TERMINATED:
+            return
+        if known.ended is None:
+            known.ended = asyncio.get_running_loop().create_future()
+        await asyncio.shield(known.ended)
 
     def active_pods(self) -> list[Object]:
         """The pods that have not ended."""
@@ -189,6 +199,8 @@ class PodWorkers:
             finally:
                 known.stopping = None
             known.state = State.TERMINATED
+            if known.ended is not None and not known.ended.done():
+                known.ended.set_result(None)
             await syncer.sync_terminated_pod(known.pod)
         else:
             await syncer.sync_terminated_pod(known.pod)

@@ -19,7 +19,6 @@ from lifecycle.apiserver.admission.persistent_volume_claim_resize import Persist
 from lifecycle.apiserver.admission.pod_security import PodSecurity
 from lifecycle.apiserver.admission.pod_topology_labels import PodTopologyLabels
 from lifecycle.apiserver.admission.priority import Priority
-from lifecycle.apiserver.admission.resource_quota import ResourceQuota
 from lifecycle.apiserver.admission.runtime_class import RuntimeClass
 from lifecycle.apiserver.admission.service_account import ServiceAccount
 from lifecycle.apiserver.admission.storage_object_in_use_protection import StorageObjectInUseProtection
@@ -28,7 +27,10 @@ from lifecycle.apiserver.object_reader import ObjectReader
 
 
 def default_plugins(reader: ObjectReader, names: NameSource) -> list[Plugin]:
-    """One of each, reading from the server's caches. `names` gives the token volumes their suffixes."""
+    """One of each, reading from the server's caches. `names` gives the token volumes their suffixes.
+
+    ResourceQuota is not among them: it has to write, so the server's `Config` makes it.
+    """
     return [
         NamespaceLifecycle(reader),
         LimitRanger(reader),
@@ -44,5 +46,4 @@ def default_plugins(reader: ObjectReader, names: NameSource) -> list[Plugin]:
         RuntimeClass(reader),
         DefaultIngressClass(reader),
         PodTopologyLabels(reader),
-        ResourceQuota(reader),
     ]

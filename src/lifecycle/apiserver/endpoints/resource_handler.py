@@ -191,6 +191,7 @@ class ResourceHandler:
             version = f"{row.group}/{row.version}" if row.group else row.version
             obj = self._read(request, scope, version, row.kind)
             self._track(None, obj, scope, version)
+            await self._admit(scope, obj, None)  # NodeRestriction holds kubelets to tokens of their own pods
             return Response(201, obj=virtual(request, obj))
         if name == "scale":
             return await self._scale(request, scope)

@@ -21,7 +21,8 @@ from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.client.store import meta_namespace_key, split_meta_namespace_key
 from lifecycle.client.workqueue import RateLimitingQueue
-from lifecycle.controllers.keyed_worker import RetryError, run_workers
+from lifecycle.controllers.consistency_store import ConsistencyStore
+from lifecycle.controllers.keyed_worker import run_workers
 from lifecycle.controllers.namespace_terminating import is_namespace_terminating
 from lifecycle.controllers.object_copy import mutable_copy
 from lifecycle.controllers.pod_readiness import is_pod_ready
@@ -60,7 +61,7 @@ class EndpointsController:
         self._recorder = EventRecorder(client, "endpoint-controller", clock=clock)
         self._trigger_times = TriggerTimeTracker()
         self._sizes: dict[str, int] = {}
-        self._written: dict[str, int] = {}
+        self._consistency = ConsistencyStore()
         self._queue: RateLimitingQueue[str] = RateLimitingQueue()
         self._services.add_event_handler(
             add=self._enqueue, update=lambda old, new: self._enqueue(new), delete=self._enqueue
@@ -96,14 +97,14 @@ class EndpointsController:
         if service is None:
             self._trigger_times.delete_service(key)
             self._sizes.pop(key, None)
-            self._written.pop(key, None)
+            self._consistency.clear(key)
             await self._delete(key)
             return
         if not service["spec"].get("selector"):
             return  # somebody else's business
         current = self._endpoints.indexer.get_by_key(key)
-        if current is not None and int(current["metadata"]["resourceVersion"]) < self._written.get(key, 0):
-            raise RetryError("endpoints informer cache is out of date")
+        if current is not None:
+            self._consistency.ensure_ready(key, current)
         pods = pods_for_service(self._pods.indexer, service)
         self._sizes[key] = len(pods)
         trigger_time = self._trigger_times.compute_endpoint_last_change_trigger_time(key, service, pods)
@@ -115,7 +116,7 @@ class EndpointsController:
                 written = await self._client.create(endpoints, new, service["metadata"]["namespace"])
             else:
                 written = await self._client.update(endpoints, new)
-            self._written[key] = int(written["metadata"]["resourceVersion"])
+            self._consistency.wrote_at(key, written)
         except StatusError as error:
             if current is None and is_namespace_terminating(error):
                 return

@@ -23,6 +23,7 @@ from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.client.store import meta_namespace_key
 from lifecycle.client.workqueue import RateLimitingQueue
+from lifecycle.controllers.consistency_store import ConsistencyStore
 from lifecycle.controllers.controller_ref_manager import ControllerRefManager
 from lifecycle.controllers.expectations import ControllerExpectations
 from lifecycle.controllers.keyed_worker import run_workers
@@ -55,6 +56,7 @@ class ReplicaSetController:
         self._recorder = EventRecorder(client, "replicaset-controller", clock=clock)
         self._pod_control = PodControl(client, self._recorder)
         self._expectations = ControllerExpectations(clock)
+        self._consistency = ConsistencyStore()
         self._queue: RateLimitingQueue[str] = RateLimitingQueue()
         self._replica_sets.add_event_handler(
             add=lambda rs: self._queue.add(meta_namespace_key(rs)),
@@ -163,7 +165,9 @@ class ReplicaSetController:
         rs = self._replica_sets.indexer.get_by_key(key)
         if rs is None:
             self._expectations.delete_expectations(key)
+            self._consistency.clear(key)
             return
+        self._consistency.ensure_ready(key, rs)
         needs_sync = self._expectations.satisfied(key)
         meta, spec = rs["metadata"], rs["spec"]
         selector = selector_from_label_selector(spec["selector"])
@@ -187,6 +191,7 @@ class ReplicaSetController:
             )
         status = calculate_status(rs, active, terminating, error, self._clock.now())
         updated = await update_replica_set_status(self._client, self._replica_sets.resource, rs, status)
+        self._consistency.wrote_at(key, updated)
         min_ready_seconds = spec.get("minReadySeconds", 0)
         counts = updated.get("status") or {}
         if (
