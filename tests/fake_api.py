@@ -91,7 +91,7 @@ class FakeAPI:
             namespace, rest = rest[1], rest[2:]
         res = find_resource(group, version, rest[0])
         assert res is not None, request.path
-        name, sub = (rest[1:] + ["", ""])[:2]
+        name, sub = [*rest[1:], "", ""][:2]
         if request.method != "GET":
             self.log.append((request.headers.get("user-agent", ""), request.method, request.path, request.obj))
         try:

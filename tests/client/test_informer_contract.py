@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -60,14 +61,13 @@ async def play(actions: list[tuple[str, str]], use_watch_list: bool = False) -> 
     informer = factory.informer(CONFIGMAPS)
     early = Witness(informer)
     states: dict[str, list[Object | None]] = {}
-    counter = 0
 
     def record(name: str, obj: Object | None) -> None:
         states.setdefault(f"ns/{name}", []).append(obj)
 
     late: Witness | None = None
     factory.start()
-    for number, (what, arg) in enumerate(actions):
+    for counter, (what, arg) in enumerate(actions):
         live = api.objects.get((CONFIGMAPS, "ns", arg))
         if what == "create" and live is None:
             await client.create(CONFIGMAPS, {"metadata": {"name": arg}, "data": {"n": str(counter)}}, "ns")
@@ -84,8 +84,7 @@ async def play(actions: list[tuple[str, str]], use_watch_list: bool = False) -> 
             api.compact()
         elif what == "wait":
             await asyncio.sleep(float(arg))
-        counter += 1
-        if number == len(actions) // 2:
+        if counter == len(actions) // 2:
             late = Witness(informer)
     await asyncio.sleep(200)  # virtual: long enough for every pause of the reflector
 
@@ -211,7 +210,7 @@ def test_a_dead_server_is_asked_less_and_less_often() -> None:
         await informer.stop()
 
     run_virtual(main())
-    pauses = [b - a for a, b in zip(asked, asked[1:])]
+    pauses = [b - a for a, b in pairwise(asked)]
     assert 0.8 <= pauses[0] <= 1.6
     assert all(30 <= pause <= 60 for pause in pauses[6:])
     assert len(asked) < 25

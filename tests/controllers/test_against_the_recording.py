@@ -155,19 +155,11 @@ def test_the_same_pods_are_chosen_to_go() -> None:
 
 def test_events_are_combined_where_the_recorded_ones_were() -> None:
     correlator = EventCorrelator()
-    requests = [
-        e
-        for e in sorted(
-            [
-                *audited("deployment-controller", "create", "/events"),
-                *audited("deployment-controller", "patch", "/events"),
-            ],
-            key=lambda e: e["requestReceivedTimestamp"],
-        )
-    ]
+    writes = [*audited("deployment-controller", "create", "/events"), *audited("deployment-controller", "patch", "/events")]
+    requests = sorted(writes, key=lambda e: str(e["requestReceivedTimestamp"]))
     base = requests[0]["requestObject"]
     decisions = []
-    for event in sorted(requests, key=lambda e: e["requestReceivedTimestamp"]):
+    for event in requests:
         recorded = event["requestObject"]
         raw = {**base, **recorded, "count": 1, "message": recorded["message"].removeprefix(COMBINED)}
         raw = {**raw, "reportingComponent": "deployment-controller"}
@@ -273,7 +265,7 @@ def test_the_journeys_first_slice_and_endpoints_are_what_was_created() -> None:
 
 
 def test_a_namespace_that_is_empty_says_so_in_the_recorded_words() -> None:
-    [event] = [e for e in audited("namespace-controller", "update", "/namespaces/journey/status")]
+    [event] = audited("namespace-controller", "update", "/namespaces/journey/status")
     recorded = event["requestObject"]["status"]["conditions"]
     status: Object = {"phase": "Terminating"}
     assert update_conditions(status, {}, parse_time(recorded[0]["lastTransitionTime"]))

@@ -29,7 +29,11 @@ MAX_PENDING = 100_000
 
 @dataclass(slots=True)
 class Criteria:
-    """What a list or watch selects: a namespace, a single name, labels, fields. None or empty selects everything."""
+    """What a list or watch selects: a namespace, a single name, labels, fields, a node. None or empty selects everything.
+
+    `name` and `node_name` are field selectors that pin one value. They stand apart, because a watcher with one of them is
+    found by it: each of a thousand kubelets follows the pods of its own node, and a change must not ask all of them.
+    """
 
     namespace: str = ""
     name: str = ""
@@ -40,7 +44,16 @@ class Criteria:
     @property
     def everything(self) -> bool:
         """Whether nothing but the namespace is asked for."""
-        return self.labels is None and self.fields is None and not self.name
+        return self.labels is None and self.fields is None and not self.name and not self.node_name
+
+    @property
+    def filed_under(self) -> tuple[str, ...]:
+        """The drawer in which the cacher keeps a watcher with these criteria. Upstream: `indexedTrigger`, `namespacedName`."""
+        if self.node_name:
+            return "node", self.node_name
+        if self.name:
+            return "name", self.name
+        return ("namespace", self.namespace) if self.namespace else ()
 
     def matches(self, obj: Object, fields_of: Callable[[Object], dict[str, str]]) -> bool:
         """Whether an object is selected."""
@@ -48,6 +61,8 @@ class Criteria:
         if self.namespace and metadata.get("namespace") != self.namespace:
             return False
         if self.name and metadata["name"] != self.name:
+            return False
+        if self.node_name and obj["spec"].get("nodeName") != self.node_name:
             return False
         if self.labels is not None and not self.labels.matches(metadata.get("labels") or {}):
             return False

@@ -14,9 +14,11 @@ list revisions (the store answers those).
 from __future__ import annotations
 
 import asyncio
+from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import takewhile
 
 import orjson
 
@@ -33,20 +35,36 @@ EVENT_WINDOW = 10_000
 
 
 class Cached:
-    """One object as the cache holds it. `json` is made when first asked for, then kept."""
+    """One object as the cache holds it. `json` is made when first asked for, then kept.
 
-    __slots__ = ("_json", "key", "obj", "revision")
+    `value` are the bytes under its key, where they are known: the stored JSON lacks nothing but the resourceVersion.
+    """
 
-    def __init__(self, key: str, obj: Object, revision: int) -> None:
+    __slots__ = ("_json", "_value", "key", "obj", "revision")
+
+    def __init__(self, key: str, obj: Object, revision: int, value: bytes | None = None) -> None:
         self.key, self.obj, self.revision = key, obj, revision
+        self._value = value
         self._json: bytes | None = None
 
     @property
     def json(self) -> bytes:
         """The object as JSON, with kind and apiVersion first."""
         if self._json is None:
-            self._json = orjson.dumps(self.obj)
+            stored, self._value = self._value, None
+            spliced = with_resource_version(stored, self.obj) if stored is not None else None
+            self._json = spliced if spliced is not None else orjson.dumps(self.obj)
         return self._json
+
+
+def with_resource_version(value: bytes, obj: Object) -> bytes | None:
+    """A stored value completed to the object's JSON without encoding it again; None if its uid is not where we look for it."""
+    metadata = obj["metadata"]
+    uid = b'"uid":"%b"' % metadata.get("uid", "").encode()
+    before, found, after = value.partition(uid)
+    if not found or b"{" in before[before.find(b'"metadata":{') + 12 :]:  # the first uid is some other object's
+        return None
+    return b'%b%b,"resourceVersion":"%b"%b' % (before, uid, metadata["resourceVersion"].encode(), after)
 
 
 @dataclass(slots=True)
@@ -75,13 +93,12 @@ class Cacher:
         self.revision = 0
         self._store = store
         self._objects: dict[str, Cached] = {}
-        self._by_namespace: dict[str, dict[str, Cached]] = {}
         self._window: deque[Change] = deque(maxlen=EVENT_WINDOW)
         self._window_start = 0
         self._written: dict[int, Cached] = {}
-        self._watchers: list[CacheWatcher] = []
-        self._watchers_by_node: dict[str, list[CacheWatcher]] = {}
-        self._ordered: dict[str, list[Cached]] = {}
+        self._watchers: dict[tuple[str, ...], tuple[CacheWatcher, ...]] = {}
+        self._keys: dict[str, list[str]] = {}  # sorted, by namespace; all of them under ""
+        self._rows: dict[str, list[Cached]] = {}
         self._pump_task: asyncio.Task[None] | None = None
         self.version = 0
 
@@ -101,7 +118,7 @@ class Cacher:
         if self._pump_task is not None:
             self._pump_task.cancel()
         await self._watch.close()
-        for watcher in [*self._watchers, *(w for ws in self._watchers_by_node.values() for w in ws)]:
+        for watcher in [watcher for drawer in self._watchers.values() for watcher in drawer]:
             watcher.end()
 
     async def _pump(self) -> None:
@@ -121,9 +138,9 @@ class Cacher:
         obj = decode_value(value, revision)
         return self._from_storage(obj) if self._from_storage is not None else obj
 
-    def written(self, key: str, obj: Object, revision: int) -> Cached:
+    def written(self, key: str, obj: Object, revision: int, value: bytes | None = None) -> Cached:
         """The writer hands over what it wrote at a revision, so that nobody has to decode it again."""
-        cached = self._written[revision] = Cached(key, obj, revision)
+        cached = self._written[revision] = Cached(key, obj, revision, value)
         return cached
 
     def _apply(self, batch: Iterable[Event]) -> None:
@@ -150,28 +167,38 @@ class Cacher:
     def _put(self, cached: Cached) -> None:
         self.version += 1
         namespace = cached.obj["metadata"].get("namespace", "")
-        held = self._by_namespace.setdefault(namespace, {})
-        self._objects[cached.key] = held[cached.key] = cached
-        self._ordered.pop(namespace, None)
-        self._ordered.pop("", None)
+        if cached.key not in self._objects:
+            for drawer in {namespace, ""}:
+                insort(self._keys.setdefault(drawer, []), cached.key)
+        self._objects[cached.key] = cached
+        self._forget_rows(namespace)
 
     def _remove(self, cached: Cached) -> None:
         self.version += 1
         namespace = cached.obj["metadata"].get("namespace", "")
         del self._objects[cached.key]
-        self._by_namespace[namespace].pop(cached.key, None)
-        self._ordered.pop(namespace, None)
-        self._ordered.pop("", None)
+        for drawer in {namespace, ""}:
+            keys = self._keys[drawer]
+            del keys[bisect_left(keys, cached.key)]
+        self._forget_rows(namespace)
+
+    def _forget_rows(self, namespace: str) -> None:
+        self._rows.pop(namespace, None)
+        self._rows.pop("", None)
 
     def _dispatch(self, change: Change) -> None:
+        watchers = self._watchers
+        if not watchers:
+            return
         frames: dict[str, WatchFrame] = {}
-        for watcher in self._watchers:
-            watcher.feed(change, frames)
-        if self._watchers_by_node:
-            nodes = {c.obj.get("spec", {}).get("nodeName", "") for c in (change.current, change.previous) if c}
-            for node in nodes:
-                for watcher in self._watchers_by_node.get(node, ()):
-                    watcher.feed(change, frames)
+        both = [cached.obj for cached in (change.current, change.previous) if cached is not None]
+        metadata = both[0]["metadata"]
+        drawers: set[tuple[str, ...]] = {(), ("name", metadata["name"]), ("namespace", metadata.get("namespace", ""))}
+        if self.resource.plural == "pods":
+            drawers |= {("node", obj["spec"].get("nodeName", "")) for obj in both}
+        for drawer in drawers:
+            for watcher in watchers.get(drawer, ()):
+                watcher.feed(change, frames)
 
     # -- reads --------------------------------------------------------------------------------------------------------
 
@@ -184,11 +211,22 @@ class Cacher:
 
     def ordered(self, namespace: str = "") -> list[Cached]:
         """All objects, or those of a namespace, in key order. Shared: do not change the list."""
-        rows = self._ordered.get(namespace)
+        rows = self._rows.get(namespace)
         if rows is None:
-            held = self._by_namespace.get(namespace, {}) if namespace else self._objects
-            rows = self._ordered[namespace] = [held[key] for key in sorted(held)]
+            rows = self._rows[namespace] = [self._objects[key] for key in self._keys.get(namespace, ())]
         return rows
+
+    def candidates(self, criteria: Criteria) -> list[Cached]:
+        """The objects that may match: those of the namespace, or the single one that is named."""
+        if not criteria.name:
+            return self.ordered(criteria.namespace)
+        if self.resource.namespaced and not criteria.namespace:
+            return [row for row in self.ordered() if row.obj["metadata"]["name"] == criteria.name]
+        key = (
+            f"{self.prefix}{criteria.namespace}/{criteria.name}" if criteria.namespace else self.prefix + criteria.name
+        )
+        found = self._objects.get(key)
+        return [found] if found is not None else []
 
     # -- watches ------------------------------------------------------------------------------------------------------
 
@@ -202,24 +240,23 @@ class Cacher:
         if revision is not None and revision < self._window_start:
             raise failure(410, "Expired", f"too old resource version: {revision} ({self._window_start})")
         if initial:
-            for cached in self.ordered(criteria.namespace):
+            for cached in self.candidates(criteria):
                 if criteria.matches(cached.obj, self.fields_of):
                     watcher.push(WatchFrame("ADDED", cached.obj, cached))
         elif revision is not None and revision < self.revision:
-            for change in self._window:
-                if change.revision > revision:
-                    watcher.feed(change, {})
-        if criteria.node_name:
-            self._watchers_by_node.setdefault(criteria.node_name, []).append(watcher)
-        else:
-            self._watchers.append(watcher)
+            missed = list(takewhile(lambda change: change.revision > revision, reversed(self._window)))
+            for change in reversed(missed):
+                watcher.feed(change, {})
+        # a new tuple each time: a watcher may come or go while a change is handed round
+        drawer = criteria.filed_under
+        self._watchers[drawer] = (*self._watchers.get(drawer, ()), watcher)
         return watcher
 
     def forget(self, watcher: CacheWatcher) -> None:
         """A watcher went away."""
-        node = watcher.criteria.node_name
-        watchers = self._watchers_by_node.get(node, []) if node else self._watchers
-        if watcher in watchers:
-            watchers.remove(watcher)
-            if node and not watchers:
-                del self._watchers_by_node[node]
+        drawer = watcher.criteria.filed_under
+        left = tuple(other for other in self._watchers.get(drawer, ()) if other is not watcher)
+        if left:
+            self._watchers[drawer] = left
+        else:
+            self._watchers.pop(drawer, None)

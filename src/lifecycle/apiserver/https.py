@@ -22,6 +22,7 @@ import ssl
 import time
 from email.utils import formatdate
 from http import HTTPStatus
+from typing import Any
 from urllib.parse import parse_qs, unquote
 
 from aiohttp import web
@@ -42,6 +43,14 @@ IDLE_TIMEOUT = 90.0
 TLS_HANDSHAKE_TIMEOUT = 10.0
 MAX_HEADER = 1 << 20
 
+_SETTINGS: dict[str, Any] = {
+    "access_log": None,
+    "keepalive_timeout": IDLE_TIMEOUT,
+    "auto_decompress": False,
+    "max_line_size": MAX_HEADER,
+    "max_field_size": MAX_HEADER,
+    "lingering_time": 1.0,
+}
 _REASONS = {status.value: status.phrase for status in HTTPStatus}
 
 
@@ -49,14 +58,30 @@ class _BodyTooLargeError(Exception):
     """The client sends more than `MAX_BODY` bytes."""
 
 
-class _WrittenAnswer(web.StreamResponse):
-    """What aiohttp gets to see of an answer that is written to the socket already."""
+class _Written:
+    """What aiohttp gets to see of an answer that is on its way already: nothing is left to do."""
+
+    def __init__(self, keep_alive: bool) -> None:
+        self.keep_alive = keep_alive
 
     async def prepare(self, request: web.BaseRequest) -> None:
-        """Nothing left to do."""
+        """See above."""
 
-    async def write_eof(self, data: bytes = b"") -> None:
-        """Nothing left to do."""
+    async def write_eof(self) -> None:
+        """See above."""
+
+
+_KEEP_ALIVE, _CLOSE = _Written(True), _Written(False)
+
+
+class _Connection(RequestHandler):
+    """A connection that remembers who is at the other end: the address and the certificate cannot change."""
+
+    __slots__ = ("peer",)
+
+    def __init__(self, server: web.Server, **settings: Any) -> None:
+        super().__init__(server, **settings)
+        self.peer: tuple[str, bytes | None] | None = None
 
 
 class HTTPSServer:
@@ -72,16 +97,7 @@ class HTTPSServer:
 
     async def start(self, host: str, port: int = 0) -> int:
         """Listen; the port (a free one for 0). Raises OSError if it is taken."""
-        self._connections = web.Server(
-            self._answer,
-            access_log=None,
-            handler_cancellation=True,
-            keepalive_timeout=IDLE_TIMEOUT,
-            auto_decompress=False,
-            max_line_size=MAX_HEADER,
-            max_field_size=MAX_HEADER,
-            lingering_time=1.0,
-        )
+        self._connections = web.Server(self._answer, handler_cancellation=True)  # type: ignore[arg-type]
         loop = asyncio.get_running_loop()
         timeout = TLS_HANDSHAKE_TIMEOUT if self._tls else None
         self._listener = await loop.create_server(
@@ -101,18 +117,19 @@ class HTTPSServer:
 
     def _connection(self) -> RequestHandler:
         assert self._connections is not None
-        connection = self._connections()
+        loop = asyncio.get_running_loop()
+        connection = _Connection(self._connections, loop=loop, **_SETTINGS)
 
         def close_if_silent() -> None:
             if not connection._request_count and connection.transport is not None:
                 connection.force_close()
 
-        asyncio.get_running_loop().call_later(FIRST_REQUEST_TIMEOUT, close_if_silent)
+        loop.call_later(FIRST_REQUEST_TIMEOUT, close_if_silent)
         return connection
 
     # -- one request --------------------------------------------------------------------------------------------------
 
-    async def _answer(self, incoming: web.BaseRequest) -> web.StreamResponse:
+    async def _answer(self, incoming: web.BaseRequest) -> _Written:
         request = to_request(incoming)
         try:
             request.body = await read_body(incoming)
@@ -128,7 +145,7 @@ class HTTPSServer:
 
     async def _write(
         self, incoming: web.BaseRequest, request: Request, response: Response, *, keep_alive: bool
-    ) -> web.StreamResponse:
+    ) -> _Written:
         response = finish(request, response)
         body = response.body or b""
         if len(body) > THRESHOLD and "gzip" in request.headers.get("accept-encoding", ""):
@@ -146,9 +163,9 @@ class HTTPSServer:
         else:
             transport.writelines((head, body))
             await incoming.writer.drain()
-        return _finished(response.status, keep_alive)
+        return _KEEP_ALIVE if keep_alive else _CLOSE
 
-    async def _stream(self, incoming: web.BaseRequest, request: Request, response: Response) -> web.StreamResponse:
+    async def _stream(self, incoming: web.BaseRequest, request: Request, response: Response) -> _Written:
         """Write frames as they come, several in one piece when they come fast. Cancelled when the client goes away."""
         stream, encode = response.stream, response.encode_frame
         assert stream is not None
@@ -172,7 +189,7 @@ class HTTPSServer:
             close = getattr(stream, "aclose", None)
             if close is not None:
                 await close()
-        return _finished(response.status, incoming.keep_alive)
+        return _KEEP_ALIVE if incoming.keep_alive else _CLOSE
 
     def _head(self, request: Request, response: Response, framing: str, keep_alive: bool) -> bytes:
         second = int(time.time())
@@ -188,30 +205,32 @@ class HTTPSServer:
         return ("\r\n".join(lines) + "\r\n\r\n").encode()
 
 
-def _finished(status: int, keep_alive: bool) -> web.StreamResponse:
-    answer = _WrittenAnswer(status=status)
-    answer._keep_alive = bool(keep_alive)
-    return answer
-
-
 def to_request(incoming: web.BaseRequest) -> Request:
     """A `wire.Request`, its body still empty. Path and query are decoded once, headers have lower-case names."""
     target = incoming._message.path
     path, _, query = target.partition("?")
-    transport = incoming.transport
-    peer = certificate = None
-    if transport is not None:
-        peer = transport.get_extra_info("peername")
-        tls = transport.get_extra_info("ssl_object")
-        certificate = tls.getpeercert(binary_form=True) if tls is not None else None
+    connection = incoming.protocol
+    peer = connection.peer if isinstance(connection, _Connection) else None
+    if peer is None:
+        peer = _peer(incoming.transport)
+        if isinstance(connection, _Connection):
+            connection.peer = peer
     return Request(
         method=incoming.method,
         path=unquote(path) if "%" in path else path,
         query=parse_qs(query, keep_blank_values=True) if query else {},
         headers=repeated(incoming.headers.items()),
-        peer_certificate=certificate,
-        remote_addr=peer[0] if peer else "",
+        peer_certificate=peer[1],
+        remote_addr=peer[0],
     )
+
+
+def _peer(transport: asyncio.Transport | None) -> tuple[str, bytes | None]:
+    if transport is None:
+        return "", None
+    address = transport.get_extra_info("peername")
+    tls = transport.get_extra_info("ssl_object")
+    return address[0] if address else "", tls.getpeercert(binary_form=True) if tls is not None else None
 
 
 async def read_body(incoming: web.BaseRequest) -> bytes:

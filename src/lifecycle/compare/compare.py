@@ -89,7 +89,7 @@ class _Comparer:
         """Equal values, or placeholders for partners (whose freedoms are counted here)."""
         our_marks, their_marks = marks_of(ours), marks_of(theirs)
         if not our_marks or not their_marks:
-            return _equal(raw_of(ours), raw_of(theirs)) or self.stands_in(our_marks or their_marks, ours, theirs)
+            return self.half_masked(our_marks or their_marks, ours, theirs)
         if str(ours) != str(theirs) or type(raw_of(ours)) is not type(raw_of(theirs)):
             return False
         granted: list[str] = []
@@ -103,9 +103,16 @@ class _Comparer:
         self.result.freedoms.update(granted)
         return True
 
-    def stands_in(self, marks: tuple[Mark, ...], ours: Any, theirs: Any) -> bool:
-        """A placeholder on one side, and on the other the plain value that it says it may stand in for."""
+    def half_masked(self, marks: tuple[Mark, ...], ours: Any, theirs: Any) -> bool:
+        """At most one placeholder: equal originals, or the plain value that the placeholder says it stands in for.
+
+        A placeholder with such a value is part of a whole (a retried start counts one more restart *and* tells of it): the number
+        alone, without the story, is a difference even where it happens to be the same number.
+        """
         plain = theirs if isinstance(ours, Masked) else ours
+        whole = any(mark.instead not in (None, ABSENT) for mark in marks)
+        if not whole and _equal(raw_of(ours), raw_of(theirs)):
+            return True
         for mark in marks:
             if mark.instead is not None and _equal(mark.instead, plain):
                 self.result.freedoms[mark.rule] += 1

@@ -11,6 +11,7 @@ from typing import Any
 
 import yaml
 
+from lifecycle.api import protobuf
 from lifecycle.inspector import Exchange
 
 
@@ -37,8 +38,6 @@ def body_of(response: Any, accept: str = "") -> Any:
 
 
 def _protobuf(encoded: str) -> Any:
-    from lifecycle.api import protobuf
-
     try:
         return protobuf.decode(base64.b64decode(encoded))
     except (ValueError, KeyError):

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from ipaddress import ip_network
 
 from lifecycle.api.clock import Clock
@@ -185,7 +186,7 @@ class HollowRuntime:
     async def list_pod_sandbox(self, pod_uid: str = "") -> list[PodSandboxStatus]:
         """Newest first."""
         ids = self._by_pod.get(pod_uid, []) if pod_uid else list(self._sandboxes)
-        return [self._sandboxes[i] for i in reversed(ids)]
+        return [replace(self._sandboxes[i]) for i in reversed(ids)]
 
     # -- containers ----------------------------------------------------------------------------------------------------
 
@@ -280,11 +281,11 @@ class HollowRuntime:
     async def list_containers(self, pod_sandbox_id: str = "") -> list[ContainerStatus]:
         """Newest first."""
         ids = self._in_sandbox.get(pod_sandbox_id, []) if pod_sandbox_id else list(self._containers)
-        return [self._containers[i].status for i in reversed(ids)]
+        return [replace(self._containers[i].status) for i in reversed(ids)]
 
     async def container_status(self, container_id: str) -> ContainerStatus:
         """By id."""
-        return self._container(container_id).status
+        return replace(self._container(container_id).status)
 
     async def exec_sync(self, container_id: str, cmd: tuple[str, ...], timeout: float) -> ExecSyncResponse:
         """Runs nothing; takes the time and gives the code that the command would."""

@@ -16,6 +16,7 @@ from lifecycle.cri.runtime import Image, RuntimeServiceError
 
 DEFAULT_SIZE = 38_641_288
 
+
 def _named(size: int, repository: str, tags: str) -> tuple[int, tuple[str, ...]]:
     return size, tuple(f"{repository}:{tag}" for tag in tags.split())
 

@@ -59,6 +59,15 @@ class Backoff:
         entry = self._entries.get(key)
         return entry is not None and now - entry[1] < entry[0]
 
+    def remaining(self, key: Hashable, since: float, now: float) -> float:
+        """Seconds left of the key's period, counted from `since`."""
+        return max(self.get(key) - (now - since), 0.0)
+
+    def last_try(self, key: Hashable) -> float:
+        """When `next` was last called for the key; 0 if never."""
+        entry = self._entries.get(key)
+        return entry[1] if entry else 0.0
+
     def forget(self, key: Hashable) -> None:
         """It is no more."""
         self._entries.pop(key, None)

@@ -23,10 +23,11 @@ RecordEvent = Callable[[str, str, str], None]
 class ImageError(Exception):
     """The image cannot be had. `reason` is what `waiting` says."""
 
-    def __init__(self, reason: str, message: str) -> None:
+    def __init__(self, reason: str, message: str, retry_after: float = 10.0) -> None:
         super().__init__(message)
         self.reason = reason
         self.message = message
+        self.retry_after = retry_after
 
 
 class ImageManager:
@@ -59,7 +60,8 @@ class ImageManager:
         if self._backoff.is_in_backoff(key, started):
             message = f'Back-off pulling image "{image}"'
             event("Normal", "BackOff", message)
-            raise ImageError("ImagePullBackOff", f"{message}: ErrImagePull: {self._last_error.get(key, '')}")
+            left = self._backoff.remaining(key, self._backoff.last_try(key), started)
+            raise ImageError("ImagePullBackOff", f"{message}: ErrImagePull: {self._last_error.get(key, '')}", left)
         event("Normal", "Pulling", f'Pulling image "{image}"')
         try:
             await self._service.pull_image(image)

@@ -20,12 +20,10 @@ from enum import Enum
 from lifecycle.api.clock import Clock
 from lifecycle.api.wire import Object
 from lifecycle.kubelet.phase import is_terminal
+from lifecycle.kubelet.runtime_manager import BACK_OFF_PERIOD
 from lifecycle.kubelet.sync_pod import PodSyncer
 
 log = logging.getLogger(__name__)
-
-BACK_OFF_PERIOD = 10.0
-"""Seconds until a transaction that failed is repeated, plus up to half as much."""
 
 
 class State(Enum):
@@ -39,7 +37,17 @@ class State(Enum):
 class PodSyncStatus:
     """One pod's worker."""
 
-    __slots__ = ("deadline_timer", "ended", "grace_period", "pending", "pod", "retry_timer", "state", "stopping", "task")
+    __slots__ = (
+        "deadline_timer",
+        "ended",
+        "grace_period",
+        "pending",
+        "pod",
+        "retry_timer",
+        "state",
+        "stopping",
+        "task",
+    )
 
     def __init__(self, pod: Object) -> None:
         self.pod = pod
@@ -175,13 +183,13 @@ class PodWorkers:
     async def _transaction(self, known: PodSyncStatus) -> None:
         syncer = self.syncer
         if known.state is State.SYNC:
-            over, fine = await syncer.sync_pod(known.pod)
+            over, retry_after = await syncer.sync_pod(known.pod)
             if over:
                 if known.state is State.SYNC:
                     known.state = State.TERMINATING
                 known.pending = True
-            elif not fine:
-                self._retry(known)
+            elif retry_after is not None:
+                self._retry(known, retry_after)
             else:
                 self._arm_deadline(known)
         elif known.state is State.TERMINATING:
@@ -205,10 +213,10 @@ class PodWorkers:
         else:
             await syncer.sync_terminated_pod(known.pod)
 
-    def _retry(self, known: PodSyncStatus) -> None:
+    def _retry(self, known: PodSyncStatus, seconds: float = BACK_OFF_PERIOD) -> None:
         if known.retry_timer is not None:
             known.retry_timer.cancel()
-        delay = BACK_OFF_PERIOD * (1 + self._rng.random() / 2)
+        delay = seconds * (1 + self._rng.random() / 2)
         known.retry_timer = asyncio.get_running_loop().call_later(delay, self._request, known)
 
     def _arm_deadline(self, known: PodSyncStatus) -> None:

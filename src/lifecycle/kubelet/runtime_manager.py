@@ -38,6 +38,9 @@ from lifecycle.kubelet.volumes import ObjectReferences
 PodEvent = Callable[[Object, str, str, str, str], None]
 """Takes pod, type, reason, message and the container's name (empty: the pod itself)."""
 
+BACK_OFF_PERIOD = 10.0
+"""Seconds until something that failed without a back-off of its own is tried again."""
+
 MINIMUM_GRACE_PERIOD = 2.0
 """Seconds a container gets after its pre-stop hook, whatever the hook took."""
 
@@ -71,10 +74,10 @@ class RuntimeManager:
             containers += await self._runtime.list_containers(sandbox.id)
         return PodStatus(sandboxes, containers)
 
-    async def sync_pod(self, pod: Object, runtime: PodStatus, actions: PodActions) -> bool:
-        """Carry a decision out. False: something failed and is to be tried again."""
+    async def sync_pod(self, pod: Object, runtime: PodStatus, actions: PodActions) -> float | None:
+        """Carry a decision out. None: done; else something failed, and in so many seconds it may be tried again."""
         if actions.kill_pod:
-            return True
+            return None
         for container_id, why in actions.containers_to_kill.items():
             status = next(s for s in runtime.containers if s.id == container_id)
             await self._kill_container(pod, status, self._grace_period(pod), why)
@@ -85,12 +88,14 @@ class RuntimeManager:
             except RuntimeServiceError as error:
                 message = f"Failed to create pod sandbox: {error}"
                 self._event(pod, "Warning", "FailedCreatePodSandBox", message, "")
-                return False
-        fine = True
+                return BACK_OFF_PERIOD
+        retry: float | None = None
         for container in [*actions.init_containers_to_start, *actions.containers_to_start]:
             runs = runtime.history(container["name"])
-            fine = await self._start(pod, sandbox_id, container, runs) and fine
-        return fine
+            failure = await self._start(pod, sandbox_id, container, runs)
+            if failure is not None:
+                retry = failure.retry_after if retry is None else min(retry, failure.retry_after)
+        return retry
 
     async def _create_sandbox(self, pod: Object, attempt: int) -> str:
         metadata, spec = pod["metadata"], pod["spec"]
@@ -106,7 +111,9 @@ class RuntimeManager:
 
     # -- starting --------------------------------------------------------------------------------------------------------
 
-    async def _start(self, pod: Object, sandbox_id: str, container: Object, runs: list[ContainerStatus]) -> bool:
+    async def _start(
+        self, pod: Object, sandbox_id: str, container: Object, runs: list[ContainerStatus]
+    ) -> StartFailure | None:
         uid, name = pod["metadata"]["uid"], container["name"]
         failure = self._do_back_off(pod, container, runs)
         if failure is None:
@@ -118,13 +125,14 @@ class RuntimeManager:
             reasons = self.failures.get(uid)
             if reasons is not None:
                 reasons.pop(name, None)
-            return True
+            return None
         self.failures.setdefault(uid, {})[name] = failure
-        return False
+        return failure
 
     def _do_back_off(self, pod: Object, container: Object, runs: list[ContainerStatus]) -> StartFailure | None:
-        latest = runs[0] if runs else None
-        if latest is None or latest.state is not ContainerState.EXITED:
+        """Too soon? Asked about the newest run that had ended when the decision was taken."""
+        latest = next((run for run in runs if run.state is ContainerState.EXITED), None)
+        if latest is None:
             return None
         key = (pod["metadata"]["uid"], container["name"])
         now = self._clock.now()
@@ -134,7 +142,9 @@ class RuntimeManager:
             self._event(pod, "Warning", "BackOff", message, name)
             period = go_duration(self._backoff.get(key))
             return StartFailure(
-                "CrashLoopBackOff", f"back-off {period} restarting failed container={name} pod={format_pod(pod)}"
+                "CrashLoopBackOff",
+                f"back-off {period} restarting failed container={name} pod={format_pod(pod)}",
+                self._backoff.remaining(key, latest.finished_at / 1e9, now),
             )
         self._backoff.next(key, now)
         return None
@@ -151,7 +161,7 @@ class RuntimeManager:
             await self._images.ensure_image_exists(pod, container, event)
         except ImageError as error:
             event("Warning", "Failed", f"Error: {error.reason}")
-            return StartFailure(error.reason, error.message)
+            return StartFailure(error.reason, error.message, error.retry_after)
         why = await self._references.environment_error(pod, container)
         if why:
             event("Warning", "Failed", f"Error: {why}")

@@ -55,6 +55,8 @@ class StartFailure:
 
     reason: str
     message: str = ""
+    retry_after: float = 10.0
+    """Seconds until trying again makes sense."""
 
 
 @dataclass(slots=True)

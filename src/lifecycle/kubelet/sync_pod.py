@@ -19,7 +19,7 @@ from lifecycle.kubelet.conditions import condition
 from lifecycle.kubelet.phase import FAILED, is_terminal
 from lifecycle.kubelet.pod_actions import compute_pod_actions
 from lifecycle.kubelet.probes.manager import ProbeManager
-from lifecycle.kubelet.runtime_manager import RuntimeManager
+from lifecycle.kubelet.runtime_manager import BACK_OFF_PERIOD, RuntimeManager
 from lifecycle.kubelet.status import PodStatus, StatusInputs, generate_api_pod_status
 from lifecycle.kubelet.status_manager import StatusManager
 from lifecycle.kubelet.volumes import ObjectReferences
@@ -81,8 +81,8 @@ class PodSyncer:
             return None
         return parse_time(status["startTime"]) + float(seconds)
 
-    async def sync_pod(self, pod: Object) -> tuple[bool, bool]:
-        """Whether the pod is over, and whether all went well (if not, again soon)."""
+    async def sync_pod(self, pod: Object) -> tuple[bool, float | None]:
+        """Whether the pod is over, and in how many seconds to try again what failed (None: all went well)."""
         uid = pod["metadata"]["uid"]
         runtime = await self._manager.get_pod_status(uid)
         status = self._status(pod, runtime)
@@ -94,23 +94,22 @@ class PodSyncer:
         if deadline is not None and self._clock.now() >= deadline and not is_terminal(status["phase"]):
             self._event(pod, "Normal", DEADLINE_REASON, DEADLINE_MESSAGE, "")
             self._statuses.set_pod_status(pod, _failed(status, DEADLINE_REASON, DEADLINE_MESSAGE))
-            return True, True
+            return True, None
         self._statuses.set_pod_status(pod, status)
         if is_terminal(status["phase"]):
-            return True, True
+            return True, None
         unmountable = await self._references.unmountable_volumes(pod)
         if unmountable:
             for volume, why in unmountable:
                 self._event(
                     pod, "Warning", "FailedMount", f'MountVolume.SetUp failed for volume "{volume}" : {why}', ""
                 )
-            return False, False
+            return False, BACK_OFF_PERIOD
         self._probes.add_pod(pod)
         actions = compute_pod_actions(pod, runtime, self._probes.unhealthy)
-        fine = await self._manager.sync_pod(pod, runtime, actions)
-        return False, fine
+        return False, await self._manager.sync_pod(pod, runtime, actions)
 
-    def _reject(self, pod: Object, reason: str, message: str) -> tuple[bool, bool]:
+    def _reject(self, pod: Object, reason: str, message: str) -> tuple[bool, float | None]:
         """Upstream: `rejectPod`. The pod fails before anything is started."""
         self._event(pod, "Warning", reason, message, "")
         status = {
@@ -124,7 +123,7 @@ class PodSyncer:
         if generation:
             status["observedGeneration"] = generation
         self._statuses.set_pod_status(pod, status)
-        return True, True
+        return True, None
 
     async def sync_terminating_pod(self, pod: Object, grace_period: float | None) -> None:
         """Stop everything that runs; when this returns, nothing does."""

@@ -46,8 +46,14 @@ _DEFAULTERS: dict[tuple[str, str], Callable[[Object], None]] = {
     ("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration"): cluster.set_webhook_configuration_defaults,
     ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy"): cluster.set_admission_policy_defaults,
     ("admissionregistration.k8s.io/v1", "MutatingAdmissionPolicy"): cluster.set_admission_policy_defaults,
-    ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicyBinding"): cluster.set_admission_policy_binding_defaults,
-    ("admissionregistration.k8s.io/v1", "MutatingAdmissionPolicyBinding"): cluster.set_admission_policy_binding_defaults,
+    (
+        "admissionregistration.k8s.io/v1",
+        "ValidatingAdmissionPolicyBinding",
+    ): cluster.set_admission_policy_binding_defaults,
+    (
+        "admissionregistration.k8s.io/v1",
+        "MutatingAdmissionPolicyBinding",
+    ): cluster.set_admission_policy_binding_defaults,
     ("apiextensions.k8s.io/v1", "CustomResourceDefinition"): cluster.set_custom_resource_definition_defaults,
     ("apiregistration.k8s.io/v1", "APIService"): cluster.set_api_service_defaults,
     ("flowcontrol.apiserver.k8s.io/v1", "FlowSchema"): cluster.set_flow_schema_defaults,

@@ -1,6 +1,6 @@
 """Defaults of the smaller groups: RBAC, networking, storage, discovery, scheduling, admission, custom resources, flow control.
 
-Upstream: `pkg/apis/{rbac,networking,storage,scheduling,discovery,admissionregistration,flowcontrol,certificates,authentication}/v1/defaults.go`,
+Upstream: `pkg/apis/{rbac,networking,storage,scheduling,discovery,admissionregistration,flowcontrol,authentication}/v1/defaults.go`,
 `apiextensions-apiserver/pkg/apis/apiextensions/v1/defaults.go`, `kube-aggregator/pkg/apis/apiregistration/v1/defaults.go`, v1.36.
 """
 

@@ -5,6 +5,8 @@ Upstream: `pkg/apis/core/v1/defaults.go`, v1.36.
 
 from __future__ import annotations
 
+import base64
+
 from lifecycle.api.defaults.pods import set_claim_spec_defaults, set_pod_template_defaults, set_volume_source_defaults
 from lifecycle.api.defaults.resource_lists import round_up_resource_list
 from lifecycle.api.wire import Object
@@ -50,9 +52,13 @@ def externally_accessible(spec: Object) -> bool:
 
 
 def set_secret_defaults(secret: Object) -> None:
-    """A Secret without a type is `Opaque`."""
+    """A Secret without a type is `Opaque`; `stringData` is write-only and becomes `data` (upstream: in conversion)."""
     if not secret.get("type"):
         secret["type"] = "Opaque"
+    plain = secret.pop("stringData", None)
+    if plain:
+        encoded = {key: base64.b64encode(value.encode()).decode() for key, value in plain.items()}
+        secret["data"] = {**(secret.get("data") or {}), **encoded}
 
 
 def set_endpoints_defaults(endpoints: Object) -> None:
@@ -105,7 +111,11 @@ def set_namespace_label(namespace: Object) -> None:
 
 def set_node_defaults(node: Object) -> None:
     """Everything a node has is allocatable unless it says otherwise."""
-    status = node.setdefault("status", {})
+    spec, status = node.setdefault("spec", {}), node.setdefault("status", {})
+    if spec.get("podCIDR") and not spec.get("podCIDRs"):
+        spec["podCIDRs"] = [spec["podCIDR"]]
+    elif spec.get("podCIDRs"):
+        spec["podCIDR"] = spec["podCIDRs"][0]
     if status.get("allocatable") is None and status.get("capacity") is not None:
         status["allocatable"] = dict(status["capacity"])
     round_up_resource_list(status.get("capacity"))

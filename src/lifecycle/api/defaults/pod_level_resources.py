@@ -66,7 +66,9 @@ def set_pod_level_defaults(spec: Object) -> None:
     elif requests:
         everyone = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
         for name, text in aggregate_containers(spec, "limits").items():
-            if name in ("cpu", "memory") and all(name in ((c.get("resources") or {}).get("limits") or {}) for c in everyone):
+            if name in ("cpu", "memory") and all(
+                name in ((c.get("resources") or {}).get("limits") or {}) for c in everyone
+            ):
                 limits[name] = text
     if limits:
         resources["limits"] = limits

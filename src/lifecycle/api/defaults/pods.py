@@ -55,6 +55,8 @@ def set_pod_defaults(pod: Object) -> None:
     if spec is None:
         spec = pod["spec"] = {}
     set_pod_spec_defaults(spec)
+    if spec["terminationGracePeriodSeconds"] < 0:  # kept in templates, where it may already be stored
+        spec["terminationGracePeriodSeconds"] = 1
     for group in ("containers", "initContainers"):
         for container in spec.get(group) or ():
             resources = container.get("resources")
@@ -103,6 +105,7 @@ def set_pod_spec_defaults(spec: Object) -> None:
     for group in _CONTAINER_LISTS:
         for container in spec.get(group) or ():
             _set_container_defaults(container)
+    set_service_account_names(spec)
     overhead = spec.get("overhead")
     if overhead:
         round_up_resource_list(overhead)
@@ -110,6 +113,13 @@ def set_pod_spec_defaults(spec: Object) -> None:
     if resources:
         round_up_resource_list(resources.get("limits"))
         round_up_resource_list(resources.get("requests"))
+
+
+def set_service_account_names(spec: Object) -> None:
+    """`serviceAccount` is an old name for `serviceAccountName`; both are always shown. Upstream: `pkg/apis/core/v1/conversion.go`."""
+    name = spec.get("serviceAccountName") or spec.get("serviceAccount")
+    if name:
+        spec["serviceAccountName"] = spec["serviceAccount"] = name
 
 
 def _set_container_defaults(container: Object) -> None:

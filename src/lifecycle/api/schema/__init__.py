@@ -12,4 +12,12 @@ from lifecycle.api.schema.gotypes import internal_value
 from lifecycle.api.schema.nodes import Schema
 from lifecycle.api.schema.openapi import compile_schema, schema_for
 
-__all__ = ["Schema", "cannot_be_handled", "compile_schema", "decode", "find_duplicate_fields", "internal_value", "schema_for"]
+__all__ = [
+    "Schema",
+    "cannot_be_handled",
+    "compile_schema",
+    "decode",
+    "find_duplicate_fields",
+    "internal_value",
+    "schema_for",
+]

@@ -124,7 +124,9 @@ def cannot_be_handled(kind: str, api_version: str, wanted: str, why: str) -> Sta
 
 def _check_kind(obj: Any, api_version: str, kind: str) -> None:
     if type(obj) is not dict:
-        raise bad_request(f"the object provided is unrecognized (must be of type {kind}): couldn't get version/kind; json parse error")
+        raise bad_request(
+            f"the object provided is unrecognized (must be of type {kind}): couldn't get version/kind; json parse error"
+        )
     given_kind = obj.get("kind") or kind
     given_version = obj.get("apiVersion") or api_version
     if given_kind == kind and given_version == api_version:
@@ -159,7 +161,7 @@ def _custom(obj: Object, path: Path, findings: _Findings) -> Object:
 
 def zero_value(struct: str) -> Object:
     """A struct as Go prints it when nothing is set: `zero_value("apps/v1.ReplicaSetStatus")` → `{"replicas": 0}`."""
-    return _zero(struct)()  # type: ignore[no-any-return]
+    return _zero(struct)()
 
 
 # --- plans -----------------------------------------------------------------------------------------------------------------------
@@ -340,7 +342,9 @@ def _int_or_string(value: Any, path: Path, findings: _Findings) -> Any:
     if type(value) is int and -(1 << 31) <= value < 1 << 31:
         return value
     given = scalars.json_type(value)
-    raise ValueError(f"json: cannot unmarshal {given}{f' {value!r}' if given == 'number' else ''} into Go value of type int32")
+    raise ValueError(
+        f"json: cannot unmarshal {given}{f' {value!r}' if given == 'number' else ''} into Go value of type int32"
+    )
 
 
 def _bytes(value: Any, path: Path, findings: _Findings) -> Any:
@@ -360,7 +364,9 @@ def _list(type_: str, item_type: str) -> Decoder:
         if not pending:
             pending.append((_decoder(item_type), _zero(item_type)))
         decoder, zero = pending[0]
-        return [decoder(item, (path, index), findings) if item is not None else zero() for index, item in enumerate(value)]
+        return [
+            decoder(item, (path, index), findings) if item is not None else zero() for index, item in enumerate(value)
+        ]
 
     return decode_list
 
@@ -372,6 +378,8 @@ def _map(type_: str, decoder: Decoder, value_type: str) -> Decoder:
         if type(value) is not dict:
             findings.wrong_type(value, path, type_)
             return {}
-        return {key: decoder(item, (path, key), findings) if item is not None else zero() for key, item in value.items()}
+        return {
+            key: decoder(item, (path, key), findings) if item is not None else zero() for key, item in value.items()
+        }
 
     return decode_map

@@ -47,7 +47,9 @@ class Schema:
         "preserve_unknown",
     )
 
-    def __init__(self, name: str, kind: str, load: Callable[[], tuple[Mapping[str, Schema], Schema | None, Schema | None]]) -> None:
+    def __init__(
+        self, name: str, kind: str, load: Callable[[], tuple[Mapping[str, Schema], Schema | None, Schema | None]]
+    ) -> None:
         self.name = name
         self.kind = kind
         self.list_type = ""

@@ -92,7 +92,9 @@ def _kind(schema: Mapping[str, Any]) -> str:
     return str(type_)
 
 
-def _children(schema: Mapping[str, Any], components: Mapping[str, Any]) -> tuple[Mapping[str, Schema], Schema | None, Schema | None]:
+def _children(
+    schema: Mapping[str, Any], components: Mapping[str, Any]
+) -> tuple[Mapping[str, Schema], Schema | None, Schema | None]:
     fields = {key: compile_schema(value, components) for key, value in schema.get("properties", EMPTY).items()}
     items = schema.get("items")
     values = schema.get("additionalProperties")

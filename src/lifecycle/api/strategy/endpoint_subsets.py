@@ -47,10 +47,10 @@ def repack_subsets(endpoints: Object) -> None:
     packed = []
     for ports, found in by_addresses.values():
         subset = {}
-        ready = [address for who, (is_ready, address) in sorted(found.items()) if is_ready]
+        good = [address for who, (is_ready, address) in sorted(found.items()) if is_ready]
         waiting = [address for who, (is_ready, address) in sorted(found.items()) if not is_ready]
-        if ready:
-            subset["addresses"] = ready
+        if good:
+            subset["addresses"] = good
         if waiting:
             subset["notReadyAddresses"] = waiting
         if ports:

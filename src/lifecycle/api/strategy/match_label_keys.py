@@ -20,7 +20,10 @@ def _with_keys(term: Object, labels: dict[str, str]) -> Object:
     ]
     if not requirements:
         return term
-    return {**term, "labelSelector": {**selector, "matchExpressions": [*(selector.get("matchExpressions") or ()), *requirements]}}
+    return {
+        **term,
+        "labelSelector": {**selector, "matchExpressions": [*(selector.get("matchExpressions") or ()), *requirements]},
+    }
 
 
 def merge_match_label_keys(pod: Object) -> None:
@@ -28,7 +31,9 @@ def merge_match_label_keys(pod: Object) -> None:
     labels = pod["metadata"].get("labels") or {}
     spec = pod["spec"]
     if spec.get("topologySpreadConstraints"):
-        spec["topologySpreadConstraints"] = [_with_keys(constraint, labels) for constraint in spec["topologySpreadConstraints"]]
+        spec["topologySpreadConstraints"] = [
+            _with_keys(constraint, labels) for constraint in spec["topologySpreadConstraints"]
+        ]
     for name in ("podAffinity", "podAntiAffinity"):
         affinity = (spec.get("affinity") or {}).get(name)
         if not affinity:
@@ -40,6 +45,7 @@ def merge_match_label_keys(pod: Object) -> None:
         preferred = affinity.get("preferredDuringSchedulingIgnoredDuringExecution")
         if preferred:
             merged["preferredDuringSchedulingIgnoredDuringExecution"] = [
-                {**weighted, "podAffinityTerm": _with_keys(weighted["podAffinityTerm"], labels)} for weighted in preferred
+                {**weighted, "podAffinityTerm": _with_keys(weighted["podAffinityTerm"], labels)}
+                for weighted in preferred
             ]
         spec["affinity"] = {**spec["affinity"], name: merged}

@@ -6,9 +6,9 @@ Upstream: `pkg/registry/core/{pod,namespace,secret}/strategy.go`, `pkg/registry/
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Callable
 
+from lifecycle.api.defaults.pods import set_service_account_names
 from lifecycle.api.strategy.match_label_keys import merge_match_label_keys
 from lifecycle.api.strategy.quality_of_service import pod_qos_class
 from lifecycle.api.wire import Object
@@ -23,13 +23,14 @@ def _create_pod(pod: Object) -> None:
                 "type": "PodScheduled",
                 "status": "False",
                 "lastProbeTime": None,
-                "lastTransitionTime": None,
+                "lastTransitionTime": (pod.get("metadata") or {}).get("creationTimestamp"),
                 "reason": "SchedulingGated",
                 "message": "Scheduling is blocked due to non-empty scheduling gates",
             }
         ]
     status["qosClass"] = pod_qos_class(pod)
     pod["status"] = status
+    set_service_account_names(spec)  # admission has chosen one by now
     if spec.get("topologySpreadConstraints") or spec.get("affinity"):
         merge_match_label_keys(pod)
 
@@ -67,28 +68,45 @@ def _create_job(job: Object) -> None:
 
 def _create_custom_resource_definition(definition: Object) -> None:
     stored = [v["name"] for v in (definition.get("spec") or {}).get("versions") or () if v.get("storage")]
-    definition["status"] = {"conditions": None, "acceptedNames": {"plural": "", "kind": ""}, "storedVersions": stored[:1] or None}
+    definition["status"] = {
+        "conditions": None,
+        "acceptedNames": {"plural": "", "kind": ""},
+        "storedVersions": stored[:1] or None,
+    }
 
 
-def _create_secret(secret: Object) -> None:
-    merge_string_data(secret)
+def _create_service(service: Object) -> None:
+    """One address, two spellings."""
+    spec = service.get("spec") or {}
+    if spec.get("clusterIP") and not spec.get("clusterIPs"):
+        spec["clusterIPs"] = [spec["clusterIP"]]
+    elif spec.get("clusterIPs") and not spec.get("clusterIP"):
+        spec["clusterIP"] = spec["clusterIPs"][0]
 
 
-def merge_string_data(secret: Object) -> None:
-    """`stringData` is write-only: it becomes base64 in `data`. Upstream: `pkg/apis/core/v1/conversion.go` (`Convert_v1_Secret_To_core_Secret`)."""
-    plain = secret.pop("stringData", None)
-    if plain:
-        encoded = {key: base64.b64encode(value.encode()).decode() for key, value in plain.items()}
-        secret["data"] = {**(secret.get("data") or {}), **encoded}
+def _create_persistent_volume_claim(claim: Object) -> None:
+    claim["status"] = {"phase": "Pending"}
+    spec = claim.get("spec") or {}
+    source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
+    if source is not None and reference is None:
+        spec["dataSourceRef"] = dict(source)
+    elif reference is not None and source is None and not reference.get("namespace"):
+        known = (reference.get("apiGroup"), reference.get("kind"))
+        if known in (
+            ("snapshot.storage.k8s.io", "VolumeSnapshot"),
+            (None, "PersistentVolumeClaim"),
+            ("", "PersistentVolumeClaim"),
+        ):
+            spec["dataSource"] = dict(reference)
 
 
 ON_CREATE: dict[str, Callable[[Object], None]] = {
     "Pod": _create_pod,
     "Namespace": _create_namespace,
     "PersistentVolume": _create_phase_pending,
-    "PersistentVolumeClaim": _create_phase_pending,
+    "PersistentVolumeClaim": _create_persistent_volume_claim,
     "Job": _create_job,
     "CustomResourceDefinition": _create_custom_resource_definition,
-    "Secret": _create_secret,
+    "Service": _create_service,
 }
 """Called by `prepare_for_create` after the status was reset; each may replace top-level parts."""

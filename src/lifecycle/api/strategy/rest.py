@@ -17,10 +17,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lifecycle.api.defaults.core import set_namespace_label
-from lifecycle.api.strategy.endpoint_subsets import repack_subsets
-from lifecycle.api.strategy.on_create import ON_CREATE
 from lifecycle.api.schema.decode import zero_value
 from lifecycle.api.schema.gotypes import is_struct, struct_for
+from lifecycle.api.strategy.endpoint_subsets import repack_subsets
+from lifecycle.api.strategy.on_create import ON_CREATE
 from lifecycle.api.strategy.services import prepare_service_for_update
 from lifecycle.api.wire import Object
 
@@ -160,7 +160,11 @@ def prepare_for_update(new: Object, old: Object, subresource: str = "") -> None:
         spec = dict(old["spec"])
         _take_over(spec, new.get("spec") or {}, "ephemeralContainers")
         new["spec"] = spec
-        new["metadata"] = {**old_meta, "managedFields": meta.get("managedFields"), "resourceVersion": meta.get("resourceVersion")}
+        new["metadata"] = {
+            **old_meta,
+            "managedFields": meta.get("managedFields"),
+            "resourceVersion": meta.get("resourceVersion"),
+        }
         meta = new["metadata"]
     if kind == "Namespace" and subresource == "finalize":
         _take_over(new, old, "status")
@@ -192,12 +196,18 @@ def _prepare_status_update(new: Object, old: Object, kind: str) -> None:
         status = new.get("status") or {}
         if not status.get("qosClass") and (old.get("status") or {}).get("qosClass"):
             new["status"] = {**status, "qosClass": old["status"]["qosClass"]}
+        status = new.get("status") or {}
+        if status.get("podIP") and not status.get("podIPs"):
+            new["status"] = {**status, "podIPs": [{"ip": status["podIP"]}]}
         _keep_observed_generations(new, old)
     elif kind in ("Deployment", "ReplicationController"):
         _take_over(meta, old_meta, "labels")
     elif kind in _STATUS_KEEPS_METADATA:
         kept = {key: meta[key] for key in ("managedFields", "resourceVersion") if key in meta}
-        new["metadata"] = {**{k: v for k, v in old_meta.items() if k not in ("managedFields", "resourceVersion")}, **kept}
+        new["metadata"] = {
+            **{k: v for k, v in old_meta.items() if k not in ("managedFields", "resourceVersion")},
+            **kept,
+        }
 
 
 _STATUS_KEEPS_METADATA = {
@@ -253,7 +263,9 @@ def _counts(rule: str, new: Object, old: Object) -> bool:
         return new.get("kind") == "EndpointSlice" and new["metadata"].get("labels") != old["metadata"].get("labels")
     if new.get("spec") != old.get("spec"):
         return True
-    return rule == "spec+annotations" and (new["metadata"].get("annotations") or {}) != (old["metadata"].get("annotations") or {})
+    return rule == "spec+annotations" and (new["metadata"].get("annotations") or {}) != (
+        old["metadata"].get("annotations") or {}
+    )
 
 
 def canonicalize(obj: Object) -> None:

@@ -9,6 +9,8 @@ Upstream: `pkg/registry/core/service/strategy.go` (`dropTypeDependentFields`), `
 
 from __future__ import annotations
 
+from typing import Any
+
 from lifecycle.api.wire import Object
 
 
@@ -19,7 +21,9 @@ def needs_cluster_ip(spec: Object) -> bool:
 
 def needs_node_ports(spec: Object) -> bool:
     """NodePort, and LoadBalancer unless it opts out."""
-    return spec.get("type") == "NodePort" or (spec.get("type") == "LoadBalancer" and spec.get("allocateLoadBalancerNodePorts") is not False)
+    return spec.get("type") == "NodePort" or (
+        spec.get("type") == "LoadBalancer" and spec.get("allocateLoadBalancerNodePorts") is not False
+    )
 
 
 def prepare_service_for_update(new: Object, old: Object) -> None:
@@ -39,13 +43,8 @@ def _patch_allocated_values(spec: Object, before: Object) -> None:
             spec["clusterIPs"] = before["clusterIPs"]
     if needs_node_ports(before) and needs_node_ports(spec):
         taken = {port.get("nodePort") for port in spec.get("ports") or ()}
-        known = {(p.get("port"), p.get("protocol")): p.get("nodePort") for p in before.get("ports") or () if p.get("nodePort")}
-        spec["ports"] = [
-            {**port, "nodePort": known[key]}
-            if not port.get("nodePort") and (key := (port.get("port"), port.get("protocol"))) in known and known[key] not in taken
-            else port
-            for port in spec.get("ports") or ()
-        ]
+        known = {(p.get("port"), p.get("protocol")): p["nodePort"] for p in before.get("ports") or () if p.get("nodePort")}
+        spec["ports"] = [_with_node_port(port, known, taken) for port in spec.get("ports") or ()]
     if (
         before.get("healthCheckNodePort")
         and _needs_health_check(before)
@@ -54,8 +53,18 @@ def _patch_allocated_values(spec: Object, before: Object) -> None:
     ):
         spec["healthCheckNodePort"] = before["healthCheckNodePort"]
     for key in ("ipFamilies", "ipFamilyPolicy"):  # a client that does not know them says nothing
-        if needs_cluster_ip(spec) and needs_cluster_ip(before) and spec.get(key) is None and before.get(key) is not None:
+        if (
+            needs_cluster_ip(spec)
+            and needs_cluster_ip(before)
+            and spec.get(key) is None
+            and before.get(key) is not None
+        ):
             spec[key] = before[key]
+
+
+def _with_node_port(port: Object, known: dict[tuple[Any, Any], int], taken: set[Any]) -> Object:
+    number = known.get((port.get("port"), port.get("protocol")))
+    return {**port, "nodePort": number} if number and not port.get("nodePort") and number not in taken else port
 
 
 def _needs_health_check(spec: Object) -> bool:
@@ -83,15 +92,23 @@ def _drop_type_dependent_fields(spec: Object, before: Object) -> None:
         old_ports = {port.get("nodePort", 0) for port in before.get("ports") or ()}
         if all(port.get("nodePort", 0) in old_ports for port in spec.get("ports") or ()):
             spec["ports"] = [{k: v for k, v in port.items() if k != "nodePort"} for port in spec.get("ports") or ()]
-    if _needs_health_check(before) and not _needs_health_check(spec) and spec.get("healthCheckNodePort") == before.get("healthCheckNodePort"):
+    if (
+        _needs_health_check(before)
+        and not _needs_health_check(spec)
+        and spec.get("healthCheckNodePort") == before.get("healthCheckNodePort")
+    ):
         spec.pop("healthCheckNodePort", None)
     if before.get("type") == "LoadBalancer" and spec.get("type") != "LoadBalancer":
         for key in ("allocateLoadBalancerNodePorts", "loadBalancerClass"):
             if spec.get(key) == before.get(key):
                 spec.pop(key, None)
     outside = ("NodePort", "LoadBalancer")
-    if before.get("type") in outside and spec.get("type") not in outside and not spec.get("externalIPs"):
-        if spec.get("externalTrafficPolicy") == before.get("externalTrafficPolicy"):
-            spec.pop("externalTrafficPolicy", None)
-    if before.get("type") == "ExternalName" and spec.get("type") != "ExternalName" and spec.get("externalName") == before.get("externalName"):
+    left = before.get("type") in outside and spec.get("type") not in outside and not spec.get("externalIPs")
+    if left and spec.get("externalTrafficPolicy") == before.get("externalTrafficPolicy"):
+        spec.pop("externalTrafficPolicy", None)
+    if (
+        before.get("type") == "ExternalName"
+        and spec.get("type") != "ExternalName"
+        and spec.get("externalName") == before.get("externalName")
+    ):
         spec.pop("externalName", None)

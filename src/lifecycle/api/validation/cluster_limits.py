@@ -1,6 +1,7 @@
 """Namespaces, nodes, limit ranges and resource quotas.
 
-Upstream: `pkg/apis/core/validation/validation.go` (`ValidateNamespace`, `ValidateNode`, `ValidateLimitRange`, `ValidateResourceQuota`), v1.36.
+Upstream: `pkg/apis/core/validation/validation.go` (`ValidateNamespace`, `ValidateNode`, `ValidateLimitRange`, `ValidateResourceQuota`),
+v1.36.
 """
 
 from __future__ import annotations
@@ -97,7 +98,9 @@ def validate_node(node: Object) -> list[FieldError]:
         families = {is_ipv6(network.partition("/")[0]) for network in networks}
         if len(networks) > 2 or len(families) != 2:
             errors.append(invalid("spec.podCIDRs", networks, "may specify no more than one CIDR for each IP family"))
-        errors += [duplicate(f"spec.podCIDRs[{i}]", network) for i, network in enumerate(networks) if network in networks[:i]]
+        errors += [
+            duplicate(f"spec.podCIDRs[{i}]", network) for i, network in enumerate(networks) if network in networks[:i]
+        ]
     return errors
 
 
@@ -139,7 +142,9 @@ def validate_limit_range(limit_range: Object) -> list[FieldError]:
 
 def _validate_limit_item(limit: Object, type_: str, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
-    groups = {name: limit.get(name) or {} for name in ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio")}
+    groups = {
+        name: limit.get(name) or {} for name in ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio")
+    }
 
     def names(group: str) -> None:
         for name in groups[group]:
@@ -167,7 +172,11 @@ def _validate_limit_item(limit: Object, type_: str, path: str) -> list[FieldErro
 def _validate_limit_order(name: str, groups: dict[str, Object], path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     low, high = groups["min"].get(name), groups["max"].get(name)
-    default, request, ratio = groups["default"].get(name), groups["defaultRequest"].get(name), groups["maxLimitRequestRatio"].get(name)
+    default, request, ratio = (
+        groups["default"].get(name),
+        groups["defaultRequest"].get(name),
+        groups["maxLimitRequestRatio"].get(name),
+    )
 
     def greater(one: str | None, other: str | None) -> bool:
         return one is not None and other is not None and parse_quantity(one) > parse_quantity(other)
@@ -182,7 +191,9 @@ def _validate_limit_order(name: str, groups: dict[str, Object], path: str) -> li
     if greater(request, high):
         complain("defaultRequest", request, f"default request value {request} is greater than max value {high}")
     if greater(request, default):
-        complain("defaultRequest", request, f"default request value {request} is greater than default limit value {default}")
+        complain(
+            "defaultRequest", request, f"default request value {request} is greater than default limit value {default}"
+        )
     if greater(low, default):
         complain("default", low, f"min value {low} is greater than default value {default}")
     if greater(default, high):
@@ -194,8 +205,15 @@ def _validate_limit_order(name: str, groups: dict[str, Object], path: str) -> li
             limit = parse_quantity(high).milli() / parse_quantity(low).milli()
             if parse_quantity(ratio).milli() / 1000 > limit:
                 complain("maxLimitRequestRatio", ratio, f"ratio {ratio} is greater than max/min = {limit:f}")
-    if not is_overcommit_allowed(name) and default is not None and request is not None and (greater(default, request) or greater(request, default)):
-        complain("defaultRequest", request, f"default value {default} must equal to defaultRequest value {request} in {name}")
+    if (
+        not is_overcommit_allowed(name)
+        and default is not None
+        and request is not None
+        and (greater(default, request) or greater(request, default))
+    ):
+        complain(
+            "defaultRequest", request, f"default value {default} must equal to defaultRequest value {request} in {name}"
+        )
     return errors
 
 
@@ -243,7 +261,9 @@ def validate_resource_quota_spec(spec: Object) -> list[FieldError]:
         if scope not in _SCOPES:
             errors.append(invalid("spec.scopes", scopes, "unsupported scope"))
         errors += [
-            invalid("spec.scopes", scopes, "unsupported scope applied to resource") for name in standard if not _scope_fits(scope, name)
+            invalid("spec.scopes", scopes, "unsupported scope applied to resource")
+            for name in standard
+            if not _scope_fits(scope, name)
         ]
     errors += [invalid("spec.scopes", scopes, "conflicting scopes")] * _conflicting(scopes)
     selector = spec.get("scopeSelector")
@@ -257,11 +277,19 @@ def _validate_scope_selector(selector: Object, standard: list[str], scopes: list
     path = "spec.scopeSelector.matchExpressions"
     requirements = selector.get("matchExpressions") or []
     for requirement in requirements:
-        scope, operator, values = requirement.get("scopeName", ""), requirement.get("operator", ""), requirement.get("values") or []
+        scope, operator, values = (
+            requirement.get("scopeName", ""),
+            requirement.get("operator", ""),
+            requirement.get("values") or [],
+        )
         if scope not in _SCOPES:
             errors.append(invalid(f"{path}.scopeName", scope, "unsupported scope"))
         shown = internal_value("core/v1.ScopeSelector", selector)
-        errors += [invalid(path, shown, "unsupported scope applied to resource") for name in standard if not _scope_fits(scope, name)]
+        errors += [
+            invalid(path, shown, "unsupported scope applied to resource")
+            for name in standard
+            if not _scope_fits(scope, name)
+        ]
         if scope in _SCOPES and scope not in ("PriorityClass", "VolumeAttributesClass") and operator != "Exists":
             why = (
                 "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, "
@@ -302,4 +330,8 @@ def validate_resource_quota_status_update(new: Object, old: Object) -> list[Fiel
     """Amounts only."""
     errors = validate_core_object_meta_update(new["metadata"], old["metadata"])
     status = new.get("status") or {}
-    return errors + _validate_quota_amounts(status.get("hard"), "status.hard") + _validate_quota_amounts(status.get("used"), "status.used")
+    return (
+        errors
+        + _validate_quota_amounts(status.get("hard"), "status.hard")
+        + _validate_quota_amounts(status.get("used"), "status.used")
+    )

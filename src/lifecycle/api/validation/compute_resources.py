@@ -72,7 +72,11 @@ def is_standard_quota_resource(name: str) -> bool:
 
 def _validate_name(name: str, path: str) -> list[FieldError]:
     errors = [invalid(path, name, why) for why in content.qualified_name(name)]
-    if not errors and "/" not in name and not (name in _STANDARD_QUOTA or name == "storage" or _is_quota_huge_page(name)):
+    if (
+        not errors
+        and "/" not in name
+        and not (name in _STANDARD_QUOTA or name == "storage" or _is_quota_huge_page(name))
+    ):
         errors.append(invalid(path, name, "must be a standard resource type or fully qualified"))
     return errors
 
@@ -106,7 +110,11 @@ def validate_quota_resource_name(name: str, path: str) -> list[FieldError]:
 
 def validate_limit_range_resource_name(limit_type: str, name: str, path: str) -> list[FieldError]:
     """A name in a LimitRange: what containers may ask for, or anything storage-like for other types."""
-    return validate_container_resource_name(name, path) if limit_type in ("Pod", "Container") else _validate_name(name, path)
+    return (
+        validate_container_resource_name(name, path)
+        if limit_type in ("Pod", "Container")
+        else _validate_name(name, path)
+    )
 
 
 def validate_quantity(name: str, amount: str, path: str) -> list[FieldError]:
@@ -156,7 +164,9 @@ def validate_resource_requirements(
                 if asked != allowed and not is_overcommit_allowed(name):
                     errors.append(invalid(f"{path}.requests", amount, f"must be equal to {name} limit of {limit}"))
                 elif asked > allowed:
-                    errors.append(invalid(f"{path}.requests", amount, f"must be less than or equal to {name} limit of {limit}"))
+                    errors.append(
+                        invalid(f"{path}.requests", amount, f"must be less than or equal to {name} limit of {limit}")
+                    )
         elif not is_overcommit_allowed(name):
             errors.append(required(f"{path}.limits", "Limit must be set for non overcommitable resources"))
         errors += _validate_huge_page_amount(name, amount, here)
@@ -194,7 +204,9 @@ def _validate_claim_names(claims: list[Object], known: set[str], path: str) -> l
         else:
             key = name
             if claim.get("request"):
-                errors += [invalid(f"{here}.request", claim["request"], why) for why in content.dns1123_label(claim["request"])]
+                errors += [
+                    invalid(f"{here}.request", claim["request"], why) for why in content.dns1123_label(claim["request"])
+                ]
                 key = f"{name}/{claim['request']}"
             if key in seen:
                 errors.append(duplicate(here, key))
@@ -203,5 +215,7 @@ def _validate_claim_names(claims: list[Object], known: set[str], path: str) -> l
             seen.add(key)
         if name not in known:
             which = f": {', '.join(sorted(known))}" if known else " which is empty"
-            errors.append(FieldError(NOT_FOUND, here, name, f"must be one of the names in pod.spec.resourceClaims{which}"))
+            errors.append(
+                FieldError(NOT_FOUND, here, name, f"must be one of the names in pod.spec.resourceClaims{which}")
+            )
     return errors

@@ -109,7 +109,9 @@ def _validate_ports(ports: list[Object], path: str) -> list[FieldError]:
         else:
             errors += [invalid(f"{here}.containerPort", number, why) for why in content.port_number(number)]
         if port.get("hostPort"):
-            errors += [invalid(f"{here}.hostPort", port["hostPort"], why) for why in content.port_number(port["hostPort"])]
+            errors += [
+                invalid(f"{here}.hostPort", port["hostPort"], why) for why in content.port_number(port["hostPort"])
+            ]
         protocol = port.get("protocol", "")
         if not protocol:
             errors.append(required(f"{here}.protocol"))
@@ -196,7 +198,9 @@ def _validate_restart_rules(container: Object, path: str) -> list[FieldError]:
 _ONLY_SIDECARS = "may not be set for init containers without restartPolicy=Always"
 
 
-def validate_init_containers(containers: list[Object], regular: list[Object], pod: PodContext, path: str) -> list[FieldError]:
+def validate_init_containers(
+    containers: list[Object], regular: list[Object], pod: PodContext, path: str
+) -> list[FieldError]:
     """Init containers; with `restartPolicy: Always` they are sidecars and may have probes and hooks."""
     errors: list[FieldError] = []
     names = {container.get("name", "") for container in regular}
@@ -221,7 +225,9 @@ def validate_init_containers(containers: list[Object], regular: list[Object], po
     return errors
 
 
-def validate_ephemeral_containers(containers: list[Object], spec: Object, pod: PodContext, path: str) -> list[FieldError]:
+def validate_ephemeral_containers(
+    containers: list[Object], spec: Object, pod: PodContext, path: str
+) -> list[FieldError]:
     """Ephemeral containers: a short list of allowed fields."""
     errors: list[FieldError] = []
     others = {c.get("name", "") for group in ("containers", "initContainers") for c in spec.get(group) or ()}
@@ -242,7 +248,11 @@ def validate_ephemeral_containers(containers: list[Object], spec: Object, pod: P
         for position, mount in enumerate(container.get("volumeMounts") or ()):
             for field in ("subPath", "subPathExpr"):
                 if mount.get(field):
-                    errors.append(forbidden(f"{here}.volumeMounts[{position}].{field}", "cannot be set for an Ephemeral Container"))
+                    errors.append(
+                        forbidden(
+                            f"{here}.volumeMounts[{position}].{field}", "cannot be set for an Ephemeral Container"
+                        )
+                    )
     return errors
 
 

@@ -66,7 +66,10 @@ def dns1123_label(text: str) -> Messages:
         if _matches(_SUBDOMAIN, text):
             found.append("must not contain dots")
         else:
-            why = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character"
+            why = (
+                "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must "
+                "start and end with an alphanumeric character"
+            )
             found.append(regex_error(why, _LABEL, "my-name", "123-abc"))
     return tuple(found)
 
@@ -76,7 +79,10 @@ def dns1123_subdomain(text: str) -> Messages:
     """DNS labels joined by dots, at most 253."""
     found = [_max_characters(253)] if len(text) > 253 else []
     if not _matches(_SUBDOMAIN, text):
-        why = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character"
+        why = (
+            "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and "
+            "must start and end with an alphanumeric character"
+        )
         found.append(regex_error(why, _SUBDOMAIN, "example.com"))
     return tuple(found)
 
@@ -86,7 +92,10 @@ def dns1035_label(text: str) -> Messages:
     """A DNS label that starts with a letter."""
     found = [_max_characters(63)] if len(text) > 63 else []
     if not _matches(_LABEL_1035, text):
-        why = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character"
+        why = (
+            "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an "
+            "alphabetic character, and end with an alphanumeric character"
+        )
         found.append(regex_error(why, _LABEL_1035, "my-name", "abc-123"))
     return tuple(found)
 
@@ -97,7 +106,10 @@ def wildcard_dns1123_subdomain(text: str) -> Messages:
     pattern = rf"\*\.{_SUBDOMAIN}"
     found = [_max_characters(253)] if len(text) > 253 else []
     if not _matches(pattern, text):
-        why = "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character"
+        why = (
+            "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must "
+            "consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character"
+        )
         found.append(regex_error(why, pattern, "*.example.com"))
     return tuple(found)
 
@@ -105,7 +117,10 @@ def wildcard_dns1123_subdomain(text: str) -> Messages:
 @lru_cache(8192)
 def qualified_name(text: str) -> Messages:
     """A label key: an optional DNS prefix and a name."""
-    why = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
+    why = (
+        "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
+        "alphanumeric character"
+    )
     complaint = regex_error(why, _KEY, "MyName", "my.name", "123-abc")
     parts = text.split("/")
     found: list[str] = []
@@ -116,7 +131,9 @@ def qualified_name(text: str) -> Messages:
         else:
             found += [f"prefix part {message}" for message in dns1123_subdomain(prefix)]
     elif len(parts) > 2:
-        return (f"a valid label key {complaint} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')",)
+        return (
+            f"a valid label key {complaint} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')",
+        )
     name = parts[-1]
     if not name:
         found.append("name part must be non-empty")
@@ -132,7 +149,10 @@ def label_value(text: str) -> Messages:
     """A label value."""
     found = [max_length_error(63)] if len(text) > 63 else []
     if not _matches(_VALUE, text):
-        why = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
+        why = (
+            "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and "
+            "must start and end with an alphanumeric character"
+        )
         found.append(regex_error(why, _VALUE, "MyValue", "my_value", "12345"))
     return tuple(found)
 
@@ -169,7 +189,10 @@ def env_name(text: str) -> Messages:
     """The stricter rule, for keys taken as variables."""
     found = []
     if not _matches(_ENV_NAME, text):
-        why = "a valid environment variable name must consist of alphabetic characters, digits, '_', '-', or '.', and must not start with a digit"
+        why = (
+            "a valid environment variable name must consist of alphabetic characters, digits, '_', '-', or '.', "
+            "and must not start with a digit"
+        )
         found.append(regex_error(why, _ENV_NAME, "my.env-name", "MY_ENV.NAME", "MyEnvName1"))
     return tuple(found + _dots(text))
 
@@ -205,21 +228,28 @@ def http_header_name(text: str) -> Messages:
     """A header's name."""
     if _matches(_HEADER, text):
         return ()
-    return (regex_error("a valid HTTP header must consist of alphanumeric characters or '-'", _HEADER, "X-Header-Name"),)
+    return (
+        regex_error("a valid HTTP header must consist of alphanumeric characters or '-'", _HEADER, "X-Header-Name"),
+    )
 
 
 def percent(text: str) -> Messages:
     """`25%`."""
     if _matches(_PERCENT, text):
         return ()
-    return (regex_error("a valid percent string must be a numeric string followed by an ending '%'", _PERCENT, "1%", "93%"),)
+    return (
+        regex_error("a valid percent string must be a numeric string followed by an ending '%'", _PERCENT, "1%", "93%"),
+    )
 
 
 def c_identifier(text: str) -> Messages:
     """A C identifier."""
     if _matches(_C_IDENTIFIER, text):
         return ()
-    why = "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters or '_'"
+    why = (
+        "a valid C identifier must start with alphabetic character or '_', followed by a string of "
+        "alphanumeric characters or '_'"
+    )
     return (regex_error(why, _C_IDENTIFIER, "my_name", "MY_NAME", "MyName"),)
 
 

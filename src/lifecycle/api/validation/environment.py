@@ -60,7 +60,9 @@ def _validate_value_from(variable: Object, path: str) -> list[FieldError]:
     if "fieldRef" in given:
         errors += validate_object_field_selector(source["fieldRef"], ENV_FIELDS, f"{path}.fieldRef")
     if "resourceFieldRef" in given:
-        errors += validate_resource_field_selector(source["resourceFieldRef"], f"{path}.resourceFieldRef", in_volume=False)
+        errors += validate_resource_field_selector(
+            source["resourceFieldRef"], f"{path}.resourceFieldRef", in_volume=False
+        )
     for name in ("configMapKeyRef", "secretKeyRef"):
         if name in given:
             errors += _validate_key_selector(source[name], f"{path}.{name}")
@@ -142,12 +144,22 @@ def validate_resource_field_selector(selector: Object, path: str, *, in_volume: 
     sizes = "1, 1k, 1M, 1G, 1T, 1P, 1E, 1Ki, 1Mi, 1Gi, 1Ti, 1Pi, 1Ei"
     kind = resource.partition(".")[2]
     if kind == "cpu" and divisor not in ("1m", "1"):
-        errors.append(invalid(f"{path}.divisor", resource, "only divisor's values 1m and 1 are supported with the cpu resource"))
+        errors.append(
+            invalid(f"{path}.divisor", resource, "only divisor's values 1m and 1 are supported with the cpu resource")
+        )
     elif kind in ("memory", "ephemeral-storage") and divisor not in _SIZES:
         what = "memory" if kind == "memory" else "local ephemeral storage"
-        errors.append(invalid(f"{path}.divisor", resource, f"only divisor's values {sizes} are supported with the {what} resource"))
+        errors.append(
+            invalid(
+                f"{path}.divisor", resource, f"only divisor's values {sizes} are supported with the {what} resource"
+            )
+        )
     elif kind.startswith("hugepages-") and divisor not in _SIZES:
-        errors.append(invalid(f"{path}.divisor", resource, f"only divisor's values {sizes} are supported with the hugepages resource"))
+        errors.append(
+            invalid(
+                f"{path}.divisor", resource, f"only divisor's values {sizes} are supported with the hugepages resource"
+            )
+        )
     return errors
 
 

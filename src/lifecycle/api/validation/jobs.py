@@ -62,7 +62,14 @@ def _validate_job_spec_with_selector(spec: Object, path: str) -> list[FieldError
     return errors
 
 
-_COUNTS = ("parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished", "backoffLimitPerIndex")
+_COUNTS = (
+    "parallelism",
+    "completions",
+    "activeDeadlineSeconds",
+    "backoffLimit",
+    "ttlSecondsAfterFinished",
+    "backoffLimitPerIndex",
+)
 
 
 def _validate_job_spec(spec: Object, path: str) -> list[FieldError]:
@@ -109,7 +116,11 @@ _ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
 
 def _validate_failure_policy(policy: Object, spec: Object, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
-    names = {c.get("name") for g in ("containers", "initContainers") for c in ((spec.get("template") or {}).get("spec") or {}).get(g) or ()}
+    names = {
+        c.get("name")
+        for g in ("containers", "initContainers")
+        for c in ((spec.get("template") or {}).get("spec") or {}).get(g) or ()
+    }
     for index, rule in enumerate(policy.get("rules") or ()):
         here, action = f"{path}.rules[{index}]", rule.get("action", "")
         if not action:
@@ -142,7 +153,9 @@ def validate_job_update(new: Object, old: Object) -> list[FieldError]:
     spec, before = new.get("spec") or {}, old.get("spec") or {}
     errors += _validate_job_spec_with_selector(spec, "spec")
     elastic = (
-        spec.get("completionMode") == "Indexed" and spec.get("completions") == spec.get("parallelism") and before.get("completions") is not None
+        spec.get("completionMode") == "Indexed"
+        and spec.get("completions") == spec.get("parallelism")
+        and before.get("completions") is not None
     )
     if spec.get("completions") != before.get("completions") and not elastic:
         errors.append(invalid("spec.completions", spec.get("completions"), IMMUTABLE))
@@ -197,7 +210,9 @@ def _validate_cron_job_spec(spec: Object, path: str) -> list[FieldError]:
     template = (spec.get("jobTemplate") or {}).get("spec") or {}
     errors += _validate_job_spec(template, f"{path}.jobTemplate.spec")
     if template.get("selector") is not None:
-        errors.append(invalid(f"{path}.jobTemplate.spec.selector", template["selector"], "`selector` will be auto-generated"))
+        errors.append(
+            invalid(f"{path}.jobTemplate.spec.selector", template["selector"], "`selector` will be auto-generated")
+        )
     if template.get("manualSelector"):
         errors.append(not_supported(f"{path}.jobTemplate.spec.manualSelector", True, ("nil", "false")))
     return errors + not_negative(spec, "successfulJobsHistoryLimit", "failedJobsHistoryLimit", path=path)
@@ -209,7 +224,9 @@ def _validate_time_zone(zone: str, path: str) -> list[FieldError]:
     if not zone:
         return [invalid(path, zone, "timeZone must be nil or non-empty string")]
     if zone.lower() == "local":
-        return [invalid(path, zone, "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones")]
+        return [
+            invalid(path, zone, "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones")
+        ]
     try:
         ZoneInfo(zone)
     except (ZoneInfoNotFoundError, ValueError, OSError):
@@ -228,7 +245,11 @@ def validate_job_status_update(new: Object, old: Object) -> list[FieldError]:
             return any(c.get("type") == type_ and c.get("status") == "True" for c in one.get("conditions") or ())
 
         if holds(before) and not holds(status):
-            errors.append(invalid("status.conditions", status.get("conditions"), f"cannot disable the terminal {type_}=True condition"))
+            errors.append(
+                invalid(
+                    "status.conditions", status.get("conditions"), f"cannot disable the terminal {type_}=True condition"
+                )
+            )
     if holds(status, "Complete") and holds(status, "Failed"):
         errors.append(forbidden("status.conditions", "cannot set Complete=True and Failed=true conditions"))
     return errors

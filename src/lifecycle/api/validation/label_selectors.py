@@ -29,7 +29,9 @@ def _validate_requirement(requirement: Object, path: str) -> list[FieldError]:
             errors.append(required(f"{path}.values", "must be specified when `operator` is 'In' or 'NotIn'"))
     elif operator in ("Exists", "DoesNotExist"):
         if values:
-            errors.append(forbidden(f"{path}.values", "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"))
+            errors.append(
+                forbidden(f"{path}.values", "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")
+            )
     else:
         errors.append(invalid(f"{path}.operator", operator, "not a valid selector operator"))
     errors += validate_label_name(requirement.get("key", ""), f"{path}.key")

@@ -5,7 +5,16 @@ Upstream: `pkg/apis/networking/validation/validation.go`, `pkg/apis/discovery/va
 
 from __future__ import annotations
 
-from lifecycle.api.field_errors import FieldError, duplicate, forbidden, invalid, not_supported, required, too_long, too_many
+from lifecycle.api.field_errors import (
+    FieldError,
+    duplicate,
+    forbidden,
+    invalid,
+    not_supported,
+    required,
+    too_long,
+    too_many,
+)
 from lifecycle.api.schema.gotypes import internal_value
 from lifecycle.api.validation import content
 from lifecycle.api.validation.addresses import (
@@ -97,8 +106,12 @@ def _validate_http_path(entry: Object, path: str) -> list[FieldError]:
     if type_ in ("Exact", "Prefix"):
         if not value.startswith("/"):
             errors.append(invalid(f"{path}.path", value, "must be an absolute path"))
-        errors += [invalid(f"{path}.path", value, f"must not contain '{bad}'") for bad in _BAD_SEQUENCES if bad in value]
-        errors += [invalid(f"{path}.path", value, f"cannot end with '{bad}'") for bad in _BAD_SUFFIXES if value.endswith(bad)]
+        errors += [
+            invalid(f"{path}.path", value, f"must not contain '{bad}'") for bad in _BAD_SEQUENCES if bad in value
+        ]
+        errors += [
+            invalid(f"{path}.path", value, f"cannot end with '{bad}'") for bad in _BAD_SUFFIXES if value.endswith(bad)
+        ]
     elif type_ == "ImplementationSpecific":
         if value and not value.startswith("/"):
             errors.append(invalid(f"{path}.path", value, "must be an absolute path"))
@@ -126,7 +139,9 @@ def _validate_backend(backend: Object, path: str) -> list[FieldError]:
     elif port.get("name"):
         errors += [invalid(f"{path}.service.port.name", port["name"], why) for why in content.port_name(port["name"])]
     elif port.get("number"):
-        errors += [invalid(f"{path}.service.port.number", port["number"], why) for why in content.port_number(port["number"])]
+        errors += [
+            invalid(f"{path}.service.port.number", port["number"], why) for why in content.port_number(port["number"])
+        ]
     else:
         errors.append(required(path, "port name or number is required"))
     return errors
@@ -379,7 +394,14 @@ def validate_service_cidr(service_cidr: Object) -> list[FieldError]:
     if not networks:
         return [*errors, required("spec.cidrs", "at least one CIDR required")]
     if len(networks) > 2:
-        return [*errors, invalid("spec", internal_value("networking/v1.ServiceCIDRSpec", service_cidr["spec"]), "may only hold up to 2 values")]
+        return [
+            *errors,
+            invalid(
+                "spec",
+                internal_value("networking/v1.ServiceCIDRSpec", service_cidr["spec"]),
+                "may only hold up to 2 values",
+            ),
+        ]
     for index, network in enumerate(networks):
         errors += validate_legacy_cidr(network, f"spec.cidrs[{index}]")
     return errors

@@ -122,7 +122,11 @@ def validate_managed_fields(entries: list[Object] | None, path: str) -> list[Fie
     """Operations, field format, manager names."""
     errors: list[FieldError] = []
     for index, entry in enumerate(entries or ()):
-        operation, fields_type, manager = entry.get("operation", ""), entry.get("fieldsType", ""), entry.get("manager", "")
+        operation, fields_type, manager = (
+            entry.get("operation", ""),
+            entry.get("fieldsType", ""),
+            entry.get("manager", ""),
+        )
         if operation not in ("Apply", "Update"):
             errors.append(invalid(f"{path}[{index}].operation", operation, "must be `Apply` or `Update`"))
         if fields_type and fields_type != "FieldsV1":

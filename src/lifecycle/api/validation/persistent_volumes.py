@@ -50,7 +50,7 @@ def validate_claim_spec(spec: Object, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     modes = spec.get("accessModes") or []
     if not modes:
-        errors.append(required(f"{path}.accessModes", "at least one access mode is required"))
+        errors.append(required(f"{path}.accessModes", "at least 1 access mode is required"))
     errors += validate_label_selector(spec.get("selector"), f"{path}.selector")
     errors += _validate_access_modes(modes, f"{path}.accessModes")
     storage = ((spec.get("resources") or {}).get("requests") or {}).get("storage")
@@ -78,7 +78,9 @@ def validate_claim_spec(spec: Object, path: str) -> list[FieldError]:
             errors.append(invalid(path, f"{path}.dataSource", "must match dataSourceRef"))
     class_ = spec.get("volumeAttributesClassName")
     if class_:
-        errors += [invalid(f"{path}.volumeAttributesClassName", class_, why) for why in content.dns1123_subdomain(class_)]
+        errors += [
+            invalid(f"{path}.volumeAttributesClassName", class_, why) for why in content.dns1123_subdomain(class_)
+        ]
     return errors
 
 
@@ -107,7 +109,9 @@ def validate_claim_update(new: Object, old: Object) -> list[FieldError]:
     changed = differences(before, spec, "spec")
     if changed:
         shown = "".join(f"  {line}\n" for line in changed)
-        why = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
+        why = (
+            "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
+        )
         errors.append(forbidden("spec", f"{why}\n{shown}"))
     if parse_quantity(size) < parse_quantity(old_size):
         capacity = ((old.get("status") or {}).get("capacity") or {}).get("storage", "0")
@@ -162,7 +166,9 @@ def _validate_volume_source(spec: Object, has_affinity: bool) -> list[FieldError
     if kind == "hostPath":
         errors += validate_host_path(source, "spec.hostPath")
         if source.get("path", "").rstrip("/") == "" and spec.get("persistentVolumeReclaimPolicy") == "Recycle":
-            errors.append(forbidden("spec.persistentVolumeReclaimPolicy", "may not be 'recycle' for a hostPath mount of '/'"))
+            errors.append(
+                forbidden("spec.persistentVolumeReclaimPolicy", "may not be 'recycle' for a hostPath mount of '/'")
+            )
     elif kind == "nfs":
         errors += validate_nfs(source, "spec.nfs")
     elif kind == "local":
@@ -188,9 +194,19 @@ def validate_volume_update(new: Object, old: Object) -> list[FieldError]:
     )
     if changed:
         shown = "".join(f"  {line}\n" for line in changed)
-        errors.append(forbidden("spec.persistentvolumesource", f"spec.persistentvolumesource is immutable after creation\n{shown}"))
+        errors.append(
+            forbidden(
+                "spec.persistentvolumesource", f"spec.persistentvolumesource is immutable after creation\n{shown}"
+            )
+        )
     if spec.get("volumeMode") != before.get("volumeMode"):
         errors.append(invalid("volumeMode", spec.get("volumeMode"), IMMUTABLE))
     if before.get("nodeAffinity") is not None and spec.get("nodeAffinity") != before["nodeAffinity"]:
-        errors.append(invalid("nodeAffinity", spec.get("nodeAffinity"), "field is immutable, except for updating from beta label to GA"))
+        errors.append(
+            invalid(
+                "nodeAffinity",
+                spec.get("nodeAffinity"),
+                "field is immutable, except for updating from beta label to GA",
+            )
+        )
     return errors

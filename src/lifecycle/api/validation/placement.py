@@ -76,7 +76,9 @@ def _validate_node_requirement(requirement: Object, path: str, check_values: boo
             errors.append(required(f"{path}.values", "must be specified when `operator` is 'In' or 'NotIn'"))
     elif operator in ("Exists", "DoesNotExist"):
         if values:
-            errors.append(forbidden(f"{path}.values", "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"))
+            errors.append(
+                forbidden(f"{path}.values", "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")
+            )
     elif operator in ("Gt", "Lt"):
         if len(values) != 1:
             errors.append(required(f"{path}.values", "must be specified single value when `operator` is 'Lt' or 'Gt'"))
@@ -137,7 +139,9 @@ def _validate_label_keys(term: Object, path: str) -> list[FieldError]:
             known.add(key)
     for index, key in enumerate(match):
         if key in mismatch:
-            errors.append(invalid(f"{path}.matchLabelKeys[{index}]", key, "exists in both matchLabelKeys and mismatchLabelKeys"))
+            errors.append(
+                invalid(f"{path}.matchLabelKeys[{index}]", key, "exists in both matchLabelKeys and mismatchLabelKeys")
+            )
     return errors
 
 
@@ -154,7 +158,9 @@ def validate_tolerations(tolerations: list[Object], path: str) -> list[FieldErro
             why = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
             errors.append(invalid(f"{here}.operator", operator, why))
         if toleration.get("tolerationSeconds") is not None and effect != "NoExecute":
-            errors.append(invalid(f"{here}.effect", effect, "effect must be 'NoExecute' when `tolerationSeconds` is set"))
+            errors.append(
+                invalid(f"{here}.effect", effect, "effect must be 'NoExecute' when `tolerationSeconds` is set")
+            )
         if operator in ("Equal", ""):
             messages = content.label_value(value)
             if messages:

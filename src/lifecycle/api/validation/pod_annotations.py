@@ -57,8 +57,24 @@ def validate_profile_annotations(annotations: Object | None, spec: Object, path:
     for group in _GROUPS:
         for index, container in enumerate(spec.get(group) or ()):
             here = f"{path}.{group}[{index}].securityContext"
-            holders.append((SECCOMP_CONTAINER + container.get("name", ""), container, f"{here}.seccompProfile", "seccompProfile", "seccomp"))
-            holders.append((APP_ARMOR + container.get("name", ""), container, f"{here}.appArmorProfile", "appArmorProfile", "apparmor"))
+            holders.append(
+                (
+                    SECCOMP_CONTAINER + container.get("name", ""),
+                    container,
+                    f"{here}.seccompProfile",
+                    "seccompProfile",
+                    "seccomp",
+                )
+            )
+            holders.append(
+                (
+                    APP_ARMOR + container.get("name", ""),
+                    container,
+                    f"{here}.appArmorProfile",
+                    "appArmorProfile",
+                    "apparmor",
+                )
+            )
     for key, holder, here, field, what in holders:
         profile = (holder.get("securityContext") or {}).get(field)
         if profile is None or key not in annotations:
@@ -68,7 +84,9 @@ def validate_profile_annotations(annotations: Object | None, spec: Object, path:
             if not value.startswith("localhost/"):
                 errors.append(forbidden(f"{here}.type", f"{what} type in annotation and field must match"))
             elif value.removeprefix("localhost/") != profile.get("localhostProfile"):
-                errors.append(forbidden(f"{here}.localhostProfile", f"{what} profile in annotation and field must match"))
+                errors.append(
+                    forbidden(f"{here}.localhostProfile", f"{what} profile in annotation and field must match")
+                )
         elif _MEANING.get(value) != type_:
             errors.append(forbidden(f"{here}.type", f"{what} type in annotation and field must match"))
     return errors

@@ -20,7 +20,11 @@ from lifecycle.api.validation.containers import (
     validate_init_containers,
 )
 from lifecycle.api.validation.object_meta import validate_annotations, validate_labels
-from lifecycle.api.validation.placement import validate_affinity, validate_tolerations, validate_topology_spread_constraints
+from lifecycle.api.validation.placement import (
+    validate_affinity,
+    validate_tolerations,
+    validate_topology_spread_constraints,
+)
 from lifecycle.api.validation.security_contexts import validate_host_users, validate_pod_security_context
 from lifecycle.api.validation.volumes import validate_volumes
 from lifecycle.api.wire import Object
@@ -73,7 +77,9 @@ def validate_pod_spec(spec: Object, path: str, *, pod_name: str = "", in_pod: bo
     if spec.get("schedulingGates"):
         errors += _validate_scheduling_gates(spec["schedulingGates"], f"{path}.schedulingGates")
     if spec.get("topologySpreadConstraints"):
-        errors += validate_topology_spread_constraints(spec["topologySpreadConstraints"], f"{path}.topologySpreadConstraints")
+        errors += validate_topology_spread_constraints(
+            spec["topologySpreadConstraints"], f"{path}.topologySpreadConstraints"
+        )
     errors += validate_host_users(spec, path)
     return errors + _validate_names_and_limits(spec, path)
 
@@ -148,7 +154,11 @@ def _validate_resource_claims(claims: list[Object], path: str) -> list[FieldErro
         given = [field for field in ("resourceClaimName", "resourceClaimTemplateName") if claim.get(field) is not None]
         shown = internal_value("core/v1.PodResourceClaim", claim)
         if len(given) == 2:
-            errors.append(invalid(here, shown, "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"))
+            errors.append(
+                invalid(
+                    here, shown, "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
+                )
+            )
         if not given:
             errors.append(invalid(here, shown, "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"))
         for field in given:
@@ -196,7 +206,9 @@ def _validate_dns_config(spec: Object, path: str) -> list[FieldError]:
         if config is None:
             return [required(path, "must provide `dnsConfig` when `dnsPolicy` is None")]
         if not config.get("nameservers"):
-            return [required(f"{path}.nameservers", "must provide at least one DNS nameserver when `dnsPolicy` is None")]
+            return [
+                required(f"{path}.nameservers", "must provide at least one DNS nameserver when `dnsPolicy` is None")
+            ]
     if config is None:
         return []
     errors: list[FieldError] = []
@@ -224,7 +236,10 @@ def _validate_search(search: str, path: str) -> list[FieldError]:
     if len(search) > 253:
         errors.append(invalid(path, search, "must be no more than 253 characters"))
     if not _SEARCH.fullmatch(search):
-        why = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must start and end with an alphanumeric character"
+        why = (
+            "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', "
+            "and must start and end with an alphanumeric character"
+        )
         errors.append(invalid(path, search, content.regex_error(why, _SEARCH.pattern, "example.com")))
     return errors
 

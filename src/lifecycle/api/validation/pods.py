@@ -16,7 +16,12 @@ from lifecycle.api.validation.addresses import validate_legacy_ip
 from lifecycle.api.validation.containers import validate_image_whitespace
 from lifecycle.api.validation.object_meta import validate_core_object_meta, validate_core_object_meta_update
 from lifecycle.api.validation.placement import validate_tolerations
-from lifecycle.api.validation.pod_annotations import APP_ARMOR, MIRROR, validate_pod_annotations, validate_profile_annotations
+from lifecycle.api.validation.pod_annotations import (
+    APP_ARMOR,
+    MIRROR,
+    validate_pod_annotations,
+    validate_profile_annotations,
+)
 from lifecycle.api.validation.pod_spec import MAX_INT32, validate_pod_spec
 from lifecycle.api.wire import Object
 
@@ -78,10 +83,14 @@ def validate_pod_update(new: Object, old: Object) -> list[FieldError]:
             errors.append(invalid("spec.activeDeadlineSeconds", deadline, content.range_error(0, MAX_INT32)))
             return errors
         if old_deadline is not None and old_deadline < deadline:
-            errors.append(invalid("spec.activeDeadlineSeconds", deadline, "must be less than or equal to previous value"))
+            errors.append(
+                invalid("spec.activeDeadlineSeconds", deadline, "must be less than or equal to previous value")
+            )
             return errors
     elif old_deadline is not None:
-        errors.append(invalid("spec.activeDeadlineSeconds", None, "must not update from a positive integer to nil value"))
+        errors.append(
+            invalid("spec.activeDeadlineSeconds", None, "must not update from a positive integer to nil value")
+        )
     errors += _validate_tolerations_added(spec.get("tolerations") or [], before.get("tolerations") or [])
     errors += _validate_gates_removed(spec.get("schedulingGates") or [], before.get("schedulingGates") or [])
     return errors + _validate_nothing_else(spec, before)
@@ -91,7 +100,9 @@ def _validate_annotation_updates(new: Object, old: Object) -> list[FieldError]:
     errors: list[FieldError] = []
     after, before = new["metadata"].get("annotations") or {}, old["metadata"].get("annotations") or {}
     for key, what in ((APP_ARMOR, "AppArmor annotations"), (MIRROR, "mirror pod annotation")):
-        for name in [name for name in {**before, **after} if name.startswith(key) and before.get(name) != after.get(name)]:
+        for name in [
+            name for name in {**before, **after} if name.startswith(key) and before.get(name) != after.get(name)
+        ]:
             verb = "remove or update" if name in before else "add"
             errors.append(forbidden(f"metadata.annotations[{name}]", f"may not {verb} {what}"))
     return errors
@@ -110,7 +121,10 @@ def _validate_tolerations_added(after: list[Object], before: list[Object]) -> li
 def _validate_gates_removed(after: list[Object], before: list[Object]) -> list[FieldError]:
     known = {gate["name"] for gate in before}
     return [
-        forbidden(f"spec.schedulingGates[{i}].name", f"only deletion is allowed, but found new scheduling gate '{gate['name']}'")
+        forbidden(
+            f"spec.schedulingGates[{i}].name",
+            f"only deletion is allowed, but found new scheduling gate '{gate['name']}'",
+        )
         for i, gate in enumerate(after)
         if gate["name"] not in known
     ]
@@ -169,9 +183,17 @@ def validate_pod_status_update(new: Object, old: Object) -> list[FieldError]:
     if (status.get("qosClass") or "") != (before.get("qosClass") or ""):
         errors.append(invalid("status.qosClass", status.get("qosClass") or "", "field is immutable"))
     policy = (old.get("spec") or {}).get("restartPolicy")
-    sidecars = {c.get("name") for c in (old.get("spec") or {}).get("initContainers") or () if c.get("restartPolicy") == "Always"}
-    for group, rule in (("containerStatuses", policy), ("initContainerStatuses", policy), ("ephemeralContainerStatuses", "Never")):
-        errors += _validate_stays_terminated(status.get(group) or [], before.get(group) or [], rule or "", sidecars, f"status.{group}")
+    sidecars = {
+        c.get("name") for c in (old.get("spec") or {}).get("initContainers") or () if c.get("restartPolicy") == "Always"
+    }
+    for group, rule in (
+        ("containerStatuses", policy),
+        ("initContainerStatuses", policy),
+        ("ephemeralContainerStatuses", "Never"),
+    ):
+        errors += _validate_stays_terminated(
+            status.get(group) or [], before.get(group) or [], rule or "", sidecars, f"status.{group}"
+        )
     for group in ("podIPs", "hostIPs"):
         for index, entry in enumerate(status.get(group) or ()):
             errors += validate_legacy_ip(entry.get("ip", ""), f"status.{group}[{index}]")
@@ -189,7 +211,11 @@ def _validate_stays_terminated(
     errors: list[FieldError] = []
     for index, before in enumerate(old):
         terminated = (before.get("state") or {}).get("terminated")
-        if terminated is None or before.get("name") in sidecars or (terminated.get("exitCode") and policy == "OnFailure"):
+        if (
+            terminated is None
+            or before.get("name") in sidecars
+            or (terminated.get("exitCode") and policy == "OnFailure")
+        ):
             continue
         for status in new:
             if status.get("name") == before.get("name") and (status.get("state") or {}).get("terminated") is None:
@@ -207,9 +233,13 @@ def validate_ephemeral_containers_update(new: Object, old: Object) -> list[Field
     for container in old["spec"].get("ephemeralContainers") or ():
         name = container["name"]
         if name not in after:
-            errors.append(forbidden("spec.ephemeralContainers", f'existing ephemeral containers "{name}" may not be removed\n'))
+            errors.append(
+                forbidden("spec.ephemeralContainers", f'existing ephemeral containers "{name}" may not be removed\n')
+            )
         elif after[name] != container:
-            errors.append(forbidden("spec.ephemeralContainers", f'existing ephemeral containers "{name}" may not be changed\n'))
+            errors.append(
+                forbidden("spec.ephemeralContainers", f'existing ephemeral containers "{name}" may not be changed\n')
+            )
     return errors
 
 

@@ -92,7 +92,9 @@ def validate_probes_and_hooks(container: Object, grace_period: int | None, path:
         if name == "readinessProbe":
             if probe.get("terminationGracePeriodSeconds") is not None:
                 period = probe["terminationGracePeriodSeconds"]
-                errors.append(invalid(f"{here}.terminationGracePeriodSeconds", period, "must not be set for readinessProbes"))
+                errors.append(
+                    invalid(f"{here}.terminationGracePeriodSeconds", period, "must not be set for readinessProbes")
+                )
         elif probe.get("successThreshold", 0) != 1:
             errors.append(invalid(f"{here}.successThreshold", probe.get("successThreshold", 0), "must be 1"))
     return errors

@@ -48,7 +48,9 @@ def validate_policy_rule(rule: Object, namespaced: bool, path: str) -> list[Fiel
     urls = rule.get("nonResourceURLs")
     if urls:
         if namespaced:
-            errors.append(invalid(f"{path}.nonResourceURLs", urls, "namespaced rules cannot apply to non-resource URLs"))
+            errors.append(
+                invalid(f"{path}.nonResourceURLs", urls, "namespaced rules cannot apply to non-resource URLs")
+            )
         if rule.get("apiGroups") or rule.get("resources") or rule.get("resourceNames"):
             why = "rules cannot apply to both regular resources and non-resource URLs"
             errors.append(invalid(f"{path}.nonResourceURLs", urls, why))

@@ -1,6 +1,7 @@
 """Which rule judges which kind.
 
-Upstream: the `Validate` and `ValidateUpdate` methods of `pkg/registry/*/*/strategy.go`, v1.36.
+Upstream: the `Validate` and `ValidateUpdate` methods of `pkg/registry/*/*/strategy.go`; for kinds without rules of their own,
+`apiserver/pkg/registry/rest/{create,update}.go`, v1.36.
 """
 
 from __future__ import annotations
@@ -9,15 +10,144 @@ from collections.abc import Callable
 
 from lifecycle.api.field_errors import FieldError
 from lifecycle.api.resources import resource_for_kind
-from lifecycle.api.validation import content
-from lifecycle.api.validation.object_meta import validate_object_meta, validate_object_meta_update
+from lifecycle.api.validation import (
+    cluster_limits,
+    configuration,
+    content,
+    extensions,
+    jobs,
+    networking,
+    persistent_volumes,
+    pods,
+    policies,
+    rbac,
+    services,
+    workloads,
+)
+from lifecycle.api.validation.object_meta import (
+    validate_core_object_meta_update,
+    validate_object_meta,
+    validate_object_meta_update,
+)
 from lifecycle.api.wire import Object
 
 Create = Callable[[Object], list[FieldError]]
 Update = Callable[[Object, Object], list[FieldError]]
 
-_CREATE: dict[tuple[str, str], Create] = {}
-_UPDATE: dict[tuple[str, str, str], Update] = {}
+_RBAC = "rbac.authorization.k8s.io/v1"
+_NETWORKING = "networking.k8s.io/v1"
+_ADMISSION = "admissionregistration.k8s.io/v1"
+
+
+def _metadata_update(new: Object, old: Object) -> list[FieldError]:
+    return validate_core_object_meta_update(new["metadata"], old["metadata"])
+
+
+def _scale_update(new: Object, old: Object) -> list[FieldError]:
+    return policies.validate_scale(new)
+
+
+_RULES: dict[tuple[str, str], tuple[Create, Update]] = {
+    ("v1", "Pod"): (pods.validate_pod_create, pods.validate_pod_update),
+    ("v1", "PodTemplate"): (
+        workloads.validate_pod_template,
+        lambda new, old: _metadata_update(new, old) + workloads.validate_pod_template(new),
+    ),
+    ("v1", "ReplicationController"): (
+        workloads.validate_replication_controller,
+        workloads.validate_replication_controller_update,
+    ),
+    ("v1", "Service"): (services.validate_service, services.validate_service_update),
+    ("v1", "Endpoints"): (services.validate_endpoints, services.validate_endpoints_update),
+    ("v1", "ConfigMap"): (configuration.validate_config_map, configuration.validate_config_map_update),
+    ("v1", "Secret"): (configuration.validate_secret, configuration.validate_secret_update),
+    ("v1", "ServiceAccount"): (configuration.validate_service_account, configuration.validate_service_account_update),
+    ("v1", "Namespace"): (cluster_limits.validate_namespace, _metadata_update),
+    ("v1", "Node"): (cluster_limits.validate_node, cluster_limits.validate_node_update),
+    ("v1", "LimitRange"): (
+        cluster_limits.validate_limit_range,
+        lambda new, old: cluster_limits.validate_limit_range(new),
+    ),
+    ("v1", "ResourceQuota"): (cluster_limits.validate_resource_quota, cluster_limits.validate_resource_quota_update),
+    ("v1", "PersistentVolume"): (persistent_volumes.validate_volume, persistent_volumes.validate_volume_update),
+    ("v1", "PersistentVolumeClaim"): (persistent_volumes.validate_claim, persistent_volumes.validate_claim_update),
+    ("apps/v1", "Deployment"): (workloads.validate_deployment, workloads.validate_deployment_update),
+    ("apps/v1", "ReplicaSet"): (workloads.validate_replica_set, workloads.validate_replica_set_update),
+    ("apps/v1", "DaemonSet"): (workloads.validate_daemon_set, workloads.validate_daemon_set_update),
+    ("apps/v1", "StatefulSet"): (workloads.validate_stateful_set, workloads.validate_stateful_set_update),
+    ("batch/v1", "Job"): (jobs.validate_job, jobs.validate_job_update),
+    ("batch/v1", "CronJob"): (jobs.validate_cron_job, jobs.validate_cron_job_update),
+    ("autoscaling/v1", "HorizontalPodAutoscaler"): (policies.validate_autoscaler, policies.validate_autoscaler_update),
+    ("autoscaling/v2", "HorizontalPodAutoscaler"): (policies.validate_autoscaler, policies.validate_autoscaler_update),
+    ("autoscaling/v1", "Scale"): (policies.validate_scale, _scale_update),
+    ("policy/v1", "PodDisruptionBudget"): (
+        policies.validate_disruption_budget,
+        policies.validate_disruption_budget_update,
+    ),
+    (_RBAC, "Role"): (rbac.validate_role, rbac.validate_role_update),
+    (_RBAC, "ClusterRole"): (rbac.validate_cluster_role, rbac.validate_cluster_role_update),
+    (_RBAC, "RoleBinding"): (rbac.validate_role_binding, rbac.validate_role_binding_update),
+    (_RBAC, "ClusterRoleBinding"): (rbac.validate_cluster_role_binding, rbac.validate_cluster_role_binding_update),
+    (_NETWORKING, "Ingress"): (networking.validate_ingress_create, networking.validate_ingress_update),
+    (_NETWORKING, "IngressClass"): (networking.validate_ingress_class, networking.validate_ingress_class_update),
+    (_NETWORKING, "NetworkPolicy"): (networking.validate_network_policy, networking.validate_network_policy_update),
+    (_NETWORKING, "ServiceCIDR"): (networking.validate_service_cidr, _metadata_update),
+    ("discovery.k8s.io/v1", "EndpointSlice"): (
+        networking.validate_endpoint_slice,
+        networking.validate_endpoint_slice_update,
+    ),
+    ("scheduling.k8s.io/v1", "PriorityClass"): (
+        policies.validate_priority_class,
+        policies.validate_priority_class_update,
+    ),
+    ("coordination.k8s.io/v1", "Lease"): (policies.validate_lease, policies.validate_lease_update),
+    ("storage.k8s.io/v1", "StorageClass"): (policies.validate_storage_class, policies.validate_storage_class_update),
+    ("node.k8s.io/v1", "RuntimeClass"): (policies.validate_runtime_class, policies.validate_runtime_class_update),
+    (_ADMISSION, "MutatingWebhookConfiguration"): (
+        extensions.validate_webhook_configuration,
+        extensions.validate_webhook_configuration_update,
+    ),
+    (_ADMISSION, "ValidatingWebhookConfiguration"): (
+        extensions.validate_webhook_configuration,
+        extensions.validate_webhook_configuration_update,
+    ),
+    (_ADMISSION, "ValidatingAdmissionPolicy"): (
+        extensions.validate_admission_policy,
+        extensions.validate_admission_policy_update,
+    ),
+    (_ADMISSION, "MutatingAdmissionPolicy"): (
+        extensions.validate_admission_policy,
+        extensions.validate_admission_policy_update,
+    ),
+    (_ADMISSION, "ValidatingAdmissionPolicyBinding"): (
+        extensions.validate_admission_policy_binding,
+        extensions.validate_admission_policy_binding_update,
+    ),
+    (_ADMISSION, "MutatingAdmissionPolicyBinding"): (
+        extensions.validate_admission_policy_binding,
+        extensions.validate_admission_policy_binding_update,
+    ),
+    ("apiextensions.k8s.io/v1", "CustomResourceDefinition"): (
+        extensions.validate_custom_resource_definition,
+        extensions.validate_custom_resource_definition_update,
+    ),
+}
+
+_SUBRESOURCES: dict[tuple[str, str, str], Update] = {
+    ("v1", "Pod", "status"): pods.validate_pod_status_update,
+    ("v1", "Pod", "ephemeralcontainers"): pods.validate_ephemeral_containers_update,
+    ("v1", "Service", "status"): services.validate_service_status_update,
+    ("v1", "Namespace", "status"): cluster_limits.validate_namespace_status_update,
+    ("v1", "Namespace", "finalize"): cluster_limits.validate_namespace_finalize_update,
+    ("v1", "Node", "status"): cluster_limits.validate_node_update,
+    ("v1", "ResourceQuota", "status"): cluster_limits.validate_resource_quota_status_update,
+    ("v1", "ReplicationController", "status"): workloads.validate_replica_status_update,
+    ("apps/v1", "Deployment", "status"): workloads.validate_deployment_status_update,
+    ("apps/v1", "ReplicaSet", "status"): workloads.validate_replica_status_update,
+    ("batch/v1", "Job", "status"): jobs.validate_job_status_update,
+}
+
+_CREATE_ONLY: dict[tuple[str, str], Create] = {("v1", "Binding"): pods.validate_pod_binding}
 
 
 def _namespaced(obj: Object) -> bool:
@@ -27,15 +157,35 @@ def _namespaced(obj: Object) -> bool:
 
 def validate_create(obj: Object) -> list[FieldError]:
     """Everything wrong with a new object. An empty list means that it may be stored."""
-    rule = _CREATE.get((obj.get("apiVersion", ""), obj.get("kind", "")))
-    if rule is not None:
-        return rule(obj)
+    key = (obj.get("apiVersion", ""), obj.get("kind", ""))
+    rules = _RULES.get(key)
+    if rules is not None:
+        return rules[0](obj)
+    only = _CREATE_ONLY.get(key)
+    if only is not None:
+        return only(obj)
     return validate_object_meta(obj.get("metadata") or {}, _namespaced(obj), content.name_is_path_segment)
 
 
 def validate_update(new: Object, old: Object, subresource: str = "") -> list[FieldError]:
     """Everything wrong with replacing `old` by `new`, through the main resource or a subresource such as `status`."""
-    rule = _UPDATE.get((new.get("apiVersion", ""), new.get("kind", ""), subresource))
-    if rule is not None:
-        return rule(new, old)
+    key = (new.get("apiVersion", ""), new.get("kind", ""))
+    if subresource:
+        rule = _SUBRESOURCES.get((*key, subresource))
+        if rule is not None:
+            return rule(new, old)
+        return validate_object_meta_update(new["metadata"], old["metadata"])
+    rules = _RULES.get(key)
+    if rules is not None:
+        return _once(rules[1](new, old))
     return validate_object_meta_update(new["metadata"], old["metadata"])
+
+
+def _once(errors: list[FieldError]) -> list[FieldError]:
+    """An update is judged as a change and as an object; what both find is reported once."""
+    if len(errors) < 2:
+        return errors
+    seen: dict[str, FieldError] = {}
+    for error in errors:
+        seen.setdefault(str(error), error)
+    return list(seen.values())

@@ -36,7 +36,9 @@ def validate_security_context(context: Object | None, host_users: bool, path: st
         shown = None
         if context.get("privileged"):
             shown = internal_value("core/v1.SecurityContext", context)
-            errors.append(invalid(path, shown, "cannot set `allowPrivilegeEscalation` to false and `privileged` to true"))
+            errors.append(
+                invalid(path, shown, "cannot set `allowPrivilegeEscalation` to false and `privileged` to true")
+            )
         for capability in (context.get("capabilities") or {}).get("add") or ():
             if capability == "CAP_SYS_ADMIN":
                 shown = shown or internal_value("core/v1.SecurityContext", context)
@@ -55,7 +57,9 @@ def validate_pod_security_context(spec: Object, path: str) -> list[FieldError]:
     for index, group in enumerate(context.get("supplementalGroups") or ()):
         errors += [invalid(f"{here}.supplementalGroups[{index}]", group, why) for why in content.user_id(group)]
     if spec.get("shareProcessNamespace") and spec.get("hostPID"):
-        errors.append(invalid(f"{here}.shareProcessNamespace", True, "ShareProcessNamespace and HostPID cannot both be enabled"))
+        errors.append(
+            invalid(f"{here}.shareProcessNamespace", True, "ShareProcessNamespace and HostPID cannot both be enabled")
+        )
     if context.get("sysctls"):
         errors += _validate_sysctls(context["sysctls"], spec, f"{here}.sysctls")
     change = context.get("fsGroupChangePolicy")
@@ -140,7 +144,9 @@ def _validate_sysctls(sysctls: list[Object], spec: Object, path: str) -> list[Fi
         dotted = name.replace("/", ".")
         if spec.get("hostNetwork") and dotted.startswith("net."):
             errors.append(invalid(here, name, "may not be specified when 'hostNetwork' is true"))
-        elif spec.get("hostIPC") and (dotted.startswith(("kernel.shm", "kernel.msg", "fs.mqueue.")) or dotted == "kernel.sem"):
+        elif spec.get("hostIPC") and (
+            dotted.startswith(("kernel.shm", "kernel.msg", "fs.mqueue.")) or dotted == "kernel.sem"
+        ):
             errors.append(invalid(here, name, "may not be specified when 'hostIPC' is true"))
         seen.add(name)
     return errors

@@ -72,7 +72,11 @@ def _validate_by_type(spec: Object, type_: str) -> list[FieldError]:
         return []
     if type_ != "ExternalName":
         return []
-    errors = [forbidden(f"spec.{key}", _NOT_EXTERNAL_NAME) for key in ("clusterIPs", "ipFamilies", "ipFamilyPolicy") if spec.get(key)]
+    errors = [
+        forbidden(f"spec.{key}", _NOT_EXTERNAL_NAME)
+        for key in ("clusterIPs", "ipFamilies", "ipFamilyPolicy")
+        if spec.get(key)
+    ]
     name = spec.get("externalName", "").removesuffix(".")
     if not name:
         return [*errors, required("spec.externalName")]
@@ -129,7 +133,13 @@ def _validate_affinity(spec: Object) -> list[FieldError]:
             errors.append(required(f"{here}.clientIP.timeoutSeconds", why))
         elif not 0 < config["clientIP"]["timeoutSeconds"] <= MAX_AFFINITY_SECONDS:
             seconds = config["clientIP"]["timeoutSeconds"]
-            errors.append(invalid(f"{here}.clientIP.timeoutSeconds", seconds, f"must be greater than 0 and less than {MAX_AFFINITY_SECONDS}"))
+            errors.append(
+                invalid(
+                    f"{here}.clientIP.timeoutSeconds",
+                    seconds,
+                    f"must be greater than 0 and less than {MAX_AFFINITY_SECONDS}",
+                )
+            )
     elif affinity == "None" and config is not None:
         errors.append(forbidden(here, "must not be set when session affinity is None"))
     return errors
@@ -235,7 +245,11 @@ def _validate_load_balancer(meta: Object, spec: Object, type_: str) -> list[Fiel
 
 def _validate_traffic(spec: Object, type_: str) -> list[FieldError]:
     errors: list[FieldError] = []
-    external, internal, port = spec.get("externalTrafficPolicy", ""), spec.get("internalTrafficPolicy"), spec.get("healthCheckNodePort", 0)
+    external, internal, port = (
+        spec.get("externalTrafficPolicy", ""),
+        spec.get("internalTrafficPolicy"),
+        spec.get("healthCheckNodePort", 0),
+    )
     here = "spec.externalTrafficPolicy"
     if not externally_accessible(spec):
         if external:
@@ -268,7 +282,9 @@ def validate_service_update(new: Object, old: Object) -> list[FieldError]:
     if "ExternalName" not in (spec.get("type"), before.get("type")):
         errors += _validate_ips_kept(spec, before)
         errors += _validate_families_kept(spec, before)
-    if spec.get("type") == before.get("type") == "LoadBalancer" and spec.get("loadBalancerClass") != before.get("loadBalancerClass"):
+    if spec.get("type") == before.get("type") == "LoadBalancer" and spec.get("loadBalancerClass") != before.get(
+        "loadBalancerClass"
+    ):
         errors.append(invalid("spec.loadBalancerClass", spec.get("loadBalancerClass"), _ONCE))
     checked = all(s.get("type") == "LoadBalancer" and s.get("externalTrafficPolicy") == "Local" for s in (spec, before))
     if checked and spec.get("healthCheckNodePort") != before.get("healthCheckNodePort"):
@@ -316,7 +332,10 @@ def validate_service_status_update(new: Object, old: Object) -> list[FieldError]
     spec = new.get("spec") or {}
     ingresses = ((new.get("status") or {}).get("loadBalancer") or {}).get("ingress") or []
     if ingresses and spec.get("type") != "LoadBalancer":
-        return [*errors, forbidden("status.loadBalancer.ingress", "may only be used when `spec.type` is 'LoadBalancer'")]
+        return [
+            *errors,
+            forbidden("status.loadBalancer.ingress", "may only be used when `spec.type` is 'LoadBalancer'"),
+        ]
     for index, ingress in enumerate(ingresses):
         here, ip, mode = f"status.loadBalancer.ingress[{index}]", ingress.get("ip", ""), ingress.get("ipMode")
         if ip:

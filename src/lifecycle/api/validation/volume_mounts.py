@@ -38,7 +38,9 @@ def validate_volume_mounts(container: Object, volumes: dict[str, Object], path: 
             errors += validate_local_descending_path(sub, f"{path}.subPath")
         if expression:
             if sub:
-                errors.append(invalid(f"{here}.subPathExpr", expression, "subPathExpr and subPath are mutually exclusive"))
+                errors.append(
+                    invalid(f"{here}.subPathExpr", expression, "subPathExpr and subPath are mutually exclusive")
+                )
             errors += validate_local_descending_path(expression, f"{path}.subPathExpr")
         errors += _validate_modes(mount, container, path)
     return errors

@@ -11,7 +11,11 @@ from collections.abc import Callable
 from lifecycle.api.field_errors import FieldError, duplicate, forbidden, invalid, not_supported, required
 from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.validation import content
-from lifecycle.api.validation.environment import VOLUME_FIELDS, validate_object_field_selector, validate_resource_field_selector
+from lifecycle.api.validation.environment import (
+    VOLUME_FIELDS,
+    validate_object_field_selector,
+    validate_resource_field_selector,
+)
 from lifecycle.api.validation.file_paths import (
     validate_local_descending_path,
     validate_local_non_reserved_path,
@@ -29,7 +33,9 @@ def validate_volumes(volumes: list[Object], pod_name: str, path: str) -> tuple[d
     """All volumes of a spec: those that are fine, by name, and the errors. `pod_name` is empty in a template."""
     errors: list[FieldError] = []
     good: dict[str, Object] = {}
-    created = {f"{pod_name}-{v.get('name', '')}" for v in volumes if v.get("ephemeral") is not None} if pod_name else set()
+    created = (
+        {f"{pod_name}-{v.get('name', '')}" for v in volumes if v.get("ephemeral") is not None} if pod_name else set()
+    )
     for index, volume in enumerate(volumes):
         here, name = f"{path}[{index}]", volume.get("name", "")
         found = _validate_source(volume, name, pod_name, here)
@@ -58,7 +64,9 @@ def _validate_source(volume: Object, name: str, pod_name: str, path: str) -> lis
         if value is None:
             continue
         if count:
-            errors.append(forbidden(f"{path}.{_MISSPELT.get(source, source)}", "may not specify more than 1 volume type"))
+            errors.append(
+                forbidden(f"{path}.{_MISSPELT.get(source, source)}", "may not specify more than 1 volume type")
+            )
         else:
             count = 1
             errors += rule(value, f"{path}.{_PLACES.get(source, source)}")
@@ -142,7 +150,9 @@ def _downward_file(file: Object, path: str) -> list[FieldError]:
     if field is not None:
         errors += validate_object_field_selector(field, VOLUME_FIELDS, f"{path}.fieldRef")
         if resource is not None:
-            errors.append(invalid(path, "resource", "fieldRef and resourceFieldRef can not be specified simultaneously"))
+            errors.append(
+                invalid(path, "resource", "fieldRef and resourceFieldRef can not be specified simultaneously")
+            )
     elif resource is not None:
         errors += validate_resource_field_selector(resource, f"{path}.resourceFieldRef", in_volume=True)
     else:
@@ -206,7 +216,9 @@ def _token_projection(token: Object, path: str, volume_path: str) -> list[FieldE
     if seconds < 600:
         errors.append(invalid(f"{path}.expirationSeconds", seconds, "may not specify a duration less than 10 minutes"))
     if seconds > 1 << 32:
-        errors.append(invalid(f"{path}.expirationSeconds", seconds, "may not specify a duration larger than 2^32 seconds"))
+        errors.append(
+            invalid(f"{path}.expirationSeconds", seconds, "may not specify a duration larger than 2^32 seconds")
+        )
     if not token.get("path"):
         errors.append(required(f"{volume_path}.path"))
     else:
@@ -223,7 +235,11 @@ def _trust_bundle(bundle: Object, path: str) -> list[FieldError]:
         if not name:
             errors.append(required(f"{path}.name", "must be a valid object name"))
         if bundle.get("labelSelector") is not None:
-            errors.append(invalid(f"{path}.labelSelector", bundle["labelSelector"], "labelSelector must be unset if name is specified"))
+            errors.append(
+                invalid(
+                    f"{path}.labelSelector", bundle["labelSelector"], "labelSelector must be unset if name is specified"
+                )
+            )
     elif signer is not None:
         if not signer:
             errors.append(required(f"{path}.signerName", "must be a valid signer name"))
@@ -242,7 +258,9 @@ def _csi(source: Object, path: str) -> list[FieldError]:
         if not secret.get("name"):
             errors.append(required(f"{path}.nodePublishSecretRef.name"))
         else:
-            errors += [invalid(f"{path}.name", secret["name"], why) for why in content.dns1123_subdomain(secret["name"])]
+            errors += [
+                invalid(f"{path}.name", secret["name"], why) for why in content.dns1123_subdomain(secret["name"])
+            ]
     return errors
 
 
@@ -257,8 +275,8 @@ def validate_csi_driver_name(name: str, path: str) -> list[FieldError]:
 
 
 def _ephemeral(source: Object, path: str) -> list[FieldError]:
-    from lifecycle.api.validation.persistent_volumes import validate_claim_spec
     from lifecycle.api.validation.object_meta import validate_annotations, validate_labels
+    from lifecycle.api.validation.persistent_volumes import validate_claim_spec
 
     template = source.get("volumeClaimTemplate")
     if template is None:
@@ -278,7 +296,11 @@ def _image(source: Object, path: str) -> list[FieldError]:
     errors = [] if source.get("reference") else [required(f"{path}.reference")]
     policy = source.get("pullPolicy", "")
     if policy not in ("Always", "IfNotPresent", "Never"):
-        errors.append(not_supported(f"{path}.pullPolicy", policy, ("Always", "IfNotPresent", "Never")) if policy else required(f"{path}.pullPolicy"))
+        errors.append(
+            not_supported(f"{path}.pullPolicy", policy, ("Always", "IfNotPresent", "Never"))
+            if policy
+            else required(f"{path}.pullPolicy")
+        )
     return errors
 
 

@@ -62,7 +62,9 @@ def _validate_long_running(template: Object, path: str, kind: str) -> list[Field
     if pod.get("restartPolicy", "") != "Always":
         errors.append(not_supported(f"{path}.spec.restartPolicy", pod.get("restartPolicy", ""), ("Always",)))
     if pod.get("activeDeadlineSeconds") is not None:
-        errors.append(forbidden(f"{path}.spec.activeDeadlineSeconds", f"activeDeadlineSeconds in {kind} is not Supported"))
+        errors.append(
+            forbidden(f"{path}.spec.activeDeadlineSeconds", f"activeDeadlineSeconds in {kind} is not Supported")
+        )
     return errors
 
 
@@ -156,7 +158,9 @@ def validate_deployment_update(new: Object, old: Object) -> list[FieldError]:
 
 def _selector_stays(new: Object, old: Object) -> list[FieldError]:
     selector = (new.get("spec") or {}).get("selector")
-    return [] if selector == (old.get("spec") or {}).get("selector") else [invalid("spec.selector", selector, IMMUTABLE)]
+    return (
+        [] if selector == (old.get("spec") or {}).get("selector") else [invalid("spec.selector", selector, IMMUTABLE)]
+    )
 
 
 # --- ReplicaSet -------------------------------------------------------------------------------------------------------------------
@@ -192,11 +196,20 @@ def validate_replica_status_update(new: Object, old: Object) -> list[FieldError]
         if status.get(field, 0) > total:
             errors.append(invalid(f"status.{field}", status[field], "cannot be greater than status.replicas"))
     if status.get("availableReplicas", 0) > ready:
-        errors.append(invalid("status.availableReplicas", status["availableReplicas"], "cannot be greater than readyReplicas"))
+        errors.append(
+            invalid("status.availableReplicas", status["availableReplicas"], "cannot be greater than readyReplicas")
+        )
     return errors
 
 
-_DEPLOYMENT_COUNTS = ("observedGeneration", "replicas", "updatedReplicas", "readyReplicas", "availableReplicas", "unavailableReplicas")
+_DEPLOYMENT_COUNTS = (
+    "observedGeneration",
+    "replicas",
+    "updatedReplicas",
+    "readyReplicas",
+    "availableReplicas",
+    "unavailableReplicas",
+)
 
 
 def validate_deployment_status_update(new: Object, old: Object) -> list[FieldError]:
@@ -209,7 +222,9 @@ def validate_deployment_status_update(new: Object, old: Object) -> list[FieldErr
         if status.get(field, 0) > total:
             errors.append(invalid(f"status.{field}", status[field], "cannot be greater than status.replicas"))
     if status.get("availableReplicas", 0) > ready:
-        errors.append(invalid("status.availableReplicas", status["availableReplicas"], "cannot be greater than readyReplicas"))
+        errors.append(
+            invalid("status.availableReplicas", status["availableReplicas"], "cannot be greater than readyReplicas")
+        )
     if (status.get("collisionCount") or 0) < (before.get("collisionCount") or 0):
         errors.append(invalid("status.collisionCount", status.get("collisionCount") or 0, "cannot be decremented"))
     return errors
@@ -298,7 +313,9 @@ def _validate_stateful_set_spec(spec: Object, path: str) -> list[FieldError]:
     for field in ("whenDeleted", "whenScaled"):
         value = retention.get(field, "Retain")
         if value not in ("Retain", "Delete"):
-            errors.append(not_supported(f"{path}.persistentVolumeClaimRetentionPolicy.{field}", value, ("Retain", "Delete")))
+            errors.append(
+                not_supported(f"{path}.persistentVolumeClaimRetentionPolicy.{field}", value, ("Retain", "Delete"))
+            )
     errors += not_negative(spec, "replicas", "minReadySeconds", path=path)
     errors += not_negative(spec.get("ordinals") or {}, "start", path=f"{path}.ordinals")
     selector = spec.get("selector")
@@ -350,7 +367,9 @@ def validate_stateful_set_update(new: Object, old: Object) -> list[FieldError]:
     errors = validate_core_object_meta_update(new["metadata"], old["metadata"])
     spec, before = new.get("spec") or {}, old.get("spec") or {}
     errors += _validate_stateful_set_spec(spec, "spec")
-    if {k: v for k, v in spec.items() if k not in _STATEFUL_FREE} != {k: v for k, v in before.items() if k not in _STATEFUL_FREE}:
+    if {k: v for k, v in spec.items() if k not in _STATEFUL_FREE} != {
+        k: v for k, v in before.items() if k not in _STATEFUL_FREE
+    }:
         names = ", ".join(f"'{field}'" for field in _STATEFUL_FREE[:-1]) + f" and '{_STATEFUL_FREE[-1]}'"
         errors.append(forbidden("spec", f"updates to statefulset spec for fields other than {names} are forbidden"))
     return errors

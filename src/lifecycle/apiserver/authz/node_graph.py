@@ -33,9 +33,10 @@ class NodeGraph:
         self._pods = resource("pods")
         self._volumes = resource("persistentvolumes")
         self._attachments = resource("volumeattachments.storage.k8s.io")
-        self._witnesses: dict[tuple[str, _Vertex], str] = {}
+        self._witnesses: dict[tuple[str, _Vertex], tuple[str, str]] = {}
         self._scanned: dict[str, int] = {}
         self._seen: dict[str, dict[str, str]] = {}
+        self._lost: set[str] = set()
 
     def has_path(self, node: str, kind: str, namespace: str, name: str) -> bool:
         """Whether an object (kind in upstream's words: `secret`, `configmap`, `pvc`, …) leads to the node."""
@@ -50,23 +51,34 @@ class NodeGraph:
             return True
         return kind == "secret" and self._volume_needs_secret(node, namespace, name)
 
-    def _runs_on(self, namespace: str, name: str, node: str) -> bool:
+    def _runs_on(self, namespace: str, name: str, node: str, uid: str | None = None) -> bool:
         pod = self._reader.get(self._pods, namespace, name)
-        return pod is not None and pod["spec"].get("nodeName") == node
+        if pod is None or pod["spec"].get("nodeName") != node:
+            return False
+        return uid is None or pod["metadata"].get("uid", "") == uid  # another pod of the name needs other things
 
     def _witnessed(self, node: str, vertex: _Vertex) -> bool:
-        """Whether a pod on the node refers to the object. Scans the namespace's pods if no known one does."""
+        """Whether a pod on the node refers to the object. Looks at the namespace's pods if no known one does."""
         namespace = vertex[1]
-        pod_name = self._witnesses.get((node, vertex))
-        if pod_name is not None and self._runs_on(namespace, pod_name, node):
+        if self._has_witness(node, vertex):
             return True
         version = self._reader.resource_version(self._pods)
         if self._scanned.get(namespace) == version:
             return False
         self._scanned[namespace] = version
         self._scan(namespace)
-        pod_name = self._witnesses.get((node, vertex))
-        return pod_name is not None and self._runs_on(namespace, pod_name, node)
+        if self._has_witness(node, vertex):
+            return True
+        if namespace not in self._lost:
+            return False
+        # The witness may be among the pods that have gone, while another pod has the same need: look at all of them again.
+        self._forget(namespace)
+        self._scan(namespace)
+        return self._has_witness(node, vertex)
+
+    def _has_witness(self, node: str, vertex: _Vertex) -> bool:
+        name, uid = self._witnesses.get((node, vertex), ("", ""))
+        return bool(name) and self._runs_on(vertex[1], name, node, uid)
 
     def _scan(self, namespace: str) -> None:
         """Take in the pods bound since the last scan. What a bound pod refers to does not change any more."""
@@ -83,8 +95,16 @@ class NodeGraph:
             if before.get(name) == uid or MIRROR_POD in (meta.get("annotations") or {}):
                 continue
             for kind, referred in references(pod):
-                self._witnesses[node, (kind, namespace, referred)] = name
+                self._witnesses[node, (kind, namespace, referred)] = name, uid
         self._seen[namespace] = now
+        if before.keys() - now.keys() or any(now[name] != uid for name, uid in before.items() if name in now):
+            self._lost.add(namespace)
+
+    def _forget(self, namespace: str) -> None:
+        self._lost.discard(namespace)
+        self._seen.pop(namespace, None)
+        for key in [key for key in self._witnesses if key[1][1] == namespace]:
+            del self._witnesses[key]
 
     def _volume_leads_to(self, node: str, name: str) -> bool:
         volume = self._reader.get(self._volumes, "", name)

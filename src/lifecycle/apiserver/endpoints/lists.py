@@ -36,7 +36,7 @@ class ListEndpoint:
 
     def __init__(self, environment: Environment) -> None:
         self.environment = environment
-        self._joined: dict[tuple[str, str, str], tuple[int, list[Cached], bytes]] = {}
+        self._joined: dict[tuple[str, str, str], tuple[list[Cached], bytes]] = {}
 
     async def serve(self, request: Request, scope: RequestScope) -> Response:
         """Answer a list or watch request. Raises StatusError 400, 406, 410, 504."""
@@ -78,22 +78,25 @@ class ListEndpoint:
     def _join(self, scope: RequestScope, page: Page) -> bytes:
         resource = scope.resource
         key = (resource.group, resource.plural, scope.namespace)
+        head = self._head(resource, page)
         if page.whole:
             kept = self._joined.get(key)
-            # the same list object means nothing in it has changed since; only the revision in front may have moved on
-            if kept is not None and kept[1] is page.rows:
-                return self._head(resource, page) + kept[2]
-        skip = len(f'"kind":"{resource.kind}","apiVersion":"{resource.api_version}",')
-        items = b",".join([b"{" + row.json[skip + 1 :] for row in page.rows])
-        tail = b"[" + items + b"]}\n"
+            # the very same rows: nothing in them has changed since; but elsewhere, so the revision in front may have moved on
+            if kept is not None and kept[0] is page.rows:
+                if not kept[1].startswith(head):
+                    start = kept[1].index(b',"items":[') + len(b',"items":[')
+                    kept = self._joined[key] = (page.rows, head + kept[1][start:])
+                return kept[1]
+        skip = len(f'"kind":"{resource.kind}","apiVersion":"{resource.api_version}",') + 1
+        body = b"".join((head, b",".join([b"{" + row.json[skip:] for row in page.rows]), b"]}\n"))
         if page.whole:
-            self._joined[key] = (0, page.rows, tail)
-        return self._head(resource, page) + tail
+            self._joined[key] = (page.rows, body)
+        return body
 
     @staticmethod
     def _head(resource: Resource, page: Page) -> bytes:
         head = {"kind": f"{resource.kind}List", "apiVersion": resource.api_version, "metadata": page.metadata}
-        return orjson.dumps(head)[:-1] + b',"items":'
+        return orjson.dumps(head)[:-1] + b',"items":['
 
     def _converted(self, request: Request, scope: RequestScope, page: Page, accepted: Accepted) -> Response:
         objs = [row.obj for row in page.rows]
@@ -216,13 +219,22 @@ def criteria_of(request: Request, scope: RequestScope) -> Criteria:
         criteria.labels = None if selector.empty else selector
     fields = request.param("fieldSelector")
     if fields:
-        criteria.fields = _field_selector(fields, scope)
-        for requirement in criteria.fields.requirements:
-            if requirement.operator in ("=", "=="):
-                if requirement.field == "metadata.name":
-                    criteria.name = requirement.value
-                elif requirement.field == "spec.nodeName" and scope.resource.plural == "pods":
-                    criteria.node_name = requirement.value
+        requirements = _field_selector(fields, scope).requirements
+        rest = []
+        for requirement in requirements:
+            pinned = requirement.value and requirement.operator in ("=", "==")
+            if pinned and requirement.field == "metadata.name" and not criteria.name:
+                criteria.name = requirement.value
+            elif (
+                pinned
+                and requirement.field == "spec.nodeName"
+                and scope.resource.plural == "pods"
+                and not criteria.node_name
+            ):
+                criteria.node_name = requirement.value
+            else:
+                rest.append(requirement)
+        criteria.fields = FieldSelector(tuple(rest)) if rest else None
     return criteria
 
 

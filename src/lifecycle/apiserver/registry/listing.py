@@ -60,7 +60,7 @@ async def list_page(cacher: Cacher, store: Store, criteria: Criteria, options: L
         rows = await _past(cacher, store, criteria, revision)
     else:
         revision = store.revision
-        rows = cacher.ordered(criteria.namespace)
+        rows = cacher.candidates(criteria)
     if start:
         rows = [row for row in rows if row.key >= start]
     whole = criteria.everything and not start and not options.limit

@@ -252,12 +252,14 @@ class ResourceStore:
 
     async def write(self, key: str, obj: Object, expected: int) -> Cached | None:
         """Put an object on condition that the key is still at a revision (0: absent); None if it is not."""
+        stored = self.to_storage(obj)
+        value = encode_value(stored)
         with span("etcd", "txn", key=key, uid=obj["metadata"].get("uid", "")):
-            revision = await self.environment.store.put(key, encode_value(self.to_storage(obj)), expected=expected)
+            revision = await self.environment.store.put(key, value, expected=expected)
         if revision is None:
             return None
         stamped = {**obj, "metadata": in_go_order({**obj["metadata"], "resourceVersion": str(revision)})}
-        return self.cacher.written(key, stamped, revision)
+        return self.cacher.written(key, stamped, revision, value if stored is obj else None)
 
     async def erase(self, key: str, stored: Cached) -> int | None:
         """Delete on condition that nothing happened since; the revision, or None."""

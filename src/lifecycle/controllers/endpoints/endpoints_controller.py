@@ -47,7 +47,7 @@ LABEL_MANAGED_BY = "endpoints.kubernetes.io/managed-by"
 CONTROLLER_NAME = "endpoint-controller"
 OVER_CAPACITY = "endpoints.kubernetes.io/over-capacity"
 LARGE = 200
-PAUSE_PER_POD = 20e-6
+PAUSE_PER_POD = 200e-6
 
 
 class EndpointsController:
@@ -200,11 +200,13 @@ def endpoint_subsets(service: Object, pods: list[Object]) -> list[Object]:
 
 def endpoint_address(service: Object, pod: Object) -> Object | None:
     """The pod's address of the Service's (first) family; None if it has none."""
-    families = service["spec"].get("ipFamilies") or ("IPv4",)
+    families = service["spec"].get("ipFamilies")
+    wanted_v6 = bool(families) and families[0] == "IPv6"
     status = pod.get("status") or {}
-    addresses = [entry["ip"] for entry in status.get("podIPs") or ()] or [status.get("podIP", "")]
-    ip = next((ip for ip in addresses if ip and (":" in ip) == (families[0] == "IPv6")), None)
-    if ip is None:
+    for ip in [entry["ip"] for entry in status.get("podIPs") or ()] or [status.get("podIP", "")]:
+        if ip and (":" in ip) == wanted_v6:
+            break
+    else:
         return None
     address: Object = {"ip": ip}
     if should_set_hostname(pod, service):

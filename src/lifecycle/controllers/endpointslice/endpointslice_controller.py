@@ -29,7 +29,7 @@ WORKERS = 5
 MAX_RETRIES = 15
 SERVICE_INDEX = "service"
 LARGE = 200
-PAUSE_PER_POD = 20e-6
+PAUSE_PER_POD = 200e-6
 
 
 def index_by_service(endpoint_slice: Object) -> tuple[str, ...]:

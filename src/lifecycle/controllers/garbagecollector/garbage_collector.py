@@ -77,6 +77,8 @@ class GarbageCollector:
             return
         if node.virtual:
             raise RetryError(f"{node} has not been seen by an informer yet")
+        if "deletionTimestamp" in latest["metadata"]:
+            return  # the informer will say so in a moment (ours: upstream would ask for the deletion once more)
         owners = latest["metadata"].get("ownerReferences") or []
         if owners:
             await self._judge(node, latest, owners)

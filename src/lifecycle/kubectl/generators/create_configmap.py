@@ -24,7 +24,12 @@ def create_configmap(
     obj: Object = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}}
     data: dict[str, str] = {}
     binary: dict[str, str] = {}
-    for key, content in _sources(literals, files, env_files).items():
+    try:
+        sources = _sources(literals, files, env_files)
+    except _TakenKey as taken:
+        where = f'in Data for ConfigMap "{name}"'
+        raise CommandError(f'cannot add key "{taken}", another key by that name already exists {where}') from None
+    for key, content in sources.items():
         try:
             data[key] = content.decode()
         except UnicodeDecodeError:
@@ -40,7 +45,11 @@ def create_secret_generic(
     name: str, literals: Sequence[str] = (), files: Sequence[str] = (), env_files: Sequence[str] = (), type_: str = ""
 ) -> Object:
     """An Opaque Secret, unless a type is given (the server fills it in)."""
-    return _secret(name, _sources(literals, files, env_files), type_)
+    try:
+        sources = _sources(literals, files, env_files)
+    except _TakenKey as taken:
+        raise CommandError(f"cannot add key {taken}, another key by that name already exists") from None
+    return _secret(name, sources, type_)
 
 
 def create_secret_docker(name: str, server: str, username: str, password: str, email: str = "") -> Object:
@@ -103,7 +112,11 @@ def _sources(literals: Sequence[str], files: Sequence[str], env_files: Sequence[
     return found
 
 
+class _TakenKey(Exception):
+    """A key was given twice."""
+
+
 def _add(found: dict[str, bytes], key: str, value: bytes) -> None:
     if key in found:
-        raise CommandError(f'cannot add key "{key}", another key by that name already exists')
+        raise _TakenKey(key)
     found[key] = value

@@ -1,7 +1,7 @@
 """`kubectl create deployment NAME --image=IMAGE`: a Deployment that selects its pods by `app=NAME`.
 
-No generator in the old sense: upstream builds the typed object in the command itself. Neither the name nor the image is checked here – a bad
-name is refused by the server, a bad image by nobody until a kubelet cannot pull it.
+No generator in the old sense: upstream builds the typed object in the command itself. Neither the name nor the image is checked here –
+a bad name is refused by the server, a bad image by nobody until a kubelet cannot pull it.
 
 Upstream: `kubectl/pkg/cmd/create/create_deployment.go` (`createDeployment`, `buildPodSpec`, `sanitizeAndUniquify`), v1.36.
 """

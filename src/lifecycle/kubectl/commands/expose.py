@@ -1,0 +1,80 @@
+"""`kubectl expose TYPE NAME --port=PORT`.
+
+Upstream: `kubectl/pkg/cmd/expose/expose.go` (`RunExpose`), v1.36. Left out: `-f`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lifecycle.api.resources import Resource
+from lifecycle.api.wire import Object
+from lifecycle.kubectl.commands.run import overridden
+from lifecycle.kubectl.failures import CommandError
+from lifecycle.kubectl.flags import DRY_RUN, OUTPUT, Parsed, dry_run_strategy, flag, parse
+from lifecycle.kubectl.generators.expose import EXPOSABLE, ports_of, selector_of, service
+from lifecycle.kubectl.generators.labels_and_env import parse_labels
+from lifecycle.kubectl.printers import check_format, print_object, typed
+from lifecycle.kubectl.resource_args import targets
+from lifecycle.kubectl.session import Session
+
+FLAGS = (
+    OUTPUT,
+    DRY_RUN,
+    *(
+        flag(n)
+        for n in ("protocol", "port", "type", "load-balancer-ip", "selector", "target-port", "external-ip", "name")
+    ),
+    flag("labels", short="l"),
+    flag("session-affinity"),
+    flag("cluster-ip"),
+    flag("overrides"),
+    flag("override-type", default="merge"),
+    flag("field-manager", default="kubectl-expose"),
+    flag("save-config", "bool"),
+    flag("record", "bool"),
+)
+
+
+async def expose(argv: Sequence[str], session: Session) -> None:
+    """Run `kubectl expose ARGV`."""
+    p = parse(argv, FLAGS, "expose")
+    dry_run = dry_run_strategy(p)
+    check_format(p["output"])
+    mapper = await session.mapper()
+    for target in targets(mapper, p.args):
+        resource = target.resource
+        obj = await session.client.get(resource, target.name, session.namespace)
+        if (resource.group, resource.kind) not in EXPOSABLE:
+            shown = f"{resource.kind}.{resource.group}" if resource.group else resource.kind
+            raise CommandError(f"cannot expose a {shown}")
+        made = typed(overridden(typed(_service_for(obj, p)), p["overrides"], p["override-type"]))
+        if dry_run != "client":
+            services: Resource = mapper.for_kind("v1", "Service")
+            made = await session.create(services, made, manager=p["field-manager"], dry_run=dry_run)
+        elif session.explicit_namespace:
+            made = typed({**made, "metadata": {**made["metadata"], "namespace": session.namespace}})
+        session.print(print_object(made, p["output"], "exposed", dry_run))
+
+
+def _service_for(obj: Object, p: Parsed) -> Object:
+    selector = parse_labels(p["selector"]) if p["selector"] else selector_of(obj)
+    known = ports_of(obj)
+    ports = p["port"].split(",") if p["port"] else list(known)
+    if not ports and p["cluster-ip"] != "None":
+        raise CommandError("couldn't find port via --port flag or introspection")
+    labels = parse_labels(p["labels"]) if p["labels"] else obj["metadata"].get("labels")
+    return service(
+        p["name"] or obj["metadata"]["name"][:63],
+        selector,
+        ports,
+        labels=labels,
+        protocol=p["protocol"],
+        protocols=known,
+        target_port=p["target-port"],
+        type_=p["type"],
+        external_ip=p["external-ip"],
+        load_balancer_ip=p["load-balancer-ip"],
+        session_affinity=p["session-affinity"],
+        cluster_ip=p["cluster-ip"],
+    )

@@ -1,0 +1,137 @@
+"""`kubectl run NAME --image=IMAGE [--expose --port=PORT]`.
+
+Upstream: `kubectl/pkg/cmd/run/run.go` (`RunOptions.Run`, `createGeneratedObject`, `generateService`), v1.36. Left out: attaching.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import orjson
+
+from lifecycle.api.patch.json_patch import apply_json_patch
+from lifecycle.api.patch.merge_patch import apply_merge_patch
+from lifecycle.api.patch.strategic import strategic_merge_patch
+from lifecycle.api.schema import schema_for
+from lifecycle.api.wire import Object
+from lifecycle.kubectl.failures import CommandError, UsageError
+from lifecycle.kubectl.flags import DRY_RUN, OUTPUT, Parsed, dry_run_strategy, flag, parse
+from lifecycle.kubectl.generators.labels_and_env import parse_envs, parse_labels, parse_pairs
+from lifecycle.kubectl.generators.run import PULL_POLICIES, RESTART_POLICIES, check_image, run_pod, run_service
+from lifecycle.kubectl.printers import check_format, print_object, typed
+from lifecycle.kubectl.session import Session
+
+FLAGS = (
+    OUTPUT,
+    DRY_RUN,
+    flag("annotations", "array"),
+    flag("image", required=True),
+    flag("image-pull-policy"),
+    flag("rm", "bool"),
+    flag("env", "array"),
+    flag("port"),
+    flag("labels", short="l"),
+    flag("stdin", "bool", short="i"),
+    flag("tty", "bool", short="t"),
+    flag("attach", "bool"),
+    flag("leave-stdin-open", "bool"),
+    flag("restart", default="Always"),
+    flag("command", "bool"),
+    flag("expose", "bool"),
+    flag("quiet", "bool", short="q"),
+    flag("privileged", "bool"),
+    flag("overrides"),
+    flag("override-type", default="merge"),
+    flag("field-manager", default="kubectl-run"),
+    flag("save-config", "bool"),
+    flag("record", "bool"),
+)
+
+
+async def run(argv: Sequence[str], session: Session) -> None:
+    """Run `kubectl run ARGV`. Everything that can be refused locally is, before the first request."""
+    p = parse(argv, FLAGS, "run")
+    dry_run = dry_run_strategy(p)
+    check_format(p["output"])
+    _check(p, dry_run)
+    name = p.args[0]
+    labels = parse_labels(p["labels"]) if p["labels"] else None
+    pod = run_pod(
+        name,
+        p["image"],
+        args=p.args[1:],
+        command=p["command"],
+        labels=labels,
+        annotations=parse_pairs(p["annotations"], "annotations"),
+        env=parse_envs(p["env"]),
+        port=p["port"],
+        restart=p["restart"],
+        image_pull_policy=p["image-pull-policy"],
+        stdin=p["stdin"],
+        leave_stdin_open=p["leave-stdin-open"],
+        tty=p["tty"],
+        privileged=p["privileged"],
+    )
+    if p["record"]:
+        annotations = {
+            **pod["metadata"].get("annotations", {}),
+            "kubernetes.io/change-cause": "kubectl run " + " ".join(argv),
+        }
+        pod["metadata"]["annotations"] = annotations
+    pod = await _create(overridden(typed(pod), p["overrides"], p["override-type"]), session, p, dry_run)
+    if p["expose"]:
+        service = await _create(typed(run_service(name, p["port"], labels)), session, p, dry_run)
+        session.print(print_object(service, p["output"], "created", dry_run))
+        if p["output"] == "yaml":
+            session.print("---\n")
+    session.print(print_object(pod, p["output"], "created", dry_run))
+
+
+def _check(p: Parsed, dry_run: str) -> None:
+    if not p.args or p.dash == 0:
+        raise UsageError("NAME is required for run", "run")
+    if not p["image"]:
+        raise CommandError("--image is required")
+    check_image(p["image"])
+    if p["tty"] and not p["stdin"]:
+        raise UsageError("-i/--stdin is required for containers with -t/--tty=true", "run")
+    if p["expose"] and not p["port"]:
+        raise UsageError("--port must be set when exposing a service", "run")
+    if p["restart"] and p["restart"] not in RESTART_POLICIES:
+        raise UsageError(f"invalid restart policy: {p['restart']}", "run")
+    attach = p["attach"] or (p["stdin"] and "attach" not in p.changed)
+    if p["rm"] and not attach:
+        raise UsageError("--rm should only be used for attached containers", "run")
+    if attach and dry_run != "none":
+        message = (
+            "--dry-run=[server|client] can't be used with attached containers options (--attach, --stdin, or --tty)"
+        )
+        raise UsageError(message, "run")
+    if p["image-pull-policy"] and p["image-pull-policy"] not in PULL_POLICIES:
+        raise UsageError(f"invalid image pull policy: {p['image-pull-policy']}", "run")
+
+
+async def _create(obj: Object, session: Session, p: Parsed, dry_run: str) -> Object:
+    resource = (await session.mapper()).for_kind(obj["apiVersion"], obj["kind"])
+    if dry_run == "client":
+        if session.explicit_namespace:
+            obj = {**obj, "metadata": {**obj["metadata"], "namespace": session.namespace}}
+        return typed(obj)
+    return await session.create(resource, obj, manager=p["field-manager"], dry_run=dry_run)
+
+
+def overridden(obj: Object, text: str, how: str = "merge") -> Object:
+    """A generated object with `--overrides` laid over it: `merge`, `strategic` or `json`. Raises CommandError for what is no JSON."""
+    if not text:
+        return obj
+    try:
+        patch = orjson.loads(text)
+    except orjson.JSONDecodeError as wrong:
+        raise CommandError(f"invalid character in overrides: {wrong}") from None
+    if how == "json":
+        return typed(apply_json_patch(obj, patch))
+    if how == "strategic":
+        return typed(strategic_merge_patch(obj, patch, schema_for(obj["apiVersion"], obj["kind"])))
+    if how != "merge":
+        raise CommandError(f"invalid merge type: {how}")
+    return typed(apply_merge_patch(obj, patch))

@@ -1,0 +1,157 @@
+"""What kubectl prints: objects as JSON or YAML, their names, one line for what happened to them, and the server's tables.
+
+Upstream: `cli-runtime/pkg/printers` (`JSONPrinter`, `YAMLPrinter`, `NamePrinter`, `TablePrinter`, `GetNewTabWriter`), v1.36.
+Left out: templates and JSONPath.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import yaml
+
+from lifecycle.api.go_format import go_quote
+from lifecycle.api.schema import decode
+from lifecycle.api.status import StatusError
+from lifecycle.api.wire import Object
+from lifecycle.kubectl.failures import CommandError
+
+FORMATS = (
+    "go-template,go-template-file,json,jsonpath,jsonpath-as-json,jsonpath-file,kyaml,name,template,templatefile,yaml"
+)
+GET_FORMATS = f"custom-columns,custom-columns-file,{FORMATS},wide".replace("yaml,wide", "wide,yaml")
+
+
+class _Dumper(yaml.SafeDumper):
+    """YAML as kubectl writes it: keys in order, lists not indented below their key, text quoted where it must be."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        """No anchors: the same object twice is written twice."""
+        return True
+
+
+def _text(dumper: yaml.SafeDumper, value: str) -> yaml.Node:
+    style = "|" if "\n" in value else None
+    node = dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
+    if style is None and _needs_quotes(value):
+        node.style = '"'
+    return node
+
+
+_PLAIN = ("tag:yaml.org,2002:str", "tag:yaml.org,2002:yaml")
+_exponent = re.compile(r"[-+]?[0-9]+[eE][-+]?[0-9]+", re.ASCII)  # a number to Go's YAML, not to Python's
+
+
+def _needs_quotes(value: str) -> bool:
+    """Whether text would be read back as something else: `true`, `12`, `null`, and `y` for readers of YAML 1.1."""
+    tag = yaml.resolver.Resolver().resolve(yaml.ScalarNode, value, (True, False))
+    return tag not in _PLAIN or value in ("y", "n", "Y", "N", "") or _exponent.fullmatch(value) is not None
+
+
+_Dumper.add_representer(str, _text)
+
+
+def to_yaml(obj: Any) -> str:
+    """One YAML document, keys sorted."""
+    return str(
+        yaml.dump(obj, Dumper=_Dumper, sort_keys=True, default_flow_style=False, width=10**9, allow_unicode=True)
+    )
+
+
+def to_json(obj: Any) -> str:
+    """Indented by four, with Go's escapes, keys as they come."""
+    text = json.dumps(obj, indent=4, ensure_ascii=False)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026") + "\n"
+
+
+def typed(obj: Object) -> Object:
+    """An object as a Go struct would print it: fields in declared order, empty structs filled in. Unknown kinds come back as they are."""
+    try:
+        return decode(obj, obj["apiVersion"], obj["kind"])[0]
+    except (StatusError, KeyError):
+        return obj
+
+
+def without_managed_fields(obj: Object) -> Object:
+    """The object as people want to see it."""
+    metadata = obj.get("metadata")
+    if isinstance(metadata, dict) and "managedFields" in metadata:
+        obj = {**obj, "metadata": {key: value for key, value in metadata.items() if key != "managedFields"}}
+    if isinstance(obj.get("items"), list):
+        obj = {**obj, "items": [without_managed_fields(item) for item in obj["items"]]}
+    return obj
+
+
+def type_name(obj: Object, plural: str = "") -> str:
+    """`deployment.apps` – how messages call an object."""
+    group = obj.get("apiVersion", "").rpartition("/")[0]
+    kind = plural or obj.get("kind", "").lower()
+    return f"{kind}.{group}" if group else kind
+
+
+def print_object(obj: Object, output: str, operation: str, dry_run: str = "none") -> str:
+    """What a command that changes something prints: the object if a format was asked for, else `TYPE/NAME OPERATION`."""
+    name = f"{type_name(obj)}/{obj['metadata'].get('name', '')}"
+    if not output:
+        note = {"client": " (dry run)", "server": " (server dry run)"}.get(dry_run, "")
+        return f"{name} {operation}{note}\n"
+    if output == "name":
+        return f"{name}\n"
+    if output == "json":
+        return to_json(without_managed_fields(obj))
+    if output == "yaml":
+        return to_yaml(without_managed_fields(obj))
+    raise unknown_format(output, FORMATS)
+
+
+def unknown_format(output: str, allowed: str) -> CommandError:
+    """The refusal of an output format."""
+    return CommandError(
+        f"unable to match a printer suitable for the output format {go_quote(output)}, allowed formats are: {allowed}"
+    )
+
+
+def check_format(output: str) -> None:
+    """Raises CommandError for a format that cannot be printed; called before anything is sent."""
+    if output not in ("", "name", "json", "yaml"):
+        raise unknown_format(output, FORMATS)
+
+
+def render_table(
+    tables: Sequence[Object], *, wide: bool, no_headers: bool = False, kind: str = "", namespaced: bool = False
+) -> str:
+    """The server's tables of one type as text. `kind` goes before each name, `namespaced` adds a NAMESPACE column."""
+    columns = [
+        (i, column)
+        for i, column in enumerate(tables[0].get("columnDefinitions", ()))
+        if wide or not column.get("priority")
+    ]
+    rows: list[list[str]] = []
+    if not no_headers:
+        rows.append((["NAMESPACE"] if namespaced else []) + [column["name"].upper() for _, column in columns])
+    for table in tables:
+        for row in table.get("rows") or ():
+            cells = [_cell(row["cells"][i]) for i, _ in columns]
+            if kind and cells:
+                cells[0] = f"{kind}/{cells[0]}"
+            if namespaced:
+                cells.insert(0, ((row.get("object") or {}).get("metadata") or {}).get("namespace", ""))
+            rows.append(cells)
+    return align(rows)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "<nil>"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value).split("\n")[0]
+
+
+def align(rows: Sequence[Sequence[str]]) -> str:
+    """Columns three apart and at least six wide; nothing is added after the last."""
+    widths = [max(6, *(len(row[i]) + 3 for row in rows)) for i in range(len(rows[0]) - 1)] if rows else []
+    return "".join("".join(cell.ljust(width) for cell, width in zip(row, widths)) + row[-1] + "\n" for row in rows)

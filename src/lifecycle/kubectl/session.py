@@ -1,0 +1,95 @@
+"""One run of kubectl: the client, where output goes, and the namespace – what every command needs.
+
+Upstream: `kubectl/pkg/cmd/util/factory.go` (`Factory`), `cli-runtime/pkg/resource/helper.go` (`Helper`), v1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, Protocol
+
+from lifecycle.api.resources import Resource
+from lifecycle.api.wire import Object, WatchFrame
+from lifecycle.client.rest import Client
+from lifecycle.kubectl.rest_mapper import RESTMapper, discover
+
+USER_AGENT = "kubectl/v1.36.2 (linux/amd64) kubernetes/$Format"
+TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
+
+
+class Writer(Protocol):
+    """Where text goes: `sys.stdout`, `io.StringIO` …"""
+
+    def write(self, text: str, /) -> Any:
+        """Take text."""
+
+
+class Session:
+    """The state of one command. `explicit_namespace` says that the user named the namespace, so generated objects carry it."""
+
+    def __init__(self, client: Client, out: Writer, err: Writer, namespace: str = "") -> None:
+        self.client = Client(
+            client.transport, USER_AGENT, headers={k: v for k, v in client.headers.items() if k != "user-agent"}
+        )
+        self.out = out
+        self.err = err
+        self.namespace = namespace or "default"
+        self.explicit_namespace = bool(namespace)
+        self._mapper: RESTMapper | None = None
+
+    async def mapper(self) -> RESTMapper:
+        """What the server serves; asked once."""
+        if self._mapper is None:
+            self._mapper = await discover(self.client)
+        return self._mapper
+
+    def print(self, text: str) -> None:
+        """To stdout."""
+        self.out.write(text)
+
+    def warn(self, text: str) -> None:
+        """To stderr."""
+        self.err.write(text)
+
+    async def send(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str] | None = None,
+        obj: Any = None,
+        content_type: str = "application/json",
+    ) -> Object:
+        """One request; the object of the answer. Raises StatusError."""
+        response = await self.client.request(method, path, query=dict(query or {}), obj=obj, content_type=content_type)
+        for warning in response.headers.get("warning", "").split(", 299 "):
+            text = warning.partition('"')[2].rpartition('"')[0]
+            if text:
+                self.warn(f"Warning: {text}\n")
+        return response.obj or {}
+
+    async def create(
+        self,
+        resource: Resource,
+        obj: Object,
+        *,
+        manager: str,
+        dry_run: str = "none",
+        validation: str = "",
+        namespace: str = "",
+    ) -> Object:
+        """POST an object into its namespace."""
+        query = {"dryRun": "All" if dry_run == "server" else "", "fieldManager": manager, "fieldValidation": validation}
+        return await self.send("POST", resource.path(namespace or self.namespace), query, obj)
+
+    async def table(self, path: str, query: Mapping[str, str]) -> Object:
+        """GET something as a table."""
+        asking = Client(self.client.transport, USER_AGENT, headers={**self.client.headers, "accept": TABLE})
+        return (await asking.request("GET", path, query=dict(query))).obj or {}
+
+    async def watch_one(
+        self, resource: Resource, namespace: str, name: str, revision: str
+    ) -> AsyncIterator[WatchFrame]:
+        """Watch a single object from a revision on."""
+        return await self.client.watch(
+            resource, namespace, resource_version=revision, field_selector=f"metadata.name={name}"
+        )

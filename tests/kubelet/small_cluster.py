@@ -1,0 +1,113 @@
+"""A small cluster on virtual time for the tests of kubelet and scheduler: real API server, no controllers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from lifecycle.api.clock import Clock
+from lifecycle.api.names import NameSource
+from lifecycle.api.resources import resource
+from lifecycle.api.wire import Object, UserInfo
+from lifecycle.apiserver.server import APIServer
+from lifecycle.client.rest import Client
+from lifecycle.client.shared_informer import SharedInformerFactory
+from lifecycle.cri.hollow import HollowRuntime
+from lifecycle.etcd.memory import MemoryStore
+from lifecycle.kubelet import kubelet as kubelet_module
+from lifecycle.kubelet.kubelet import Kubelet, node_user
+from lifecycle.scheduler import scheduler as scheduler_module
+from lifecycle.scheduler.scheduler import Scheduler
+
+NODES = ("lifecycle-control-plane", "lifecycle-worker", "lifecycle-worker2")
+CONTROL_PLANE_TAINT = {"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"}
+
+
+@dataclass
+class SmallCluster:
+    server: APIServer
+    clock: Clock
+    names: NameSource
+    admin: Client
+    scheduler: Scheduler | None = None
+    kubelets: dict[str, Kubelet] = field(default_factory=dict)
+    runtimes: dict[str, HollowRuntime] = field(default_factory=dict)
+    tasks: list[asyncio.Task[None]] = field(default_factory=list)
+
+    def client(self, user_agent: str, name: str, groups: tuple[str, ...] = ("system:authenticated",)) -> Client:
+        return Client(self.server.in_process_transport(UserInfo(name, groups)), user_agent)
+
+    def run(self, component: Any) -> None:
+        self.tasks.append(asyncio.create_task(component.run()))
+
+    async def namespace(self, name: str) -> None:
+        """A namespace as the controllers would leave it: with its service account."""
+        if name != "default":
+            await self.admin.create(
+                resource("namespaces"), {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+            )
+        account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}
+        await self.admin.create(resource("serviceaccounts"), account, name)
+
+    async def untaint(self) -> None:
+        """What the node lifecycle controller does with nodes that are Ready."""
+        nodes = resource("nodes")
+        for node in (await self.admin.list(nodes))["items"]:
+            taints = [t for t in node["spec"].get("taints", []) if "not-ready" not in t["key"]]
+            await self.admin.patch(nodes, node["metadata"]["name"], "", {"spec": {"taints": taints or None}})
+
+    async def create_pod(self, pod: Object, namespace: str = "default") -> Object:
+        return await self.admin.create(resource("pods"), pod, namespace)
+
+    async def pod(self, name: str, namespace: str = "default") -> Object:
+        return await self.admin.get(resource("pods"), name, namespace)
+
+    async def pods(self, namespace: str) -> dict[str, Object]:
+        return {p["metadata"]["name"]: p for p in (await self.admin.list(resource("pods"), namespace))["items"]}
+
+    async def events(self, namespace: str) -> list[Object]:
+        return list((await self.admin.list(resource("events"), namespace))["items"])
+
+
+@asynccontextmanager
+async def small_cluster(*, latency: float = 0.0, nodes: tuple[str, ...] = NODES) -> AsyncIterator[SmallCluster]:
+    clock, names = Clock(), NameSource(1)
+    server = APIServer(MemoryStore(), clock=clock, names=names)
+    await server.start()
+    admin = Client(
+        server.in_process_transport(UserInfo("admin", ("system:masters", "system:authenticated"))), "tests/v1"
+    )
+    cluster = SmallCluster(server, clock, names, admin)
+    client = cluster.client(scheduler_module.USER_AGENT, scheduler_module.USER)
+    cluster.scheduler = Scheduler(client, SharedInformerFactory(client), clock=clock, names=names, rng_seed=1)
+    cluster.run(cluster.scheduler)
+    for i, name in enumerate(nodes):
+        user, groups = node_user(name)
+        runtime = cluster.runtimes[name] = HollowRuntime(clock=clock, names=names, latency=latency)
+        cluster.kubelets[name] = kubelet = Kubelet(
+            cluster.client(kubelet_module.USER_AGENT, user, groups),
+            name,
+            runtime,
+            clock=clock,
+            names=names,
+            node_ip=f"172.19.0.{2 + (i - 1) % len(nodes)}",
+            pod_cidr=f"10.244.{i}.0/24",
+            taints=[CONTROL_PLANE_TAINT] if "control-plane" in name else [],
+        )
+        cluster.run(kubelet)
+    await asyncio.sleep(1)
+    await cluster.untaint()
+    await cluster.namespace("default")
+    try:
+        yield cluster
+        for task in cluster.tasks:
+            if task.done():
+                task.result()
+    finally:
+        for task in cluster.tasks:
+            task.cancel()
+        await asyncio.gather(*cluster.tasks, return_exceptions=True)
+        await server.stop()
