@@ -6,10 +6,9 @@ import asyncio
 import tempfile
 from pathlib import Path
 
-from benchmarks.measure import Result, repeated, served_cluster, stopwatch
+from benchmarks.measure import Result, https_transport, repeated, served_cluster, stopwatch
 from lifecycle.api.resources import resource
 from lifecycle.client.rest import Client
-from lifecycle.client.transport_https import HTTPSTransport
 
 CONFIGMAPS = resource("configmaps")
 WATCHERS = 100
@@ -20,11 +19,12 @@ async def run() -> list[Result]:
     """A hundred watches over HTTPS, a hundred changes: events delivered per second, and the delay of a single change."""
     with tempfile.TemporaryDirectory() as tmp:
         async with served_cluster(Path(tmp), "--without", "scheduler,controllers,kubelet") as (_, kubeconfig):
-            transport = HTTPSTransport.from_kubeconfig(kubeconfig)
-            client = Client(transport, "bench")
+            transport = https_transport(kubeconfig)
+            watching = https_transport(kubeconfig)  # watches keep their connections; the writer needs one of its own
+            client, watcher = Client(transport, "bench"), Client(watching, "bench-watch")
             seen = [0] * WATCHERS
             changed = asyncio.Condition()
-            streams = [await client.watch(CONFIGMAPS, "default", bookmarks=False) for _ in range(WATCHERS)]
+            streams = [await watcher.watch(CONFIGMAPS, "default", bookmarks=False) for _ in range(WATCHERS)]
 
             async def follow(number: int) -> None:
                 async for frame in streams[number]:
@@ -63,3 +63,4 @@ async def run() -> list[Result]:
                 for task in tasks:
                     task.cancel()
                 await transport.close()
+                await watching.close()

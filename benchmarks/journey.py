@@ -6,11 +6,10 @@ import asyncio
 import tempfile
 from pathlib import Path
 
-from benchmarks.measure import Result, repeated, served_cluster, stopwatch
+from benchmarks.measure import Result, https_transport, repeated, served_cluster, stopwatch
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
 from lifecycle.client.rest import Client
-from lifecycle.client.transport_https import HTTPSTransport
 from lifecycle.cluster.cluster import Cluster, ClusterConfig
 
 DEPLOYMENTS = resource("deployments.apps")
@@ -77,7 +76,7 @@ async def over_https() -> Result:
     """The same from another process over HTTPS."""
     with tempfile.TemporaryDirectory() as tmp:
         async with served_cluster(Path(tmp)) as (_, kubeconfig):
-            transport = HTTPSTransport.from_kubeconfig(kubeconfig)
+            transport = https_transport(kubeconfig)
             client = Client(transport, "bench")
             counter = iter(range(1000))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
 import resource as rusage
 import statistics
@@ -12,6 +13,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
+
+import yaml
+
+from lifecycle.client.transport_https import ConnectionConfig, HTTPSTransport
 
 
 @dataclass(slots=True)
@@ -72,6 +77,20 @@ async def served_cluster(tmp: Path, *arguments: str) -> AsyncIterator[tuple[str,
         with contextlib.suppress(ProcessLookupError):
             process.terminate()
         await process.wait()
+
+
+def https_transport(kubeconfig: Path) -> HTTPSTransport:
+    """A connection as the admin of a kubeconfig that `lifecycle up` wrote."""
+    config = yaml.safe_load(kubeconfig.read_text())
+    cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
+    return HTTPSTransport(
+        ConnectionConfig(
+            cluster["server"],
+            ca=base64.b64decode(cluster["certificate-authority-data"]),
+            client_certificate=base64.b64decode(user["client-certificate-data"]),
+            client_key=base64.b64decode(user["client-key-data"]),
+        )
+    )
 
 
 def stopwatch() -> Callable[[], float]:

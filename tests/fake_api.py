@@ -14,7 +14,7 @@ from typing import Any
 from lifecycle.api.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import Resource, find_resource
-from lifecycle.api.status import StatusError, already_exists, conflict, gone, not_found
+from lifecycle.api.status import StatusError, already_exists, bad_request, conflict, gone, not_found
 from lifecycle.api.wire import Object, Request, Response, WatchFrame
 
 
@@ -181,6 +181,8 @@ class FakeAPI:
         return self.write("DELETED", res, live)
 
     def _watch(self, request: Request, res: Resource, namespace: str) -> Response:
+        if request.param("sendInitialEvents"):
+            raise bad_request("sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled")
         self.watches += 1
         start = int(request.param("resourceVersion") or self.revision)
         return Response(stream=self._frames(res, namespace, start, self._epoch))

@@ -23,7 +23,7 @@ RECORDINGS = Path(__file__).parents[2] / "recordings"
 
 NOT_OURS: dict[str, str] = {
     r"\.metadata\.(uid|creationTimestamp|resourceVersion|managedFields.*|name)": "written by the server itself",
-    r"\.metadata\.finalizers": "StorageObjectInUseProtection admission",
+    r"\.metadata\.finalizers.*": "StorageObjectInUseProtection admission",
     r"\.spec\.storageClassName": "DefaultStorageClass admission",
     r"\.spec\.(serviceAccount|serviceAccountName|imagePullSecrets.*)": "ServiceAccount admission",
     r"\.spec\.volumes\[\d+\].*|\.spec\.volumes": "ServiceAccount admission adds the token volume",
@@ -52,7 +52,10 @@ def replay(row: dict[str, Any]) -> tuple[int, dict[str, Any], list[str]]:
         namespace = re.search(r"/namespaces/([^/?]+)/", row["path"])
         if namespace:
             meta.setdefault("namespace", namespace[1])
-        meta["uid"], meta["creationTimestamp"] = recorded.get("uid", "uid"), recorded.get("creationTimestamp", "2026-01-01T00:00:00Z")
+        meta["uid"], meta["creationTimestamp"] = (
+            recorded.get("uid", "uid"),
+            recorded.get("creationTimestamp", "2026-01-01T00:00:00Z"),
+        )
         if not meta.get("name") and meta.get("generateName"):
             meta["name"] = recorded.get("name", meta["generateName"] + "abcde")
         prepare_for_create(obj)

@@ -31,10 +31,22 @@ def test_creates_of_other_scenarios(scenario):
     assert differing == []
 
 
-def test_a_chain_of_updates_patches_and_applies():
-    compared = [(write.name, timeless(made) == entries(write)) for write, made in replay(http_writes("storage"))]
+@pytest.mark.parametrize(
+    ("cluster", "differing"),
+    [
+        ("kind-1.36.2", []),
+        (
+            "kind-1.36.2-again",
+            ["storage-25"],
+        ),  # there the deployment controller wrote a status in between, which no request shows
+    ],
+)
+def test_a_chain_of_updates_patches_and_applies(cluster, differing):
+    compared = [
+        (write.name, timeless(made) == entries(write)) for write, made in replay(http_writes("storage", cluster))
+    ]
     assert len(compared) >= 12
-    assert [name for name, same in compared if not same] == []
+    assert [name for name, same in compared if not same] == differing
 
 
 def test_every_write_of_every_component_on_the_journey():

@@ -39,7 +39,9 @@ def client_certificate(name: str, *groups: str) -> bytes:
     """A self-signed client certificate (DER): what it says is all that counts behind the TLS layer."""
     key = ec.generate_private_key(ec.SECP256R1())
     attributes = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in groups]
-    subject = x509.Name([*attributes, x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    if name:
+        attributes.append(x509.NameAttribute(NameOID.COMMON_NAME, name))
+    subject = x509.Name(attributes)
     now = datetime.now(UTC)
     builder = x509.CertificateBuilder().subject_name(subject).issuer_name(subject).public_key(key.public_key())
     builder = builder.serial_number(1).not_valid_before(now - timedelta(hours=1)).not_valid_after(now + timedelta(days=1))

@@ -13,10 +13,12 @@ from tests.fake_api import FakeAPI
 
 from lifecycle.api.clock import run_virtual
 from lifecycle.api.resources import resource
-from lifecycle.api.wire import Object
+from lifecycle.api.wire import Object, Request, Response, UserInfo
+from lifecycle.apiserver.server import APIServer
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.client.store import meta_namespace_key
+from lifecycle.etcd.memory import MemoryStore
 
 CONFIGMAPS = resource("configmaps")
 NAMES = ("a", "b", "c")
@@ -127,6 +129,45 @@ def check(witness: Witness, states: dict[str, list[Object | None]], truth: dict[
 @settings(max_examples=120, deadline=None)
 def test_every_handler_sees_an_ordered_subsequence_and_the_end(actions: list[tuple[str, str]]) -> None:
     run_virtual(play(actions))
+
+
+@pytest.mark.parametrize("supported", [True, False])
+def test_a_list_can_be_streamed_where_the_server_can(supported: bool) -> None:
+    async def main() -> None:
+        requests: list[Request] = []
+        fake = FakeAPI()
+        server = APIServer(MemoryStore())
+        transport: Any = fake
+        if supported:
+            await server.start()
+            transport = server.in_process_transport(UserInfo("admin", ("system:masters", "system:authenticated")))
+
+        class Spy:
+            async def round_trip(self, request: Request) -> Response:
+                requests.append(request)
+                answer: Response = await transport.round_trip(request)
+                return answer
+
+            async def close(self) -> None:
+                pass
+
+        client = Client(Spy(), "test/v0")
+        for name in NAMES:
+            await client.create(CONFIGMAPS, {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": name}}, "default")
+        requests.clear()
+        informer = SharedInformerFactory(client, use_watch_list=True).informer(CONFIGMAPS)
+        await informer.wait_for_sync()
+        assert [o["metadata"]["name"] for o in informer.indexer] == list(NAMES)
+        await client.delete(CONFIGMAPS, "a", "default")
+        await asyncio.sleep(1)
+        assert len(informer.indexer) == 2
+        lists = [r for r in requests if r.method == "GET" and not r.param("watch")]
+        assert len(lists) == (0 if supported else 1)
+        await informer.stop()
+        if supported:
+            await server.stop()
+
+    run_virtual(main())
 
 
 def test_a_dropped_watch_is_resumed_without_a_new_list() -> None:

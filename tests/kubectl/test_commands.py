@@ -28,13 +28,13 @@ def audited(verb, resource, subresource=None):
     ]
 
 
-def deployment(replicas=3, image="nginx:1.27", **status):
+def deployment(image="nginx:1.27", **status):
     template = {"metadata": {"labels": {"app": "nginx"}}, "spec": {"containers": [{"name": "nginx", "image": image}]}}
     return {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
         "metadata": {"name": "nginx", "namespace": "default", "generation": 1, "labels": {"app": "nginx"}},
-        "spec": {"replicas": replicas, "selector": {"matchLabels": {"app": "nginx"}}, "template": template},
+        "spec": {"replicas": 3, "selector": {"matchLabels": {"app": "nginx"}}, "template": template},
         "status": {"observedGeneration": 1, **status},
     }
 
@@ -357,4 +357,10 @@ def test_a_three_way_patch_leaves_what_others_set():
 
 def test_unknown_commands():
     assert kubectl("frobnicate")[2] == 'error: unknown command "frobnicate" for "kubectl"\n'
-    assert kubectl("-n x create deployment d --image=i --dry-run=client -o json")[0] == 0
+    for spelled in (
+        "-n x create deployment d",
+        "create -n x deployment d",
+        "create deployment d -nx",
+        "create deployment --namespace=x d",
+    ):
+        assert kubectl(f"{spelled} --image=i")[3].asked() == ["POST /apis/apps/v1/namespaces/x/deployments"]

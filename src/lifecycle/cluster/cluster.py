@@ -27,7 +27,7 @@ from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.cluster import like
 from lifecycle.cluster.kubeconfig_file import kubeconfig, write_kubeconfig
-from lifecycle.cluster.nodes import NodeShape, kind_nodes
+from lifecycle.cluster.nodes import NodeShape, kind_nodes, pod_network
 from lifecycle.cluster.stores import open_store
 from lifecycle.controllers.manager import ControllerManager
 from lifecycle.cri.hollow import HollowRuntime
@@ -84,6 +84,7 @@ class Cluster:
         self.kubelets: dict[str, Kubelet] = {}
         self._port = 0
         self._tasks: list[asyncio.Task[None]] = []
+        self._informers: SharedInformerFactory | None = None
         self._failed: asyncio.Future[None] | None = None
 
     # -- life ---------------------------------------------------------------------------------------------------------
@@ -107,13 +108,13 @@ class Cluster:
                 names=self.names,
                 root_ca=self.server.certificates.ca_pem.decode(),
                 client_for=self._controller_client,
+                cluster_cidr=pod_network(len(shapes)),
             )
             self._run("controllers", manager.run)
         if "scheduler" not in self.config.without:
             client = self.client("kube-scheduler", UserInfo("system:kube-scheduler", ("system:authenticated",)))
-            scheduler = Scheduler(
-                client, SharedInformerFactory(client), clock=self.clock, names=self.names, rng_seed=self.config.seed
-            )
+            self._informers = SharedInformerFactory(client)
+            scheduler = Scheduler(client, self._informers, clock=self.clock, names=self.names, rng_seed=self.config.seed)
             self._run("scheduler", scheduler.run)
         if "kubelet" not in self.config.without:
             for shape in shapes:
@@ -154,6 +155,8 @@ class Cluster:
             with contextlib.suppress(asyncio.CancelledError, Exception):
                 await task
         self._tasks.clear()
+        if self._informers is not None:
+            await self._informers.stop()
         if hasattr(self, "server"):
             await self.server.stop()
 

@@ -30,6 +30,15 @@ CONTROL_PLANE_TAINT: Object = {"key": "node-role.kubernetes.io/control-plane", "
 FIRST_ADDRESS = IPv4Address("172.19.0.2")
 
 
+POD_NETWORK = "10.244.0.0/16"
+LARGE_POD_NETWORK = "10.128.0.0/9"
+
+
+def pod_network(nodes: int) -> str:
+    """The range that pod networks are cut from, 256 addresses for each node: kind's own, until it has no piece left."""
+    return POD_NETWORK if nodes <= 256 else LARGE_POD_NETWORK
+
+
 @dataclass(slots=True)
 class NodeShape:
     """One machine before it joins. `pod_cidr` is empty where the controllers shall choose it."""

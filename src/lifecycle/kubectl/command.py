@@ -22,14 +22,15 @@ from lifecycle.kubectl.commands.run import run
 from lifecycle.kubectl.commands.scale import scale
 from lifecycle.kubectl.commands.set_image import set_image
 from lifecycle.kubectl.failures import CommandError, message_for
-from lifecycle.kubectl.flags import COMMON
+from lifecycle.kubectl.flags import word_positions
 from lifecycle.kubectl.session import Session, Writer
 
 
 async def _set(argv: Sequence[str], session: Session) -> None:
-    if not argv or argv[0] != "image":
-        raise CommandError(f'unknown command {go_quote(argv[0] if argv else "")} for "kubectl set"')
-    await set_image(argv[1:], session)
+    word, rest = split_command(argv)
+    if word != "image":
+        raise CommandError(f'unknown command {go_quote(word)} for "kubectl set"')
+    await set_image(rest, session)
 
 
 COMMANDS: dict[str, Callable[[Sequence[str], Session], Awaitable[None]]] = {
@@ -44,22 +45,13 @@ COMMANDS: dict[str, Callable[[Sequence[str], Session], Awaitable[None]]] = {
     "set": _set,
 }
 
-_TAKES_VALUE = {spec.name for spec in COMMON if spec.bare is None} | {
-    spec.short for spec in COMMON if spec.short and spec.bare is None
-}
-
 
 def split_command(argv: Sequence[str]) -> tuple[str, list[str]]:
     """(the command, everything else in order): global flags may come before it, with their values."""
-    rest: list[str] = []
-    words = iter(argv)
-    for word in words:
-        if not word.startswith("-"):
-            return word, [*rest, *words]
-        rest.append(word)
-        if "=" not in word and word.lstrip("-") in _TAKES_VALUE:
-            rest.append(next(words, ""))
-    return "", rest
+    words = word_positions(argv)
+    if not words:
+        return "", list(argv)
+    return argv[words[0]], [*argv[: words[0]], *argv[words[0] + 1 :]]
 
 
 def named_namespace(argv: Sequence[str]) -> str:

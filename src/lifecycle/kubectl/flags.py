@@ -7,7 +7,7 @@ kubectl v1.36. The messages are theirs.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -60,6 +60,27 @@ COMMON = (
     flag("show-managed-fields", "bool"),
 )
 """Flags that every command takes; those that choose a cluster are the caller's business and ignored here."""
+
+
+_TAKES_VALUE = {spec.name for spec in COMMON if spec.bare is None} | {
+    spec.short for spec in COMMON if spec.short and spec.bare is None
+}
+
+
+def word_positions(argv: Sequence[str]) -> list[int]:
+    """Where the words are that are neither flags nor values of common flags: the command is the first, its subcommand the next."""
+    found = []
+    skip = False
+    for i, word in enumerate(argv):
+        if word == "--":
+            break
+        if skip:
+            skip = False
+        elif word.startswith("-"):
+            skip = "=" not in word and word.lstrip("-") in _TAKES_VALUE
+        else:
+            found.append(i)
+    return found
 
 
 @dataclass(slots=True)

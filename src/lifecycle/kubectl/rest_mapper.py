@@ -12,8 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import orjson
+
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.resources import Resource
+from lifecycle.api.wire import Response
 from lifecycle.client.rest import Client
 from lifecycle.kubectl.failures import CommandError
 
@@ -68,12 +71,19 @@ class RESTMapper:
         return list(found.values())
 
 
+def document_of(response: Response) -> Any:
+    """The object of an answer: ready-made documents such as discovery may come as bytes, even in-process."""
+    if response.obj is None and response.body:
+        return orjson.loads(response.body)
+    return response.obj or {}
+
+
 async def discover(client: Client) -> RESTMapper:
     """Ask the server what it serves."""
     asking = Client(client.transport, client.headers.get("user-agent", "kubectl"), headers={"accept": AGGREGATED})
     resources: list[Resource] = []
     for root in ("/api", "/apis"):
-        document = (await asking.request("GET", root)).obj or {}
+        document = document_of(await asking.request("GET", root))
         if document.get("kind") == "APIGroupDiscoveryList":
             resources += _aggregated(document)
         else:
@@ -115,7 +125,7 @@ async def _legacy(client: Client, root: str, document: dict[str, Any]) -> list[R
     found = []
     for group_name, version in versions:
         path = f"{root}/{group_name}/{version}" if group_name else f"{root}/{version}"
-        rows = (await client.request("GET", path)).obj or {}
+        rows = document_of(await client.request("GET", path))
         for row in rows.get("resources", ()):
             if "/" not in row["name"]:
                 found.append(

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from lifecycle.api.resources import Resource
 from lifecycle.api.wire import Object, WatchFrame
 from lifecycle.client.rest import Client
-from lifecycle.kubectl.rest_mapper import RESTMapper, discover
+from lifecycle.kubectl.rest_mapper import RESTMapper, discover, document_of
 
 USER_AGENT = "kubectl/v1.36.2 (linux/amd64) kubernetes/$Format"
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
@@ -65,7 +65,8 @@ class Session:
             text = warning.partition('"')[2].rpartition('"')[0]
             if text:
                 self.warn(f"Warning: {text}\n")
-        return response.obj or {}
+        document: Object = document_of(response)
+        return document
 
     async def create(
         self,
@@ -84,7 +85,8 @@ class Session:
     async def table(self, path: str, query: Mapping[str, str]) -> Object:
         """GET something as a table."""
         asking = Client(self.client.transport, USER_AGENT, headers={**self.client.headers, "accept": TABLE})
-        return (await asking.request("GET", path, query=dict(query))).obj or {}
+        table: Object = document_of(await asking.request("GET", path, query=dict(query)))
+        return table
 
     async def watch_one(
         self, resource: Resource, namespace: str, name: str, revision: str

@@ -39,7 +39,7 @@ def get_phase(spec: Object, statuses: Iterable[Object], pod_is_terminal: bool) -
     """
     by_name = {status["name"]: status for status in statuses}
     restart_policy = spec.get("restartPolicy") or "Always"
-    pending_init = failed_init = 0
+    pending_init = failed_init = sidecars_running = 0
     for container in spec.get("initContainers") or ():
         status = by_name.get(container["name"])
         if status is None:
@@ -49,6 +49,7 @@ def get_phase(spec: Object, statuses: Iterable[Object], pod_is_terminal: bool) -
         if is_sidecar(container):
             if "running" in state:
                 pending_init += not status.get("started")
+                sidecars_running += 1
             elif "terminated" not in state and _last_terminated(status) is None:
                 pending_init += 1
         elif "running" in state:
@@ -89,7 +90,7 @@ def get_phase(spec: Object, statuses: Iterable[Object], pod_is_terminal: bool) -
     if stopped and not unknown:
         if pod_is_terminal:
             return SUCCEEDED if stopped == succeeded else FAILED
-        if restart_policy == "Always":
+        if restart_policy == "Always" or sidecars_running:
             return RUNNING
         if stopped == succeeded:
             return SUCCEEDED

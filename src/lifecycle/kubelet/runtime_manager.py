@@ -76,7 +76,8 @@ class RuntimeManager:
 
     async def sync_pod(self, pod: Object, runtime: PodStatus, actions: PodActions) -> float | None:
         """Carry a decision out. None: done; else something failed, and in so many seconds it may be tried again."""
-        if actions.kill_pod:
+        if actions.kill_pod:  # nothing is left to run but, perhaps, sidecars
+            await self.kill_pod(pod, runtime, None)
             return None
         for container_id, why in actions.containers_to_kill.items():
             status = next(s for s in runtime.containers if s.id == container_id)

@@ -15,7 +15,7 @@ from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.kubectl.commands.create_rbac import CLUSTER_ROLE_FLAGS, ROLE_FLAGS, role_object
 from lifecycle.kubectl.failures import CommandError, UsageError
-from lifecycle.kubectl.flags import DRY_RUN, OUTPUT, Flag, Parsed, dry_run_strategy, flag, parse
+from lifecycle.kubectl.flags import DRY_RUN, OUTPUT, Flag, Parsed, dry_run_strategy, flag, parse, word_positions
 from lifecycle.kubectl.generators import (
     create_configmap,
     create_deployment,
@@ -248,7 +248,7 @@ ALIASES = {
 
 def find(argv: Sequence[str]) -> tuple[str, list[str]] | None:
     """(the subcommand, what follows it), or None if the words name none. Flags may stand before the subcommand's words."""
-    words = [i for i, word in enumerate(argv) if not word.startswith("-")]
+    words = word_positions(argv)
     for count in (2, 1):
         if len(words) >= count:
             name = " ".join([ALIASES.get(argv[words[0]], argv[words[0]]), *(argv[i] for i in words[1:count])])
@@ -261,7 +261,7 @@ async def create(argv: Sequence[str], session: Session) -> None:
     """Run `kubectl create ARGV`."""
     found = find(argv)
     if found is None:
-        words = [word for word in argv if not word.startswith("-")]
+        words = [argv[i] for i in word_positions(argv)]
         parent = ALIASES.get(words[0], words[0]) if words else ""
         if parent in ("service", "secret"):
             raise UsageError(f"unknown command {go_quote(' '.join(words[1:]))}", f"create {parent}")

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.wire import Object
 from lifecycle.kubectl.failures import CommandError
-from lifecycle.kubectl.flags import flag, parse
+from lifecycle.kubectl.flags import flag, parse, word_positions
 from lifecycle.kubectl.resource_args import targets
 from lifecycle.kubectl.session import Session
 
@@ -41,9 +41,10 @@ def deployment_status(deployment: Object) -> tuple[str, bool]:
 
 async def rollout(argv: Sequence[str], session: Session) -> None:
     """Run `kubectl rollout status ARGV`."""
-    if not argv or argv[0] != "status":
-        raise CommandError(f'unknown command {go_quote(argv[0] if argv else "")} for "kubectl rollout"')
-    p = parse(argv[1:], FLAGS, "rollout status")
+    words = word_positions(argv)
+    if not words or argv[words[0]] != "status":
+        raise CommandError(f'unknown command {go_quote(argv[words[0]] if words else "")} for "kubectl rollout"')
+    p = parse([*argv[: words[0]], *argv[words[0] + 1 :]], FLAGS, "rollout status")
     if not p.args:
         raise CommandError("required resource not specified")
     found = targets(await session.mapper(), p.args)
