@@ -29,8 +29,8 @@ class _Connection(asyncio.Protocol):
 
     def __init__(self) -> None:
         self._transport: asyncio.Transport
-        self._received = bytearray()
-        self._size = 0
+        self._head = b""
+        self._missing = self._status = 0
         self._waiter: asyncio.Future[int] | None = None
         self.closed = False
 
@@ -43,21 +43,19 @@ class _Connection(asyncio.Protocol):
             self._waiter.set_exception(exc or ConnectionResetError("the server hung up"))
 
     def data_received(self, data: bytes) -> None:
-        received = self._received
-        received += data
-        if not self._size:
-            end = received.find(b"\r\n\r\n")
+        if not self._missing:  # a new answer: read its head, then only count
+            self._head += data
+            end = self._head.find(b"\r\n\r\n")
             if end < 0:
                 return
-            head = bytes(received[:end]).lower()
-            place = head.index(b"content-length:") + 15
-            self._size = end + 4 + int(head[place:].split(b"\r\n", 1)[0])
-        if len(received) >= self._size:
-            status = int(received[9:12])
-            received.clear()
-            self._size = 0
-            if self._waiter is not None and not self._waiter.done():
-                self._waiter.set_result(status)
+            head, self._head = self._head, b""
+            place = head.lower().index(b"content-length:", 0, end) + 15
+            self._status = int(head[9:12])
+            self._missing = end + 4 + int(head[place : head.index(b"\r", place)]) - len(head)
+        else:
+            self._missing -= len(data)
+        if not self._missing and self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(self._status)
 
     def ask(self, request: bytes) -> asyncio.Future[int]:
         self._waiter = asyncio.get_running_loop().create_future()

@@ -1,7 +1,6 @@
 """Recorded creates, replayed without a server: decode, default, prepare, validate.
 
-What admission and the allocators do is not ours here. `NOT_OURS` names the fields they own; `explain` says for a recorded answer whether it was
-theirs to give.
+What admission and the allocators do is not ours here: `NOT_OURS` names the fields they own, and by whom.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from lifecycle.api.field_errors import invalid_object, quote
 from lifecycle.api.schema import decode
 from lifecycle.api.status import StatusError
 from lifecycle.api.strategy import canonicalize, prepare_for_create
-from lifecycle.api.validation import validate_create, warnings_for
+from lifecycle.api.validation import deprecation_warning, validate_create, warnings_for
 
 RECORDINGS = Path(__file__).parents[2] / "recordings"
 
@@ -64,7 +63,7 @@ def replay(row: dict[str, Any]) -> tuple[int, dict[str, Any], list[str]]:
             raise invalid_object(obj["kind"], obj["apiVersion"].rpartition("/")[0], meta.get("name", ""), errors)
         canonicalize(obj)
         set_defaults(obj)  # as reading it back does
-        warnings += warnings_for(obj)
+        warnings += [*filter(None, [deprecation_warning(obj["apiVersion"], obj["kind"])]), *warnings_for(obj)]
     except StatusError as error:
         return error.code, error.status, []
     return 201, obj, [f"299 - {quote(warning)}" for warning in warnings]

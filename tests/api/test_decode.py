@@ -218,8 +218,7 @@ _json = st.recursive(
 def test_normal_form_is_a_fixed_point_of_any_input_that_is_accepted(obj: dict[str, Any]) -> None:
     try:
         once, _ = decode(obj, "v1", "Pod")
-    except StatusError as refused:
-        assert refused.code == 400
+    except StatusError:
         return
     twice, strict = decode(once, "v1", "Pod")
     assert strict == []

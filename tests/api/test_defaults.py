@@ -90,7 +90,10 @@ def test_a_stateful_set_is_ordered_and_keeps_its_claims() -> None:
 
 
 def test_a_network_policy_with_egress_rules_is_about_egress_too() -> None:
-    assert defaulted("networking.k8s.io/v1", "NetworkPolicy", {"spec": {"egress": [{}]}})["spec"]["policyTypes"] == ["Ingress", "Egress"]
+    assert defaulted("networking.k8s.io/v1", "NetworkPolicy", {"spec": {"egress": [{}]}})["spec"]["policyTypes"] == [
+        "Ingress",
+        "Egress",
+    ]
 
 
 def test_string_data_of_a_secret_becomes_data() -> None:

@@ -24,7 +24,10 @@ from lifecycle.api.strategy import (
 def deployment(**spec: Any) -> dict[str, Any]:
     labels = {"app": "web"}
     template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "i:1"}]}}
-    body = {"metadata": {"name": "d", "namespace": "n"}, "spec": {"selector": {"matchLabels": labels}, "template": template, **spec}}
+    body = {
+        "metadata": {"name": "d", "namespace": "n"},
+        "spec": {"selector": {"matchLabels": labels}, "template": template, **spec},
+    }
     obj, _ = decode(body, "apps/v1", "Deployment")
     set_defaults(obj)
     return obj
@@ -104,7 +107,11 @@ def test_a_held_back_pod_says_so_from_the_start() -> None:
 
 
 def test_match_label_keys_are_written_into_the_selector_once() -> None:
-    constraint = {"topologyKey": "zone", "matchLabelKeys": ["hash", "absent"], "labelSelector": {"matchLabels": {"app": "web"}}}
+    constraint = {
+        "topologyKey": "zone",
+        "matchLabelKeys": ["hash", "absent"],
+        "labelSelector": {"matchLabels": {"app": "web"}},
+    }
     obj = pod({}, topologySpreadConstraints=[constraint])
     obj["metadata"]["labels"] = {"hash": "abc"}
     prepare_for_create(obj)
@@ -114,7 +121,11 @@ def test_match_label_keys_are_written_into_the_selector_once() -> None:
 
 def test_a_kubelet_that_does_not_know_qos_or_generations_cannot_erase_them() -> None:
     old = pod({})
-    old["status"] = {"qosClass": "BestEffort", "observedGeneration": 1, "conditions": [{"type": "Ready", "observedGeneration": 1}]}
+    old["status"] = {
+        "qosClass": "BestEffort",
+        "observedGeneration": 1,
+        "conditions": [{"type": "Ready", "observedGeneration": 1}],
+    }
     new = pod({})
     new["status"] = {"conditions": [{"type": "Ready", "status": "True"}]}
     prepare_for_update(new, old, "status")
@@ -171,7 +182,10 @@ def test_facts_about_kinds() -> None:
 def test_field_selectors() -> None:
     assert "spec.nodeName" in field_labels("Pod")
     assert field_labels("ConfigMap") == ("metadata.name", "metadata.namespace")
-    assert field_label_error("ConfigMap", "data.k") == '"data.k" is not a known field selector: only "metadata.name", "metadata.namespace"'
+    assert (
+        field_label_error("ConfigMap", "data.k")
+        == '"data.k" is not a known field selector: only "metadata.name", "metadata.namespace"'
+    )
     fields = selectable_fields(pod({}, nodeName="worker"))
     assert fields["spec.nodeName"] == "worker"
     assert fields["spec.hostNetwork"] == "false"

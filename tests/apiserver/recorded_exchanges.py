@@ -44,7 +44,9 @@ def client_certificate(name: str, *groups: str) -> bytes:
     subject = x509.Name(attributes)
     now = datetime.now(UTC)
     builder = x509.CertificateBuilder().subject_name(subject).issuer_name(subject).public_key(key.public_key())
-    builder = builder.serial_number(1).not_valid_before(now - timedelta(hours=1)).not_valid_after(now + timedelta(days=1))
+    builder = (
+        builder.serial_number(1).not_valid_before(now - timedelta(hours=1)).not_valid_after(now + timedelta(days=1))
+    )
     return builder.sign(key, hashes.SHA256()).public_bytes(Encoding.DER)
 
 
@@ -121,9 +123,14 @@ class Replay:
         recorded_warnings = exchange["headers"].get("warning") or []
         if warning_headers(request.warnings) != recorded_warnings:
             found.append(f"warnings: {recorded_warnings} there, {warning_headers(request.warnings)} here")
-        for header, name in (("cache-control", "Cache-Control"), ("x-kubernetes-pf-flowschema-uid", "X-Kubernetes-Pf-Flowschema-Uid")):
+        for header, name in (
+            ("cache-control", "Cache-Control"),
+            ("x-kubernetes-pf-flowschema-uid", "X-Kubernetes-Pf-Flowschema-Uid"),
+        ):
             if (header in exchange["headers"]) != (name in response.headers):
-                found.append(f"header {header}: {exchange['headers'].get(header)} there, {response.headers.get(name)} here")
+                found.append(
+                    f"header {header}: {exchange['headers'].get(header)} there, {response.headers.get(name)} here"
+                )
         return found
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 import pytest
 
-from lifecycle.api.clock import Clock, VIRTUAL_EPOCH, format_time, run_virtual
+from lifecycle.api.clock import VIRTUAL_EPOCH, Clock, format_time, run_virtual
 from lifecycle.api.names import NameSource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import ANONYMOUS, Object, Request, RequestInfo, UserInfo
@@ -24,7 +24,11 @@ from lifecycle.apiserver.authn.x509 import X509Authenticator, common_name_user_c
 from lifecycle.apiserver.object_reader import StaticReader
 from tests.apiserver.recorded_exchanges import Replay, basic, client_certificate, exchanges
 
-DEFAULT_ACCOUNT: Object = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default", "namespace": "default"}}
+DEFAULT_ACCOUNT: Object = {
+    "apiVersion": "v1",
+    "kind": "ServiceAccount",
+    "metadata": {"name": "default", "namespace": "default"},
+}
 
 
 @pytest.mark.parametrize("recording", ["kind-1.36.2", "kind-1.36.2-again"])
@@ -111,12 +115,21 @@ def test_a_token_file_lists_users(tmp_path: Any) -> None:
 
 
 def account(uid: str = "u1", **meta: str) -> Object:
-    return {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "sa", "namespace": "n", "uid": uid, **meta}}
+    return {
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": {"name": "sa", "namespace": "n", "uid": uid, **meta},
+    }
 
 
 def pod(uid: str = "p1", **meta: str) -> Object:
     spec = {"serviceAccountName": "sa", "nodeName": "here", "containers": []}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "pod", "namespace": "n", "uid": uid, **meta}, "spec": spec}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "pod", "namespace": "n", "uid": uid, **meta},
+        "spec": spec,
+    }
 
 
 NODE: Object = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "here", "uid": "n1"}}
@@ -249,7 +262,9 @@ def test_the_token_of_the_injected_volume_lasts_a_year_and_warns_after_an_hour()
         assert inside["kubernetes.io"]["warnafter"] - inside["iat"] == WARN_ONLY_SECONDS
         assert inside["kubernetes.io"]["node"] == {"name": "here", "uid": "n1"}
         assert answer["status"]["expirationTimestamp"] == format_time(VIRTUAL_EPOCH + WARN_ONLY_SECONDS)
-        other = claims(token_request(tokens, expirationSeconds=WARN_ONLY_SECONDS, boundObjectRef=bound, audiences=["vault"]))
+        other = claims(
+            token_request(tokens, expirationSeconds=WARN_ONLY_SECONDS, boundObjectRef=bound, audiences=["vault"])
+        )
         assert other["exp"] - other["iat"] == WARN_ONLY_SECONDS
 
     run_virtual(main())
@@ -261,7 +276,11 @@ def test_the_token_of_the_injected_volume_lasts_a_year_and_warns_after_an_hour()
         ({"expirationSeconds": 1 << 33}, 422, "may not specify a duration larger than 2^32 seconds"),
         ({"boundObjectRef": {"apiVersion": "v1", "kind": "Pod", "name": "x"}}, 404, 'pods "x" not found'),
         ({"boundObjectRef": {"apiVersion": "v1", "kind": "Pod", "name": "pod", "uid": "z"}}, 409, "(z) does not match"),
-        ({"boundObjectRef": {"apiVersion": "v1", "kind": "Service", "name": "x"}}, 400, "cannot bind token to object of type"),
+        (
+            {"boundObjectRef": {"apiVersion": "v1", "kind": "Service", "name": "x"}},
+            400,
+            "cannot bind token to object of type",
+        ),
     ],
 )
 def test_a_token_request_may_be_refused(spec: Object, code: int, message: str) -> None:
@@ -288,7 +307,13 @@ def bootstrap_secret(**changes: str) -> Object:
     }
     encoded = {key: base64.b64encode(value.encode()).decode() for key, value in data.items()}
     meta = {"name": "bootstrap-token-abcdef", "namespace": "kube-system"}
-    return {"apiVersion": "v1", "kind": "Secret", "metadata": meta, "type": "bootstrap.kubernetes.io/token", "data": encoded}
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": meta,
+        "type": "bootstrap.kubernetes.io/token",
+        "data": encoded,
+    }
 
 
 @pytest.mark.parametrize(

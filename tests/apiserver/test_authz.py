@@ -57,7 +57,9 @@ def compare(recording: str) -> tuple[Counter[str], list[Any]]:
         elif ours.reason == theirs.get("reason", ""):
             counts["equal"] += 1
         elif theirs["reason"] in {
-            grant.reason for grant in rbac.grants(user, info.namespace) if any(rule_allows(rule, info) for rule in grant.rules)
+            grant.reason
+            for grant in rbac.grants(user, info.namespace)
+            if any(rule_allows(rule, info) for rule in grant.rules)
         }:
             counts["another binding allows it too"] += 1
         else:
@@ -116,7 +118,9 @@ def test_refusals_and_rule_reviews_read_like_the_recorded_ones() -> None:
 # -- rules ------------------------------------------------------------------------------------------------------------
 
 
-def resource_question(verb: str, group: str, resource: str, name: str = "", namespace: str = "", sub: str = "") -> RequestInfo:
+def resource_question(
+    verb: str, group: str, resource: str, name: str = "", namespace: str = "", sub: str = ""
+) -> RequestInfo:
     return RequestInfo(True, "", verb, group=group, resource=resource, subresource=sub, name=name, namespace=namespace)
 
 
@@ -124,11 +128,27 @@ def resource_question(verb: str, group: str, resource: str, name: str = "", name
     ("rule", "question", "allowed"),
     [
         ({"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}, resource_question("get", "", "pods"), True),
-        ({"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}, resource_question("get", "", "pods", sub="log"), False),
-        ({"verbs": ["get"], "apiGroups": [""], "resources": ["pods/log"]}, resource_question("get", "", "pods", sub="log"), True),
-        ({"verbs": ["*"], "apiGroups": ["*"], "resources": ["*/scale"]}, resource_question("get", "apps", "x", sub="scale"), True),
+        (
+            {"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]},
+            resource_question("get", "", "pods", sub="log"),
+            False,
+        ),
+        (
+            {"verbs": ["get"], "apiGroups": [""], "resources": ["pods/log"]},
+            resource_question("get", "", "pods", sub="log"),
+            True,
+        ),
+        (
+            {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*/scale"]},
+            resource_question("get", "apps", "x", sub="scale"),
+            True,
+        ),
         ({"verbs": ["*"], "apiGroups": ["*"], "resources": ["*/scale"]}, resource_question("get", "apps", "x"), False),
-        ({"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}, resource_question("get", "apps", "x", sub="y"), True),
+        (
+            {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]},
+            resource_question("get", "apps", "x", sub="y"),
+            True,
+        ),
         (
             {"verbs": ["get"], "apiGroups": [""], "resources": ["secrets"], "resourceNames": ["a"]},
             resource_question("get", "", "secrets", "a"),
@@ -152,9 +172,12 @@ def test_a_rule_covers_what_all_its_lists_name(rule: Object, question: RequestIn
 words = st.sampled_from(["a", "b", "*", "a/s", "*/s"])
 lists = st.lists(words, max_size=3)
 rules = st.fixed_dictionaries(
-    {"verbs": lists, "apiGroups": lists, "resources": lists}, optional={"resourceNames": st.lists(st.sampled_from("xy"), max_size=2)}
+    {"verbs": lists, "apiGroups": lists, "resources": lists},
+    optional={"resourceNames": st.lists(st.sampled_from("xy"), max_size=2)},
 )
-bindings = st.lists(st.tuples(rules, st.sampled_from(["u", "v", "g", "sa"]), st.sampled_from(["", "n", "m"])), max_size=5)
+bindings = st.lists(
+    st.tuples(rules, st.sampled_from(["u", "v", "g", "sa"]), st.sampled_from(["", "n", "m"])), max_size=5
+)
 questions = st.builds(
     resource_question,
     st.sampled_from("abc"),
@@ -204,7 +227,7 @@ def test_a_changed_binding_counts_at_once() -> None:
     authorizer = RBACAuthorizer(reader)
     question = resource_question("get", "", "pods", namespace="m")
     assert not authorizer.authorize(UserInfo("u"), question).allowed
-    binding = {"kind": "RoleBinding", "metadata": {"name": "b", "namespace": "m"}, "apiVersion": f"{RBAC}/v1"}
+    binding: Object = {"kind": "RoleBinding", "metadata": {"name": "b", "namespace": "m"}, "apiVersion": f"{RBAC}/v1"}
     binding |= {"roleRef": {"kind": "ClusterRole", "name": "gone"}, "subjects": [{"kind": "User", "name": "u"}]}
     reader.put(binding)
     verdict = authorizer.authorize(UserInfo("u"), question)
@@ -279,7 +302,12 @@ def test_no_way_of_writing_a_role_goes_around_the_check(how: str) -> None:
         await replay.start()
         manage = {"verbs": ["*"], "apiGroups": [RBAC], "resources": ["roles"]}
         manage["verbs"] = ["get", "create", "update", "patch"]
-        role = {"apiVersion": f"{RBAC}/v1", "kind": "Role", "metadata": {"name": "mine", "namespace": "default"}, "rules": [manage]}
+        role = {
+            "apiVersion": f"{RBAC}/v1",
+            "kind": "Role",
+            "metadata": {"name": "mine", "namespace": "default"},
+            "rules": [manage],
+        }
         await replay.write(role)
         binding = {**role, "kind": "RoleBinding", "roleRef": {"apiGroup": RBAC, "kind": "Role", "name": "mine"}}
         del binding["rules"]
@@ -297,7 +325,9 @@ def test_no_way_of_writing_a_role_goes_around_the_check(how: str) -> None:
         else:
             headers["content-type"] = "application/apply-patch+yaml"
             query = {"fieldManager": ["jane"], "force": ["true"]}
-            request = Request("PATCH", f"{path}/new", obj={**wider, "metadata": {"name": "new"}}, headers=headers, query=query)
+            request = Request(
+                "PATCH", f"{path}/new", obj={**wider, "metadata": {"name": "new"}}, headers=headers, query=query
+            )
         request.user, request.accepts_object = UserInfo("jane"), True
         response = await replay.server.handler(request)
         assert response.status == 403
@@ -330,8 +360,10 @@ def may(authorizer: NodeAuthorizer, verb: str, resource: str, name: str, sub: st
 
 
 def test_a_node_reaches_what_its_pods_need_and_nothing_else() -> None:
-    secret = {"volumes": [{"name": "v", "secret": {"secretName": "s"}}], "serviceAccountName": "a"}
-    reader = StaticReader([pod("mine", "here", **secret), pod("theirs", "there", volumes=[{"name": "v", "configMap": {"name": "c"}}])])
+    secret: Any = {"volumes": [{"name": "v", "secret": {"secretName": "s"}}], "serviceAccountName": "a"}
+    reader = StaticReader(
+        [pod("mine", "here", **secret), pod("theirs", "there", volumes=[{"name": "v", "configMap": {"name": "c"}}])]
+    )
     authorizer = NodeAuthorizer(reader)
     assert may(authorizer, "get", "secrets", "s")
     assert may(authorizer, "watch", "secrets", "s")
@@ -414,7 +446,9 @@ def test_aggregated_roles_hold_what_they_aggregate() -> None:
     roles = {obj["metadata"]["name"]: obj for obj in bootstrap_objects() if obj["kind"] == "ClusterRole"}
     for name in ("admin", "edit", "view"):
         (selector,) = roles[name]["aggregationRule"]["clusterRoleSelectors"]
-        parts = [r for r in roles.values() if selector["matchLabels"].items() <= (r["metadata"].get("labels") or {}).items()]
+        parts = [
+            r for r in roles.values() if selector["matchLabels"].items() <= (r["metadata"].get("labels") or {}).items()
+        ]
         for part in parts:
             assert uncovered(roles[name]["rules"], part["rules"]) == []
     assert node_rules()

@@ -49,7 +49,9 @@ def token(name: str) -> dict[str, str]:
 
 async def seen(request: Request) -> Response:
     assert request.user is not None
-    return Response(obj={"user": request.user.name, "groups": list(request.user.groups), "headers": dict(request.headers)})
+    return Response(
+        obj={"user": request.user.name, "groups": list(request.user.groups), "headers": dict(request.headers)}
+    )
 
 
 def test_a_request_passes_the_stages_in_upstreams_order() -> None:
@@ -62,7 +64,7 @@ def test_a_request_passes_the_stages_in_upstreams_order() -> None:
     with listening(spans.append):
         headers = {**token("root"), "impersonate-user": "jane"}
         assert ask(chain(api, authorizer=AlwaysAllow()), headers=headers).status == 200
-    assert [span.name for span in spans] == ["authentication", "impersonation", "authorization"]
+    assert [span.name for span in spans] == ["authentication", "impersonation", "authorization", "request"]
 
 
 def test_every_answer_has_an_audit_id_and_may_not_be_cached() -> None:
@@ -147,7 +149,9 @@ def test_a_request_ends_after_its_time_and_a_watch_does_not() -> None:
     malformed = ask(patient, headers=token("root"), query={"timeout": ["5"]})
     assert malformed.status == 400
     assert malformed.obj is not None
-    assert malformed.obj["message"] == 'invalid timeout specified in the request URL - time: missing unit in duration "5"'
+    assert (
+        malformed.obj["message"] == 'invalid timeout specified in the request URL - time: missing unit in duration "5"'
+    )
 
 
 def test_the_chain_works_with_flow_control_before_its_objects_exist() -> None:
@@ -166,7 +170,11 @@ def test_the_whole_server_classifies_and_names_what_it_answers() -> None:
             (UserInfo("jane"), "/healthz", "exempt"),
             (UserInfo("jane"), "/api/v1/nodes", "global-default"),
             (UserInfo("system:kube-scheduler"), "/api/v1/pods", "workload-high"),
-            (UserInfo("system:serviceaccount:kube-system:x", ("system:serviceaccounts",)), "/api/v1/pods", "workload-high"),
+            (
+                UserInfo("system:serviceaccount:kube-system:x", ("system:serviceaccounts",)),
+                "/api/v1/pods",
+                "workload-high",
+            ),
             (UserInfo("system:serviceaccount:n:x", ("system:serviceaccounts",)), "/api/v1/pods", "workload-low"),
             (UserInfo("system:node:n", ("system:nodes",)), "/api/v1/nodes/n", "node-high"),
             (UserInfo("system:node:n", ("system:nodes",)), "/api/v1/pods", "system"),

@@ -74,7 +74,8 @@ def test_a_resource_path_is_understood(
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "", "/api", "/api/v1", "/apis", "/apis/apps", "/apis/apps/v1", "/healthz", "/version", "/foo/bar/baz/qux"]
+    "path",
+    ["/", "", "/api", "/api/v1", "/apis", "/apis/apps", "/apis/apps/v1", "/healthz", "/version", "/foo/bar/baz/qux"],
 )
 def test_other_paths_are_no_resource_requests(path: str) -> None:
     found = info("GET", path)

@@ -17,7 +17,11 @@ from lifecycle.client.rest import Client
 
 AUDIT = Path(__file__).parents[2] / "recordings" / "kind-1.36.2" / "audit" / "journey.jsonl"
 EVENTS = resource("events")
-POD: Object = {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "p", "namespace": "ns", "uid": "u", "resourceVersion": "7"}}
+POD: Object = {
+    "kind": "Pod",
+    "apiVersion": "v1",
+    "metadata": {"name": "p", "namespace": "ns", "uid": "u", "resourceVersion": "7"},
+}
 
 
 def recorded(total: int, message: str, *, distinct: bool) -> tuple[list[Any], list[Object]]:
@@ -72,7 +76,9 @@ def test_a_new_event_has_the_recorded_shape() -> None:
 
                 async def main(obj: Object = obj, source: Object = source, body: Object = body) -> Object:
                     api = FakeAPI()
-                    recorder = EventRecorder(Client(api, "x/1"), source["component"], clock=Clock(), host=source.get("host", ""))
+                    recorder = EventRecorder(
+                        Client(api, "x/1"), source["component"], clock=Clock(), host=source.get("host", "")
+                    )
                     path = body["involvedObject"].get("fieldPath", "")
                     recorder.event(obj, body["type"], body["reason"], body["message"], field_path=path)
                     await recorder.flush()
@@ -81,7 +87,11 @@ def test_a_new_event_has_the_recorded_shape() -> None:
 
                 ours = run_virtual(main())
                 volatile = ("firstTimestamp", "lastTimestamp")
-                ours = {**ours, **{k: body[k] for k in volatile}, "metadata": {**ours["metadata"], "name": body["metadata"]["name"]}}
+                ours = {
+                    **ours,
+                    **{k: body[k] for k in volatile},
+                    "metadata": {**ours["metadata"], "name": body["metadata"]["name"]},
+                }
                 assert ours == body
     assert len(shapes) > 40
 
@@ -101,4 +111,8 @@ def test_names_never_clash_even_in_one_instant() -> None:
 
 
 def test_references_leave_out_what_is_empty() -> None:
-    assert object_reference({"kind": "Node", "apiVersion": "v1", "metadata": {"name": "n"}}) == {"kind": "Node", "name": "n", "apiVersion": "v1"}
+    assert object_reference({"kind": "Node", "apiVersion": "v1", "metadata": {"name": "n"}}) == {
+        "kind": "Node",
+        "name": "n",
+        "apiVersion": "v1",
+    }

@@ -153,7 +153,9 @@ def test_a_list_can_be_streamed_where_the_server_can(supported: bool) -> None:
 
         client = Client(Spy(), "test/v0")
         for name in NAMES:
-            await client.create(CONFIGMAPS, {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": name}}, "default")
+            await client.create(
+                CONFIGMAPS, {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": name}}, "default"
+            )
         requests.clear()
         informer = SharedInformerFactory(client, use_watch_list=True).informer(CONFIGMAPS)
         await informer.wait_for_sync()

@@ -121,7 +121,9 @@ def test_a_cancelled_getter_does_not_lose_the_item() -> None:
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from([0, 0, 1, 3])), max_size=40), st.integers(1, 4))
 @settings(max_examples=60, deadline=None)
-def test_no_item_is_ever_with_two_workers_and_each_add_is_followed_by_a_run(adds: list[tuple[str, int]], workers: int) -> None:
+def test_no_item_is_ever_with_two_workers_and_each_add_is_followed_by_a_run(
+    adds: list[tuple[str, int]], workers: int
+) -> None:
     async def main() -> None:
         queue: RateLimitingQueue[str] = RateLimitingQueue()
         busy: set[str] = set()

@@ -88,9 +88,10 @@ def test_describe_tells_the_story(kubectl: Kubectl) -> None:
     told = kubectl("describe", "deployment", "nginx").stdout
     assert "3 desired | 3 updated | 3 total | 3 available | 0 unavailable" in told
     assert re.search(r"Scaled up replica set nginx-\S+ (to 3|from 0 to 3)", told)
-    pods = kubectl("describe", "pods").stdout
-    assert "Successfully assigned" in pods
-    assert "Started container nginx" in pods or "Container started" in pods
+    name = kubectl("get", "pods", "-o", "jsonpath={.items[0].metadata.name}").stdout
+    pod = kubectl("describe", "pod", name).stdout  # newer kubectls print no events when they describe several at once
+    assert "Successfully assigned" in pod
+    assert "Container started" in pod
 
 
 def test_expose_makes_a_service_with_endpoints(kubectl: Kubectl) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from lifecycle.api.clock import Clock
@@ -69,33 +69,46 @@ class FakeKubelets:
     async def _start(self, pod: Object, number: int) -> None:
         meta = pod["metadata"]
         node = self.nodes[number % len(self.nodes)]
-        binding = {"kind": "Binding", "apiVersion": "v1", "metadata": {"name": meta["name"]}, "target": {"kind": "Node", "name": node}}
+        binding = {
+            "kind": "Binding",
+            "apiVersion": "v1",
+            "metadata": {"name": meta["name"]},
+            "target": {"kind": "Node", "name": node},
+        }
         try:
             await self.client.create(PODS, binding, meta["namespace"], name=meta["name"], subresource="binding")
             if pod["spec"]["containers"][0]["image"] in self.broken_images:
                 return
             await asyncio.sleep(self.start_seconds)
             ip = f"10.244.{number >> 8 & 255}.{number & 255}"
-            conditions = [{"type": t, "status": "True", "lastTransitionTime": self.clock.timestamp()} for t in ("Ready", "ContainersReady")]
+            conditions = [
+                {"type": t, "status": "True", "lastTransitionTime": self.clock.timestamp()}
+                for t in ("Ready", "ContainersReady")
+            ]
             status = {"phase": "Running", "podIP": ip, "podIPs": [{"ip": ip}], "conditions": conditions}
             await self.client.patch(
-                PODS, meta["name"], meta["namespace"], {"status": status}, subresource="status", patch_type=STRATEGIC_MERGE_PATCH
+                PODS,
+                meta["name"],
+                meta["namespace"],
+                {"status": status},
+                subresource="status",
+                patch_type=STRATEGIC_MERGE_PATCH,
             )
         except StatusError:
             pass  # deleted meanwhile
 
     async def _stop(self, pod: Object) -> None:
         await asyncio.sleep(self.stop_seconds)
-        try:
+        with suppress(StatusError):
             await self.client.delete(PODS, pod["metadata"]["name"], pod["metadata"]["namespace"], grace_period=0)
-        except StatusError:
-            pass
 
 
 class SmallCluster:
     """What a test works with. `client` is an administrator's."""
 
-    def __init__(self, client: Client, witness: Witness, manager: ControllerManager, kubelets: FakeKubelets, clock: Clock) -> None:
+    def __init__(
+        self, client: Client, witness: Witness, manager: ControllerManager, kubelets: FakeKubelets, clock: Clock
+    ) -> None:
         self.client, self.witness, self.manager, self.kubelets, self.clock = client, witness, manager, kubelets, clock
 
     async def items(self, res: Resource, namespace: str = "ns") -> list[Object]:
@@ -150,4 +163,9 @@ def deployment(replicas: int = 3, image: str = "nginx:1.27", **spec: Any) -> Obj
 def service() -> Object:
     """What `kubectl expose` sends, more or less."""
     ports = [{"port": 80, "protocol": "TCP", "targetPort": 80}]
-    return {"kind": "Service", "apiVersion": "v1", "metadata": {"name": "nginx"}, "spec": {"selector": {"app": "nginx"}, "ports": ports}}
+    return {
+        "kind": "Service",
+        "apiVersion": "v1",
+        "metadata": {"name": "nginx"},
+        "spec": {"selector": {"app": "nginx"}, "ports": ports},
+    }

@@ -155,7 +155,10 @@ def test_the_same_pods_are_chosen_to_go() -> None:
 
 def test_events_are_combined_where_the_recorded_ones_were() -> None:
     correlator = EventCorrelator()
-    writes = [*audited("deployment-controller", "create", "/events"), *audited("deployment-controller", "patch", "/events")]
+    writes = [
+        *audited("deployment-controller", "create", "/events"),
+        *audited("deployment-controller", "patch", "/events"),
+    ]
     requests = sorted(writes, key=lambda e: str(e["requestReceivedTimestamp"]))
     base = requests[0]["requestObject"]
     decisions = []

@@ -63,7 +63,9 @@ def test_a_deployment_becomes_three_ready_pods_with_owners() -> None:
         assert condition(d, "Available")["reason"] == "MinimumReplicasAvailable"
         assert condition(d, "Progressing")["message"] == 'ReplicaSet "nginx-747d4c55d8" has successfully progressed.'
         assert await cluster.messages("nginx") == ["Scaled up replica set nginx-747d4c55d8 from 0 to 3"]
-        assert Counter(await cluster.messages(rs["metadata"]["name"])) == Counter(f"Created pod: {p['metadata']['name']}" for p in pods)
+        assert Counter(await cluster.messages(rs["metadata"]["name"])) == Counter(
+            f"Created pod: {p['metadata']['name']}" for p in pods
+        )
 
     play(scenario)
 
@@ -132,7 +134,10 @@ def test_a_rolling_update_keeps_within_its_limits_and_can_be_undone() -> None:
         await cluster.set_image("nginx:1.27")
         await asyncio.sleep(30)
         by_name = {rs["metadata"]["name"]: rs for rs in await cluster.items(REPLICA_SETS)}
-        assert {name: rs["spec"]["replicas"] for name, rs in by_name.items()} == {"nginx-747d4c55d8": 5, "nginx-77d8c487d7": 0}
+        assert {name: rs["spec"]["replicas"] for name, rs in by_name.items()} == {
+            "nginx-747d4c55d8": 5,
+            "nginx-77d8c487d7": 0,
+        }
         annotations = by_name["nginx-747d4c55d8"]["metadata"]["annotations"]
         assert annotations["deployment.kubernetes.io/revision"] == "3"
         assert annotations["deployment.kubernetes.io/revision-history"] == "1"
@@ -214,12 +219,16 @@ def test_deleting_the_deployment_takes_everything_along(policy: str) -> None:
         await cluster.client.delete(DEPLOYMENTS, "nginx", "ns", propagation=policy)
         await asyncio.sleep(0.5)  # the pods take a second to stop
         held = await cluster.items(DEPLOYMENTS)
-        assert [d["metadata"]["finalizers"] for d in held] == ([["foregroundDeletion"]] if policy == "Foreground" else [])
+        assert [d["metadata"]["finalizers"] for d in held] == (
+            [["foregroundDeletion"]] if policy == "Foreground" else []
+        )
         assert len(await cluster.items(PODS)) == 3
         await asyncio.sleep(10)
         for res in (DEPLOYMENTS, REPLICA_SETS, PODS):
             assert await cluster.items(res) == []
-        deletes = Counter(w[2] for w in cluster.witness.writes if w[0] == "generic-garbage-collector" and w[1] == "DELETE")
+        deletes = Counter(
+            w[2] for w in cluster.witness.writes if w[0] == "generic-garbage-collector" and w[1] == "DELETE"
+        )
         assert set(deletes.values()) == {1}
         assert len(deletes) == 4
 
@@ -247,7 +256,12 @@ def test_orphaning_leaves_the_replica_set_and_a_new_deployment_adopts_it() -> No
 
 def test_an_object_with_an_owner_that_never_existed_is_deleted() -> None:
     async def scenario(cluster: SmallCluster) -> None:
-        owner = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "ghost", "uid": "11111111-1111-4111-8111-111111111111"}
+        owner = {
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "name": "ghost",
+            "uid": "11111111-1111-4111-8111-111111111111",
+        }
         config_maps = resource("configmaps")
         for name, owners in (("doomed", [owner]), ("kept", [])):
             body = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": name, "ownerReferences": owners}}

@@ -1,7 +1,8 @@
 """The pods of the recorded *kubelet* scenario, run on the hollow runtime at the recorded pace, held against what the real nodes said.
 
-Granted freedoms, each in one place below: times, addresses, ids and generated names; where in its back-off a container is that is restarted again and again; the memory
-"limit" that a cgroup v1 host reports for pods without one (the two recordings of the same system do not agree on it either).
+Granted freedoms, each in one place below: times, addresses, ids and generated names; where in its back-off a
+container is that is restarted again and again; the memory "limit" that a cgroup v1 host reports for pods without one
+(the two recordings of the same system do not agree on it either).
 """
 
 from __future__ import annotations

@@ -43,6 +43,9 @@ class Resource:
     storage_version_hash: str = ""
     subresources: tuple[Subresource, ...] = ()
 
+    def __hash__(self) -> int:
+        return hash((self.group, self.version, self.plural))  # enough to tell rows apart; asked for on every request
+
     @property
     def api_version(self) -> str:
         """`v1` for the core group, `group/version` for the others."""

@@ -72,8 +72,9 @@ class Criteria:
 class CacheWatcher:
     """An async iterator of `WatchFrame`s. `end()` finishes it."""
 
-    def __init__(self, cacher: Cacher, criteria: Criteria, *, bookmarks: bool) -> None:
+    def __init__(self, cacher: Cacher, criteria: Criteria, *, bookmarks: bool, after: int = 0) -> None:
         self.criteria = criteria
+        self.after = after  # a client may ask for a revision that has not happened yet
         self.bookmarks = bookmarks
         self._cacher = cacher
         self._frames: deque[WatchFrame] = deque()
@@ -83,6 +84,8 @@ class CacheWatcher:
 
     def feed(self, change: Change, frames: dict[str, WatchFrame]) -> None:
         """Take note of a change; `frames` shares what several watchers see alike."""
+        if change.revision <= self.after:
+            return
         criteria, fields_of = self.criteria, self._cacher.fields_of
         current, previous = change.current, change.previous
         is_in = current is not None and criteria.matches(current.obj, fields_of)

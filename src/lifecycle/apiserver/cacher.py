@@ -30,7 +30,7 @@ from lifecycle.etcd.codec import decode_value
 from lifecycle.etcd.keys import resource_prefix
 from lifecycle.etcd.store import Event, Store, prefix_end
 
-EVENT_WINDOW = 10_000
+EVENT_WINDOW = 5_000
 """How many changes of a resource a watch can go back. Upstream adapts between 100 and 102,400."""
 
 
@@ -236,7 +236,7 @@ class Cacher:
         Raises StatusError 410 if the window no longer reaches back to the revision.
         """
         self.catch_up()
-        watcher = CacheWatcher(self, criteria, bookmarks=bookmarks)
+        watcher = CacheWatcher(self, criteria, bookmarks=bookmarks, after=revision or 0)
         if revision is not None and revision < self._window_start:
             raise failure(410, "Expired", f"too old resource version: {revision} ({self._window_start})")
         if initial:

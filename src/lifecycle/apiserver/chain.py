@@ -10,7 +10,7 @@ Each stage wraps the next, so the list below reads from the inside out, and the 
   its turn comes.
 
 Upstream: `apiserver/pkg/server/config.go` (`DefaultBuildHandlerChain`), v1.36. Left out: stages that belong to connections
-(HTTP/2 goaway, HSTS, waiting for watches at shutdown), request logging; tracing is done by spans inside the stages.
+(HTTP/2 goaway, HSTS, waiting for watches at shutdown), request logging.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from lifecycle.apiserver.filters.panic_recovery import with_panic_recovery, with
 from lifecycle.apiserver.filters.priority_and_fairness import FlowController, with_priority_and_fairness
 from lifecycle.apiserver.filters.request_info import RequestInfoFactory, with_request_info
 from lifecycle.apiserver.filters.timeout import with_timeout
+from lifecycle.apiserver.filters.traces import with_tracing
 
 REQUEST_TIMEOUT = 60.0
 
@@ -67,4 +68,5 @@ def default_build_handler_chain(api_handler: Handler, config: ChainConfig) -> Ha
     handler = with_cache_control(handler)
     handler = with_request_info(handler, config.request_info)
     handler = with_panic_recovery(handler)
-    return with_audit_init(handler, config.names)
+    handler = with_audit_init(handler, config.names)
+    return with_tracing(handler)

@@ -31,6 +31,7 @@ from lifecycle.cluster.nodes import NodeShape, kind_nodes, pod_network
 from lifecycle.cluster.stores import open_store
 from lifecycle.controllers.manager import ControllerManager
 from lifecycle.cri.hollow import HollowRuntime
+from lifecycle.cri.hollow_images import KIND_IMAGES
 from lifecycle.kubelet.kubelet import Kubelet
 from lifecycle.scheduler.scheduler import Scheduler
 
@@ -42,7 +43,10 @@ RUNTIMES = ("hollow",)
 
 @dataclass(slots=True)
 class ClusterConfig:
-    """What a cluster is made of. `nodes` counts all machines; `port` 0 picks a free one; `without` names components to leave out."""
+    """What a cluster is made of. `nodes` counts all machines; `port` 0 picks a free one; `without` names components to leave out.
+
+    `latency`: seconds that the hollow runtime takes for each step of starting a container; 0: none.
+    """
 
     nodes: int = 3
     store: str = "memory"
@@ -54,6 +58,7 @@ class ClusterConfig:
     like: Path | None = None
     https: bool = True
     ready_timeout: float = 60.0
+    latency: float = 0.0
     node_shapes: list[NodeShape] = field(default_factory=list)
 
     def check(self) -> None:
@@ -127,13 +132,16 @@ class Cluster:
         kubelet = Kubelet(
             self.client("kubelet", user),
             shape.name,
-            HollowRuntime(clock=self.clock, names=self.names),
+            HollowRuntime(
+                clock=self.clock, names=self.names, latency=self.config.latency, images=shape.images or KIND_IMAGES
+            ),
             clock=self.clock,
             names=self.names,
             node_ip=shape.address,
             pod_cidr=shape.pod_cidr or None,
             taints=list(shape.taints),
             capacity=dict(shape.capacity),
+            machine_info=shape.machine_info,
         )
         self.kubelets[shape.name] = kubelet
         self._run(f"kubelet {shape.name}", kubelet.run)

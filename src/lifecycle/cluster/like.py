@@ -18,9 +18,14 @@ import orjson
 from lifecycle.api.resources import Resource, resource_for_kind
 from lifecycle.api.wire import Object
 from lifecycle.cluster.nodes import NodeShape
+from lifecycle.cri.runtime import Image
 from lifecycle.etcd.codec import encode_value
 from lifecycle.etcd.keys import registry_key
 from lifecycle.etcd.store import Store
+
+
+MACHINE_FACTS = ("machineID", "systemUUID", "bootID", "kernelVersion", "osImage")
+"""What a kubelet reports of its machine and cannot choose."""
 
 
 @dataclass(slots=True)
@@ -44,6 +49,8 @@ def read(recording: Path) -> Likeness:
                 for line in lines:
                     if b'"items"' in line:
                         _take(orjson.loads(line), likeness)
+    for shape in likeness.nodes:
+        shape.images = _images(recording / "node" / shape.name / "crictl-images.txt")
     return likeness
 
 
@@ -71,7 +78,17 @@ def _shape(node: Object) -> NodeShape:
         taints=tuple(spec.get("taints", ())),
         capacity=status["capacity"],
         pod_cidr=spec.get("podCIDR", ""),
+        machine_info={key: status["nodeInfo"][key] for key in MACHINE_FACTS},
     )
+
+
+def _images(listing: Path) -> tuple[Image, ...]:
+    """The images that were on a node from the start, if a look into it was recorded. What a later pull adds is a digest; it is left out."""
+    if not listing.is_file():
+        return ()
+    _, _, document = listing.read_text().partition("\n")  # the first line is the command
+    images = orjson.loads(document)["images"]
+    return tuple(Image(image["id"], tuple(image["repoTags"]), (), int(image["size"])) for image in images)
 
 
 async def plant(store: Store, likeness: Likeness) -> None:

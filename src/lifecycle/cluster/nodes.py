@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from ipaddress import IPv4Address
 
 from lifecycle.api.wire import Object
+from lifecycle.cri.runtime import Image
 
 CAPACITY: Mapping[str, str] = {
     "cpu": "2",
@@ -41,7 +42,7 @@ def pod_network(nodes: int) -> str:
 
 @dataclass(slots=True)
 class NodeShape:
-    """One machine before it joins. `pod_cidr` is empty where the controllers shall choose it."""
+    """One machine before it joins. `pod_cidr` is empty where the controllers shall choose it, `images` where the runtime has its own idea of them."""
 
     name: str
     address: str
@@ -49,6 +50,8 @@ class NodeShape:
     taints: tuple[Object, ...] = ()
     capacity: Mapping[str, str] = field(default_factory=lambda: CAPACITY)
     pod_cidr: str = ""
+    machine_info: Mapping[str, str] = field(default_factory=dict)
+    images: tuple[Image, ...] = ()
 
 
 def kind_nodes(count: int, cluster_name: str = "lifecycle") -> list[NodeShape]:

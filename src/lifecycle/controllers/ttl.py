@@ -8,6 +8,7 @@ from __future__ import annotations
 from lifecycle.api.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
+from lifecycle.api.wire import Object
 from lifecycle.client.rest import STRATEGIC_MERGE_PATCH, Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.client.workqueue import RateLimitingQueue
@@ -28,9 +29,9 @@ class TTLController:
         self._nodes = informers.informer(resource("nodes"))
         self._queue: RateLimitingQueue[str] = RateLimitingQueue()
         self._nodes.add_event_handler(
-            add=lambda node: self._changed(node["metadata"]["name"]),
+            add=self._node_added,
             update=lambda old, new: self._queue.add(new["metadata"]["name"]),
-            delete=lambda node: self._changed(""),
+            delete=lambda node: self.cluster_size_changed(),
         )
 
     async def run(self) -> None:
@@ -43,16 +44,18 @@ class TTLController:
         """The value for the number of nodes there are."""
         return TTL_BOUNDARIES[self._step][2]
 
-    def _changed(self, name: str) -> None:
-        """A node came or went: a new step concerns all of them, but each is only written at its own next event, as upstream does."""
+    def cluster_size_changed(self) -> None:
+        """A node came or went. A new step concerns all nodes, but each is only written at its own next event, as upstream does."""
         count = len(self._nodes.indexer)
         fewest, most, _ = TTL_BOUNDARIES[self._step]
         if count > most:
             self._step += 1
         elif count < fewest:
             self._step -= 1
-        if name:
-            self._queue.add(name)
+
+    def _node_added(self, node: Object) -> None:
+        self.cluster_size_changed()
+        self._queue.add(node["metadata"]["name"])
 
     async def _sync_node(self, name: str) -> None:
         node = self._nodes.indexer.get_by_key(name)

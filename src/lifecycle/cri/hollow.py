@@ -4,8 +4,8 @@ Sandboxes get addresses from the node's range as CNI's host-local plugin gives t
 last one given); containers "run" as long as `hollow_programs.py` says and then exit, which is a timer and an event. A
 thousand nodes with ten pods each are a few megabytes.
 
-`latency` stretches sandbox creation and container starts to real-looking times (seconds), for those who want to watch
-the states in between.
+`latency` stretches sandbox creation and container starts to real-looking times (seconds, each between half and one and a
+half times of it), for those who want to watch the states in between.
 
 Ours, after the idea of kubemark's hollow nodes (`pkg/kubemark/hollow_kubelet.go`, `cri-client/pkg/fake`).
 """
@@ -16,6 +16,7 @@ import asyncio
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from ipaddress import ip_network
+from random import Random
 
 from lifecycle.api.clock import Clock
 from lifecycle.api.names import NameSource
@@ -65,12 +66,13 @@ class HollowRuntime:
         clock: Clock | None = None,
         names: NameSource | None = None,
         latency: float = 0.0,
-        images: Iterable[tuple[int, tuple[str, ...]]] = KIND_IMAGES,
+        images: Iterable[tuple[int, tuple[str, ...]] | Image] = KIND_IMAGES,
         missing_images: Iterable[str] = (),
     ) -> None:
         self._clock = clock or Clock()
         self._names = names or NameSource()
         self._latency = latency
+        self._rng = Random()
         self.images = HollowImages(images, missing_images)
         self._sandboxes: dict[str, PodSandboxStatus] = {}
         self._by_pod: dict[str, list[str]] = {}
@@ -82,7 +84,7 @@ class HollowRuntime:
         self._addresses: dict[str, str] = {}
         """Address to sandbox id."""
 
-    # -- the runtime itself --------------------------------------------------------------------------------------------
+    # -- the runtime itself -------------------------------------------------------------------------------------------
 
     async def version(self) -> VersionResponse:
         """It says what kind's runtime says; nobody is to notice."""
@@ -100,6 +102,10 @@ class HollowRuntime:
         """Handlers are called on the loop, at once."""
         self._handlers.append(handler)
 
+    async def _take_time(self) -> None:
+        if self._latency:  # no two starts on a real machine take equally long
+            await asyncio.sleep(self._latency * (0.5 + self._rng.random()))
+
     def _now(self) -> int:
         return int(self._clock.now() * 1_000_000_000)
 
@@ -111,7 +117,7 @@ class HollowRuntime:
         for handler in self._handlers:
             handler(event)
 
-    # -- addresses -----------------------------------------------------------------------------------------------------
+    # -- addresses ----------------------------------------------------------------------------------------------------
 
     def _allocate(self, sandbox_id: str) -> str:
         if not self._count:
@@ -132,12 +138,11 @@ class HollowRuntime:
             f"failed to allocate for range 0: no IP addresses available in range set: {self._pod_cidr}"
         )
 
-    # -- sandboxes -----------------------------------------------------------------------------------------------------
+    # -- sandboxes ----------------------------------------------------------------------------------------------------
 
     async def run_pod_sandbox(self, config: PodSandboxConfig) -> str:
         """Its id: 64 hexadecimal digits, as containerd's."""
-        if self._latency:
-            await asyncio.sleep(self._latency)
+        await self._take_time()
         sandbox_id = self._id()
         address = "" if config.host_network else self._allocate(sandbox_id)
         uid = config.metadata.uid
@@ -188,7 +193,7 @@ class HollowRuntime:
         ids = self._by_pod.get(pod_uid, []) if pod_uid else list(self._sandboxes)
         return [replace(self._sandboxes[i]) for i in reversed(ids)]
 
-    # -- containers ----------------------------------------------------------------------------------------------------
+    # -- containers ---------------------------------------------------------------------------------------------------
 
     async def create_container(self, pod_sandbox_id: str, config: ContainerConfig) -> str:
         """The image must be here."""
@@ -221,8 +226,7 @@ class HollowRuntime:
 
     async def start_container(self, container_id: str) -> None:
         """Its program begins, and ends when it will."""
-        if self._latency:
-            await asyncio.sleep(self._latency)
+        await self._take_time()
         container = self._container(container_id)
         status, program = container.status, container.program
         if program.start_error:
@@ -305,7 +309,7 @@ class HollowRuntime:
             await asyncio.sleep(seconds)
         return ExecSyncResponse(code)
 
-    # -- images ----------------------------------------------------------------------------------------------------------
+    # -- images -------------------------------------------------------------------------------------------------------
 
     async def list_images(self) -> list[Image]:
         """Largest first."""
@@ -317,8 +321,7 @@ class HollowRuntime:
 
     async def pull_image(self, image: str) -> str:
         """At once, unless the name says that there is no such image."""
-        if self._latency:
-            await asyncio.sleep(self._latency)
+        await self._take_time()
         pulled = self.images.pull_image(image)
         return pulled.repo_digests[0] if pulled.repo_digests else pulled.id
 
@@ -326,7 +329,7 @@ class HollowRuntime:
         """By any name."""
         self.images.remove_image(image)
 
-    # -- network, for probes -----------------------------------------------------------------------------------------------
+    # -- network, for probes ------------------------------------------------------------------------------------------
 
     def _listening(self, ip: str, port: int) -> _Container | None:
         sandbox_id = self._addresses.get(ip, "")

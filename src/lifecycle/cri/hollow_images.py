@@ -61,18 +61,18 @@ def digest_of(text: str) -> str:
 
 
 class HollowImages:
-    """The image store of one node. `missing`: names (normalised or not) that no registry knows."""
+    """The image store of one node. `present`: images, or sizes and names. `missing`: names (normalised or not) that no registry knows."""
 
     __slots__ = ("_by_name", "_images", "missing")
 
     def __init__(
-        self, present: Iterable[tuple[int, tuple[str, ...]]] = KIND_IMAGES, missing: Iterable[str] = ()
+        self, present: Iterable[tuple[int, tuple[str, ...]] | Image] = KIND_IMAGES, missing: Iterable[str] = ()
     ) -> None:
         self._images: dict[str, Image] = {}
         self._by_name: dict[str, Image] = {}
         self.missing = {normalized_name(name) for name in missing}
-        for size, names in present:
-            self._add(Image(digest_of(names[0]), names, (), size))
+        for image in present:
+            self._add(image if isinstance(image, Image) else Image(digest_of(image[1][0]), image[1], (), image[0]))
 
     def _add(self, image: Image) -> None:
         self._images[image.id] = image

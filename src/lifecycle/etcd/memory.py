@@ -21,7 +21,7 @@ from collections.abc import AsyncIterator
 
 from lifecycle.etcd.store import CompactedError, Event, FutureRevisionError, KeyValue, RangeResult
 
-DEFAULT_HISTORY = 100_000
+DEFAULT_HISTORY = 20_000
 """Revisions kept before the store compacts by itself, in the role of the API server's compactor."""
 
 

@@ -9,7 +9,9 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Any, Protocol
 
 from lifecycle.api.resources import Resource
-from lifecycle.api.wire import Object, WatchFrame
+from lifecycle.api.status import StatusError
+from lifecycle.api.tracing import span
+from lifecycle.api.wire import Object, Request, WatchFrame
 from lifecycle.client.rest import Client
 from lifecycle.kubectl.rest_mapper import RESTMapper, discover, document_of
 
@@ -40,7 +42,8 @@ class Session:
     async def mapper(self) -> RESTMapper:
         """What the server serves; asked once."""
         if self._mapper is None:
-            self._mapper = await discover(self.client)
+            with span("kubectl", "discovery"):
+                self._mapper = await discover(self.client)
         return self._mapper
 
     def print(self, text: str) -> None:
@@ -60,7 +63,12 @@ class Session:
         content_type: str = "application/json",
     ) -> Object:
         """One request; the object of the answer. Raises StatusError."""
-        response = await self.client.request(method, path, query=dict(query or {}), obj=obj, content_type=content_type)
+        with span("kubectl", "request", method=method, path=path) as recorded:
+            response = await self.client.request(
+                method, path, query=dict(query or {}), obj=obj, content_type=content_type
+            )
+            if recorded is not None and response.obj is not None:
+                recorded.attributes["uid"] = (response.obj.get("metadata") or {}).get("uid", "")
         for warning in response.headers.get("warning", "").split(", 299 "):
             text = warning.partition('"')[2].rpartition('"')[0]
             if text:
@@ -84,9 +92,18 @@ class Session:
 
     async def table(self, path: str, query: Mapping[str, str]) -> Object:
         """GET something as a table."""
-        asking = Client(self.client.transport, USER_AGENT, headers={**self.client.headers, "accept": TABLE})
-        table: Object = document_of(await asking.request("GET", path, query=dict(query)))
-        return table
+        request = Request(
+            method="GET",
+            path=path,
+            query={key: [value] for key, value in query.items() if value},
+            headers={**self.client.headers, "accept": TABLE},
+            accepts_object=False,  # the answer is negotiated, even in-process: a table is another representation
+        )
+        response = await self.client.transport.round_trip(request)
+        document: Object = document_of(response)
+        if response.status >= 400:
+            raise StatusError(document)
+        return document
 
     async def watch_one(
         self, resource: Resource, namespace: str, name: str, revision: str

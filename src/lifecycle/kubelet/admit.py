@@ -9,7 +9,7 @@ sysctls, AppArmor, topology and device managers; preemption in favour of critica
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.wire import Object
@@ -32,11 +32,10 @@ def _ports(spec: Object) -> set[tuple[str, int]]:
     }
 
 
-def admit(pod: Object, others: Iterable[Object], node: Object) -> tuple[str, str]:
+def admit(pod: Object, others: Iterable[Object], node: Object, allocatable: Mapping[str, str]) -> tuple[str, str]:
     """Reason and message of a refusal; both empty if the pod may run. `others`: the admitted pods."""
     spec = pod["spec"]
     others = list(others)
-    allocatable = (node.get("status") or {}).get("allocatable") or {}
     limit = int(allocatable.get("pods", 110))
     if len(others) + 1 > limit:
         return (

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from lifecycle.api.clock import Clock
+from lifecycle.api.tracing import span
 from lifecycle.api.wire import Object
 from lifecycle.cri.runtime import ImageService, RuntimeServiceError
 from lifecycle.kubelet.backoff import Backoff
@@ -64,7 +65,8 @@ class ImageManager:
             raise ImageError("ImagePullBackOff", f"{message}: ErrImagePull: {self._last_error.get(key, '')}", left)
         event("Normal", "Pulling", f'Pulling image "{image}"')
         try:
-            await self._service.pull_image(image)
+            with span("kubelet", "pull", image=image):
+                await self._service.pull_image(image)
         except RuntimeServiceError as error:
             self._last_error[key] = str(error)
             self._backoff.next(key, self._clock.now())

@@ -81,6 +81,7 @@ class Kubelet:
         taints: Sequence[Object] = (),
         capacity: Mapping[str, str] | None = None,
         provider_id: str = "",
+        machine_info: Mapping[str, str] | None = None,
         record_events: bool = True,
     ) -> None:
         self._client = client
@@ -92,6 +93,7 @@ class Kubelet:
         self._labels = dict(labels or {})
         self._taints = list(taints)
         self._capacity = dict(capacity or DEFAULT_CAPACITY)
+        self._machine_info = machine_info
         self._provider_id = provider_id or f"kind://docker/lifecycle/{node_name}"
         self._rng = random.Random(node_name)
         self._recorder = EventRecorder(client, "kubelet", clock=clock, host=node_name) if record_events else None
@@ -120,7 +122,7 @@ class Kubelet:
             client, node_name, add=self._pod_added, update=self._pod_updated, remove=self._pod_removed
         )
 
-    # -- running -----------------------------------------------------------------------------------------------------------
+    # -- running ------------------------------------------------------------------------------------------------------
 
     async def run(self) -> None:
         """Serve the node until cancelled."""
@@ -150,7 +152,7 @@ class Kubelet:
         if self._recorder is not None:
             await self._recorder.stop()
 
-    # -- the node ----------------------------------------------------------------------------------------------------------
+    # -- the node -----------------------------------------------------------------------------------------------------
 
     async def _register(self) -> None:
         """Create the node, or take over the one that is there; then report its status."""
@@ -216,6 +218,7 @@ class Kubelet:
             await self._runtime.list_images(),
             node_conditions(old, self._clock.timestamp(), self._network_ready),
             f"{version.runtime_name}://{version.runtime_version}",
+            self._machine_info,
         )
 
     async def _report_status(self) -> None:
@@ -266,7 +269,7 @@ class Kubelet:
         except (StatusError, OSError) as error:
             log.debug("node %s: %s", self.node_name, error)
 
-    # -- pods --------------------------------------------------------------------------------------------------------------
+    # -- pods ---------------------------------------------------------------------------------------------------------
 
     def _pod_added(self, pod: Object) -> None:
         self.pod_workers.update_pod(pod)
@@ -306,11 +309,15 @@ class Kubelet:
             self.probe_manager.forget_container(status.id)
         await self._manager.remove_pod(uid)
 
-    def _admit(self, pod: Object) -> tuple[str, str]:
+    async def _admit(self, pod: Object) -> tuple[str, str]:
+        """Ask `admit`; if labels are in the way, once more with the node as it is now."""
         uid = pod["metadata"]["uid"]
         others = [other for other in self.pod_workers.active_pods() if other["metadata"]["uid"] != uid]
-        node = {**self._node, "status": {**(self._node.get("status") or {}), "allocatable": self._capacity}}
-        return admit(pod, others, node)
+        reason, message = admit(pod, others, self._node, self._capacity)
+        if reason == "NodeAffinity":
+            self._node = await self._client.get(resource("nodes"), self.node_name)
+            reason, message = admit(pod, others, self._node, self._capacity)
+        return reason, message
 
     def _container_event(self, event: ContainerEventResponse) -> None:
         """The runtime says that something happened to a pod's containers."""

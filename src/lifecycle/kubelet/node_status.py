@@ -35,6 +35,7 @@ DECLARED_FEATURES = (
 )
 
 MAX_IMAGES_IN_STATUS = 50
+MAX_NAMES_PER_IMAGE = 5
 LEASE_DURATION_SECONDS = 40
 LEASE_NAMESPACE = "kube-node-lease"
 
@@ -111,8 +112,9 @@ def node_status(
     images: Sequence[Image],
     conditions: list[Object],
     runtime: str,
+    machine_info: Mapping[str, str] | None = None,
 ) -> Object:
-    """The whole status. `runtime`: such as `containerd://2.3.4`."""
+    """The whole status. `runtime`: such as `containerd://2.3.4`; `machine_info`: what is known of the machine, by fields of `nodeInfo`."""
     machine = sha256(b"machine").hexdigest()[:32]  # kind's nodes are containers of one machine
     boot = sha256(b"boot").hexdigest()
     return {
@@ -127,6 +129,7 @@ def node_status(
             "bootID": f"{boot[:8]}-{boot[8:12]}-4{boot[13:16]}-a{boot[17:20]}-{boot[20:32]}",
             "kernelVersion": "6.18.0",
             "osImage": "Debian GNU/Linux 12 (bookworm)",
+            **(machine_info or {}),
             "containerRuntimeVersion": runtime,
             "kubeletVersion": VERSION,
             "kubeProxyVersion": "",
@@ -134,7 +137,7 @@ def node_status(
             "architecture": "amd64",
         },
         "images": [
-            {"names": [*image.repo_digests, *image.repo_tags], "sizeBytes": image.size}
+            {"names": [*image.repo_digests, *image.repo_tags][:MAX_NAMES_PER_IMAGE], "sizeBytes": image.size}
             for image in images[:MAX_IMAGES_IN_STATUS]
         ],
         "runtimeHandlers": [

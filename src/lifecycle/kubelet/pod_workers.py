@@ -18,6 +18,7 @@ import random
 from enum import Enum
 
 from lifecycle.api.clock import Clock
+from lifecycle.api.tracing import span
 from lifecycle.api.wire import Object
 from lifecycle.kubelet.phase import is_terminal
 from lifecycle.kubelet.runtime_manager import BACK_OFF_PERIOD
@@ -78,7 +79,7 @@ class PodWorkers:
         self._tasks: set[asyncio.Task[None]] = set()
         self.syncer: PodSyncer
 
-    # -- questions -------------------------------------------------------------------------------------------------------
+    # -- questions ----------------------------------------------------------------------------------------------------
 
     def could_have_running_containers(self, uid: str) -> bool:
         """True until the pod is known to have ended."""
@@ -107,7 +108,7 @@ class PodWorkers:
         """Whether there is a worker."""
         return uid in self._pods
 
-    # -- requests --------------------------------------------------------------------------------------------------------
+    # -- requests -----------------------------------------------------------------------------------------------------
 
     def update_pod(self, pod: Object) -> None:
         """The pod is new, or it changed."""
@@ -150,7 +151,7 @@ class PodWorkers:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    # -- work ------------------------------------------------------------------------------------------------------------
+    # -- work ---------------------------------------------------------------------------------------------------------
 
     def _terminate(self, known: PodSyncStatus, grace_period: float | None) -> None:
         if known.state is State.SYNC:
@@ -183,7 +184,9 @@ class PodWorkers:
     async def _transaction(self, known: PodSyncStatus) -> None:
         syncer = self.syncer
         if known.state is State.SYNC:
-            over, retry_after = await syncer.sync_pod(known.pod)
+            meta = known.pod["metadata"]
+            with span("kubelet", "sync_pod", key=f"{meta['namespace']}/{meta['name']}", uid=meta["uid"]):
+                over, retry_after = await syncer.sync_pod(known.pod)
             if over:
                 if known.state is State.SYNC:
                     known.state = State.TERMINATING

@@ -52,7 +52,11 @@ def format_pod(pod: Object) -> str:
 
 
 class RuntimeManager:
-    """One per node. `failures[uid][name]`: why a container is not running though it should."""
+    """One per node.
+
+    `failures[uid][name]`: why a container is not running though it should. `on_pod_sandbox_ready` is told before
+    containers are started.
+    """
 
     def __init__(
         self, runtime: Runtime, clock: Clock, images: ImageManager, references: ObjectReferences, event: PodEvent
@@ -65,6 +69,7 @@ class RuntimeManager:
         self._backoff = Backoff()
         self._hooks = HookRunner(runtime)
         self.failures: dict[str, dict[str, StartFailure]] = {}
+        self.on_pod_sandbox_ready: Callable[[Object], None] | None = None
 
     async def get_pod_status(self, uid: str) -> PodStatus:
         """What the runtime knows of a pod."""
@@ -90,6 +95,8 @@ class RuntimeManager:
                 message = f"Failed to create pod sandbox: {error}"
                 self._event(pod, "Warning", "FailedCreatePodSandBox", message, "")
                 return BACK_OFF_PERIOD
+            if self.on_pod_sandbox_ready is not None:
+                self.on_pod_sandbox_ready(pod)
         retry: float | None = None
         for container in [*actions.init_containers_to_start, *actions.containers_to_start]:
             runs = runtime.history(container["name"])
@@ -110,7 +117,7 @@ class RuntimeManager:
                 )
             )
 
-    # -- starting --------------------------------------------------------------------------------------------------------
+    # -- starting -----------------------------------------------------------------------------------------------------
 
     async def _start(
         self, pod: Object, sandbox_id: str, container: Object, runs: list[ContainerStatus]
@@ -176,7 +183,8 @@ class RuntimeManager:
             parse_quantity(str(limit)).value() if limit else 0,
         )
         try:
-            container_id = await self._runtime.create_container(sandbox_id, config)
+            with span("kubelet", "create", container=name):
+                container_id = await self._runtime.create_container(sandbox_id, config)
         except RuntimeServiceError as error:
             event("Warning", "Failed", f"Error: {error}")
             return StartFailure("CreateContainerError", str(error))
@@ -184,7 +192,8 @@ class RuntimeManager:
         for old in runs[1:]:  # the last dead run is kept for its logs and its last state
             await self._runtime.remove_container(old.id)
         try:
-            await self._runtime.start_container(container_id)
+            with span("kubelet", "start", container=name):
+                await self._runtime.start_container(container_id)
         except RuntimeServiceError as error:
             event("Warning", "Failed", f"Error: {error}")
             return StartFailure("RunContainerError", str(error))
@@ -204,7 +213,7 @@ class RuntimeManager:
         await self._kill_container(pod, status, self._grace_period(pod), "FailedPostStartHook")
         return StartFailure("PostStartHookError", "PostStartHook failed")
 
-    # -- stopping --------------------------------------------------------------------------------------------------------
+    # -- stopping -----------------------------------------------------------------------------------------------------
 
     @staticmethod
     def _grace_period(pod: Object) -> float:

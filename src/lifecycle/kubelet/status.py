@@ -241,7 +241,7 @@ def generate_api_pod_status(pod: Object, runtime: PodStatus, inputs: StatusInput
             made[key] = current[key]
     sandbox = runtime.ready_sandbox
     containers = containers_ready(spec, statuses, init_statuses, phase)
-    others = current.get("conditions") or []
+    others = (pod.get("status") or {}).get("conditions") or []
     made["conditions"] = [
         ready_to_start_containers(sandbox is not None and not inputs.pod_is_terminal),
         initialized(spec, init_statuses, runtime_started_containers(pod, runtime), phase),

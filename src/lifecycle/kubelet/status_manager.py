@@ -127,7 +127,7 @@ class StatusManager:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    # -- inside ----------------------------------------------------------------------------------------------------------
+    # -- inside -------------------------------------------------------------------------------------------------------
 
     def _complete(self, pod: Object, old: Object, status: Object) -> Object:
         """Times, and the generation each condition is about."""
@@ -173,7 +173,7 @@ class StatusManager:
         """One round with the API server. False: the pod is no more."""
         metadata = known.pod["metadata"]
         name, namespace, uid = metadata["name"], metadata["namespace"], metadata["uid"]
-        with span("kubelet", "sync_status", key=f"{namespace}/{name}", uid=uid):
+        with span("kubelet", "status", key=f"{namespace}/{name}", uid=uid):
             try:
                 live = await self._client.get(self._pods, name, namespace)
             except StatusError as error:

@@ -11,7 +11,7 @@ Upstream: `pkg/kubelet/kubelet.go` (`SyncPod`, `SyncTerminatingPod`, `SyncTermin
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from lifecycle.api.clock import Clock, parse_time
 from lifecycle.api.wire import Object
@@ -42,7 +42,7 @@ class PodSyncer:
         clock: Clock,
         node_ip: str,
         event: PodEvent,
-        admit: Callable[[Object], tuple[str, str]],
+        admit: Callable[[Object], Awaitable[tuple[str, str]]],
     ) -> None:
         self._manager = manager
         self._statuses = statuses
@@ -52,6 +52,7 @@ class PodSyncer:
         self._node_ip = node_ip
         self._event = event
         self._admit = admit
+        manager.on_pod_sandbox_ready = self._sandbox_ready
 
     def _status(self, pod: Object, runtime: PodStatus, *, terminal: bool = False) -> Object:
         uid = pod["metadata"]["uid"]
@@ -73,6 +74,14 @@ class PodSyncer:
                 for run in runtime.history(container["name"])[:1]:
                     self._probes.expect(run.id, container)
 
+    def _sandbox_ready(self, pod: Object) -> None:
+        """The one condition that changes in the middle of a transaction. Upstream: `OnPodSandboxReady`."""
+        status = self._statuses.get_pod_status(pod["metadata"]["uid"])
+        if status is not None:
+            ready = condition("PodReadyToStartContainers", True)
+            conditions = [ready if c["type"] == ready["type"] else c for c in status["conditions"]]
+            self._statuses.set_pod_status(pod, {**status, "conditions": conditions})
+
     def deadline(self, pod: Object) -> float | None:
         """When the pod has to be over (seconds of the clock), if ever."""
         seconds = pod["spec"].get("activeDeadlineSeconds")
@@ -87,7 +96,7 @@ class PodSyncer:
         runtime = await self._manager.get_pod_status(uid)
         status = self._status(pod, runtime)
         if not runtime.sandboxes and not is_terminal(status["phase"]) and self._statuses.get_pod_status(uid) is None:
-            reason, message = self._admit(pod)
+            reason, message = await self._admit(pod)
             if reason:
                 return self._reject(pod, reason, message)
         deadline = self.deadline(pod)
@@ -130,18 +139,23 @@ class PodSyncer:
         uid = pod["metadata"]["uid"]
         runtime = await self._manager.get_pod_status(uid)
         known = self._statuses.get_pod_status(uid)
-        rejected = known is not None and known["phase"] == FAILED and not runtime.sandboxes
-        if not rejected:
+        if not _rejected(known, runtime):
             self._statuses.set_pod_status(pod, self._status(pod, runtime))
         self._probes.remove_pod(uid)
         await self._manager.kill_pod(pod, runtime, grace_period)
-        if not rejected:
-            runtime = await self._manager.get_pod_status(uid)
-            self._statuses.set_pod_status(pod, self._status(pod, runtime, terminal=True))
 
     async def sync_terminated_pod(self, pod: Object) -> None:
-        """Nothing runs: tell everybody, and let a deleted pod go."""
+        """Nothing runs: say how it ended, and let a deleted pod go."""
+        uid = pod["metadata"]["uid"]
+        runtime = await self._manager.get_pod_status(uid)
+        if not _rejected(self._statuses.get_pod_status(uid), runtime):
+            self._statuses.set_pod_status(pod, self._status(pod, runtime, terminal=True))
         self._statuses.terminate_pod(pod)
+
+
+def _rejected(status: Object | None, runtime: PodStatus) -> bool:
+    """Whether the pod was refused: its status says all there is to say."""
+    return status is not None and status["phase"] == FAILED and not runtime.sandboxes
 
 
 def _failed(status: Object, reason: str, message: str) -> Object:

@@ -73,7 +73,7 @@ class Cache:
         """Whether the pod's place is only believed so far."""
         return key in self._assumed
 
-    # -- pods --------------------------------------------------------------------------------------------------------
+    # -- pods ---------------------------------------------------------------------------------------------------------
 
     def assume_pod(self, info: PodInfo) -> None:
         """Believe that the pod runs on its `spec.nodeName`. Raises KeyError if it is in the cache already."""
@@ -147,7 +147,7 @@ class Cache:
         node.add_pod(PodInfo(pod))
         self._changed.add(name)
 
-    # -- nodes -------------------------------------------------------------------------------------------------------
+    # -- nodes --------------------------------------------------------------------------------------------------------
 
     def add_node(self, node: Object) -> NodeInfo:
         """A node came or changed."""
@@ -183,7 +183,7 @@ class Cache:
         if not info.pods:
             del self.nodes[name]
 
-    # -- the picture -------------------------------------------------------------------------------------------------
+    # -- the picture --------------------------------------------------------------------------------------------------
 
     def update_snapshot(self, snapshot: Snapshot) -> None:
         """Bring a snapshot up to date: copies of the nodes that changed since, or a new list if nodes came or went.

@@ -63,7 +63,7 @@ class EventHandlers:
         self._nominator = nominator
         self._responsible = responsible
 
-    # -- pods --------------------------------------------------------------------------------------------------------
+    # -- pods ---------------------------------------------------------------------------------------------------------
 
     def pod_added(self, pod: Object) -> None:
         """A pod appeared."""
@@ -116,7 +116,7 @@ class EventHandlers:
         self._nominator.remove(key)
         self._queue.move_all(POD_ADDED, None, pod)
 
-    # -- nodes and the rest ------------------------------------------------------------------------------------------
+    # -- nodes and the rest -------------------------------------------------------------------------------------------
 
     def node_added(self, node: Object) -> None:
         """A node appeared."""

@@ -111,7 +111,7 @@ class Scheduler:
         self._binder = DefaultBinder()
         self._binding: set[asyncio.Task[None]] = set()
 
-    # -- what plugins ask about other objects --------------------------------------------------------------------------
+    # -- what plugins ask about other objects -------------------------------------------------------------------------
 
     def _owner(self, kind: str, namespace: str, name: str) -> Object | None:
         return self._owners[kind].indexer.get_by_key(f"{namespace}/{name}")
@@ -126,7 +126,7 @@ class Scheduler:
     def _responsible(self, pod: Object) -> bool:
         return (pod["spec"].get("schedulerName") or DEFAULT_SCHEDULER_NAME) == self.profile_name
 
-    # -- running -------------------------------------------------------------------------------------------------------
+    # -- running ------------------------------------------------------------------------------------------------------
 
     async def run(self) -> None:
         """Schedule until cancelled."""
@@ -216,7 +216,7 @@ class Scheduler:
         message = f"Successfully assigned {metadata['namespace']}/{metadata['name']} to {node_name}"
         self._event(pod, "Normal", "Scheduled", message)
 
-    # -- failure -------------------------------------------------------------------------------------------------------
+    # -- failure ------------------------------------------------------------------------------------------------------
 
     def _handle_scheduling_failure(self, queued: QueuedPodInfo, state: CycleState, error: FitError) -> None:
         diagnosis = error.diagnosis

@@ -154,8 +154,8 @@ def _check_kind(obj: Any, api_version: str, kind: str) -> None:
 
 def _custom(obj: Object, path: Path, findings: _Findings) -> Object:
     decoded = dict(obj)
-    if type(obj.get("metadata")) is dict:
-        decoded["metadata"] = _struct("meta/v1.ObjectMeta")(obj["metadata"], (path, "metadata"), findings)
+    meta = obj.get("metadata")
+    decoded["metadata"] = _struct("meta/v1.ObjectMeta")({} if meta is None else meta, (path, "metadata"), findings)
     return decoded
 
 

@@ -151,8 +151,14 @@ def prepare_for_update(new: Object, old: Object, subresource: str = "") -> None:
     kind = new.get("kind", "")
     strategy = strategy_for(kind)
     meta, old_meta = new["metadata"], old["metadata"]
-    for key in ("generation", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"):
-        _take_over(meta, old_meta, key)
+    _take_over(meta, old_meta, "generation")
+    if not meta.get("uid") and old_meta.get("uid"):
+        meta["uid"] = old_meta["uid"]
+    for key in ("creationTimestamp", "deletionTimestamp"):
+        if old_meta.get(key) is not None:
+            meta[key] = old_meta[key]
+    if meta.get("deletionGracePeriodSeconds") is None:
+        _take_over(meta, old_meta, "deletionGracePeriodSeconds")
     if subresource == "status":
         _prepare_status_update(new, old, kind)
         return
@@ -193,6 +199,7 @@ def _prepare_status_update(new: Object, old: Object, kind: str) -> None:
             new[key] = old[key]
     if kind == "Pod":
         _take_over(meta, old_meta, "ownerReferences")
+        _take_over(meta, old_meta, "deletionTimestamp")
         status = new.get("status") or {}
         if not status.get("qosClass") and (old.get("status") or {}).get("qosClass"):
             new["status"] = {**status, "qosClass": old["status"]["qosClass"]}

@@ -43,7 +43,9 @@ def _patch_allocated_values(spec: Object, before: Object) -> None:
             spec["clusterIPs"] = before["clusterIPs"]
     if needs_node_ports(before) and needs_node_ports(spec):
         taken = {port.get("nodePort") for port in spec.get("ports") or ()}
-        known = {(p.get("port"), p.get("protocol")): p["nodePort"] for p in before.get("ports") or () if p.get("nodePort")}
+        known = {
+            (p.get("port"), p.get("protocol")): p["nodePort"] for p in before.get("ports") or () if p.get("nodePort")
+        }
         spec["ports"] = [_with_node_port(port, known, taken) for port in spec.get("ports") or ()]
     if (
         before.get("healthCheckNodePort")

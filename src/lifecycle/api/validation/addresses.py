@@ -138,3 +138,25 @@ def warnings_for_ip(text: str, path: str) -> list[str]:
     if canonical != text:
         return [f"{path}: IPv6 address {quote(text)} should be in RFC 5952 canonical format ({quote(canonical)})"]
     return []
+
+
+def warnings_for_cidr(text: str, path: str) -> list[str]:
+    """The same for networks. Upstream: `GetWarningsForCIDR`."""
+    parsed = parse_network(text)
+    if parsed is None:
+        return []
+    address, network = parsed
+    warnings: list[str] = []
+    if address != network.network_address:
+        single = f"{_canonical(address)}/{network.prefixlen}"
+        why = f"is ambiguous in this context (should be {quote(str(network))} or {quote(single)}?)"
+        warnings.append(f"{path}: CIDR value {quote(text)} {why}")
+    head, _, tail = text.partition("/")
+    odd = isinstance(address, ipaddress.IPv4Address) and str(address) != head
+    if odd or str(network.prefixlen) != tail:
+        warnings.append(f"{path}: non-standard CIDR value {quote(text)} is invalid: use {quote(str(network))}")
+    elif not warnings and network.version == 6 and str(network) != text:
+        warnings.append(
+            f"{path}: IPv6 CIDR value {quote(text)} should be in RFC 5952 canonical format ({quote(str(network))})"
+        )
+    return warnings

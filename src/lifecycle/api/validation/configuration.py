@@ -17,7 +17,9 @@ MAX_SIZE = 1024 * 1024
 _FROZEN = "field is immutable when `immutable` is set"
 
 
-def _decoded_size(text: str) -> int:
+def _decoded_size(text: str | None) -> int:
+    if not text:  # a null in JSON is no bytes
+        return 0
     return len(text) * 3 // 4 - text.count("=", -2)
 
 
@@ -69,7 +71,7 @@ def validate_secret(secret: Object) -> list[FieldError]:
         if key not in data:
             errors.append(required(f"data[{key}]"))
         else:
-            complaint = json_object_complaint(base64.b64decode(data[key]))
+            complaint = json_object_complaint(base64.b64decode(data[key] or ""))
             if complaint:
                 errors.append(invalid(f"data[{key}]", "<secret contents redacted>", complaint))
     elif type_ == "kubernetes.io/basic-auth":

@@ -37,7 +37,7 @@ def validate_webhook_configuration(configuration: Object) -> list[FieldError]:
 
 def validate_webhook_configuration_update(new: Object, old: Object) -> list[FieldError]:
     """A changed configuration is judged like a new one."""
-    return validate_object_meta_update(new["metadata"], old["metadata"]) + validate_webhook_configuration(new)
+    return validate_webhook_configuration(new)
 
 
 def _validate_review_versions(versions: list[str], path: str) -> list[FieldError]:
@@ -205,7 +205,7 @@ def _validate_match_resources(match: Object, path: str) -> list[FieldError]:
 
 def validate_admission_policy_update(new: Object, old: Object) -> list[FieldError]:
     """A changed policy is judged like a new one."""
-    return validate_object_meta_update(new["metadata"], old["metadata"]) + validate_admission_policy(new)
+    return validate_admission_policy(new)
 
 
 def validate_admission_policy_binding(binding: Object) -> list[FieldError]:
@@ -238,7 +238,7 @@ def validate_admission_policy_binding(binding: Object) -> list[FieldError]:
 
 def validate_admission_policy_binding_update(new: Object, old: Object) -> list[FieldError]:
     """A changed binding is judged like a new one."""
-    return validate_object_meta_update(new["metadata"], old["metadata"]) + validate_admission_policy_binding(new)
+    return validate_admission_policy_binding(new)
 
 
 # --- custom resources --------------------------------------------------------------------------------------------------------------

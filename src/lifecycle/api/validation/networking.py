@@ -384,7 +384,7 @@ def validate_endpoint_slice_update(new: Object, old: Object) -> list[FieldError]
     errors = validate_endpoint_slice(new)
     if new.get("addressType", "") != old.get("addressType", ""):
         errors.append(invalid("addressType", new.get("addressType", ""), IMMUTABLE))
-    return validate_core_object_meta_update(new["metadata"], old["metadata"]) + errors
+    return errors
 
 
 def validate_service_cidr(service_cidr: Object) -> list[FieldError]:

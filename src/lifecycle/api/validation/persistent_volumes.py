@@ -40,7 +40,7 @@ def _positive(amount: str, path: str) -> list[FieldError]:
 
 def _validate_access_modes(modes: list[str], path: str) -> list[FieldError]:
     errors = [not_supported(path, mode, ACCESS_MODES) for mode in modes if mode not in ACCESS_MODES]
-    if "ReadWriteOncePod" in modes and len(modes) > 1:
+    if "ReadWriteOncePod" in modes and any(mode in ACCESS_MODES and mode != "ReadWriteOncePod" for mode in modes):
         errors.append(forbidden(path, "may not use ReadWriteOncePod with other access modes"))
     return errors
 
@@ -68,14 +68,23 @@ def validate_claim_spec(spec: Object, path: str) -> list[FieldError]:
         source = spec.get(field)
         if source is not None:
             errors += [required(f"{path}.{field}.{key}") for key in ("name", "kind") if not source.get(key)]
-            if not source.get("apiGroup") and source.get("kind", "") != "PersistentVolumeClaim":
+            group = source.get("apiGroup") or ""
+            if not group and source.get("kind", "") != "PersistentVolumeClaim":
                 why = "must be 'PersistentVolumeClaim' when referencing the default apiGroup"
                 errors.append(invalid(f"{path}.{field}", source.get("kind", ""), why))
-    if spec.get("dataSource") is not None and spec.get("dataSourceRef") is not None:
-        first = {key: spec["dataSource"].get(key) for key in ("apiGroup", "kind", "name")}
-        second = {key: spec["dataSourceRef"].get(key) for key in ("apiGroup", "kind", "name")}
-        if first != second:
-            errors.append(invalid(path, f"{path}.dataSource", "must match dataSourceRef"))
+            if group:
+                errors += [invalid(f"{path}.{field}.apiGroup", group, why) for why in content.dns1123_subdomain(group)]
+            namespace = source.get("namespace")
+            if namespace:
+                errors += [
+                    invalid(f"{path}.{field}.namespace", namespace, why) for why in content.dns1123_label(namespace)
+                ]
+    source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
+    if source is not None and reference is not None:  # upstream shows a path object here, which prints as {}
+        if reference.get("namespace"):
+            errors.append(invalid(path, {}, "may not be specified when dataSourceRef.namespace is specified"))
+        elif any(source.get(key) != reference.get(key) for key in ("apiGroup", "kind", "name")):
+            errors.append(invalid(path, {}, "must match dataSourceRef"))
     class_ = spec.get("volumeAttributesClassName")
     if class_:
         errors += [
@@ -132,8 +141,8 @@ def validate_volume(volume: Object) -> list[FieldError]:
     errors += _validate_access_modes(modes, "spec.accessModes")
     if not capacity:
         errors.append(required("spec.capacity"))
-    elif set(capacity) != {"storage"}:
-        errors.append(not_supported("spec.capacity", {name: capacity[name] for name in sorted(capacity)}, ("storage",)))
+    if set(capacity) != {"storage"}:
+        errors.append(not_supported("spec.capacity", dict(sorted(capacity.items())) or None, ("storage",)))
     for name, amount in capacity.items():
         errors += _positive(amount, f"spec.capacity[{name}]")
     policy = spec.get("persistentVolumeReclaimPolicy", "")
@@ -182,6 +191,25 @@ def _validate_volume_source(spec: Object, has_affinity: bool) -> list[FieldError
         errors += validate_csi_driver_name(source.get("driver", ""), "spec.csi.driver")
         if not source.get("volumeHandle"):
             errors.append(required("spec.csi.volumeHandle"))
+        for field in (
+            "controllerPublishSecretRef",
+            "controllerExpandSecretRef",
+            "nodePublishSecretRef",
+            "nodeExpandSecretRef",
+        ):
+            if source.get(field) is not None:
+                errors += _validate_secret_reference(source[field], f"spec.csi.{field}")
+    return errors
+
+
+def _validate_secret_reference(reference: Object, path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    for field, rule in (("name", content.dns1123_subdomain), ("namespace", content.dns1123_label)):
+        value = reference.get(field, "")
+        if not value:
+            errors.append(required(f"{path}.{field}"))
+        else:
+            errors += [invalid(f"{path}.{field}", value, why) for why in rule(value)]
     return errors
 
 

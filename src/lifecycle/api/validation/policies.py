@@ -48,7 +48,7 @@ def validate_disruption_budget(budget: Object) -> list[FieldError]:
 
 def validate_disruption_budget_update(new: Object, old: Object) -> list[FieldError]:
     """A changed budget."""
-    return validate_object_meta_update(new["metadata"], old["metadata"]) + validate_disruption_budget(new)
+    return validate_disruption_budget(new)
 
 
 # --- autoscaling -----------------------------------------------------------------------------------------------------------------

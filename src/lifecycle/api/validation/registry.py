@@ -168,24 +168,16 @@ def validate_create(obj: Object) -> list[FieldError]:
 
 
 def validate_update(new: Object, old: Object, subresource: str = "") -> list[FieldError]:
-    """Everything wrong with replacing `old` by `new`, through the main resource or a subresource such as `status`."""
+    """Everything wrong with replacing `old` by `new`, through the main resource or a subresource such as `status`.
+
+    The registry checks the metadata itself before it asks the kind's own rule, which mostly checks it again: upstream reports such
+    errors as often as they are found, and so do we (the message shows them once).
+    """
+    errors = validate_object_meta_update(new["metadata"], old["metadata"])
     key = (new.get("apiVersion", ""), new.get("kind", ""))
     if subresource:
         rule = _SUBRESOURCES.get((*key, subresource))
-        if rule is not None:
-            return rule(new, old)
-        return validate_object_meta_update(new["metadata"], old["metadata"])
-    rules = _RULES.get(key)
-    if rules is not None:
-        return _once(rules[1](new, old))
-    return validate_object_meta_update(new["metadata"], old["metadata"])
-
-
-def _once(errors: list[FieldError]) -> list[FieldError]:
-    """An update is judged as a change and as an object; what both find is reported once."""
-    if len(errors) < 2:
-        return errors
-    seen: dict[str, FieldError] = {}
-    for error in errors:
-        seen.setdefault(str(error), error)
-    return list(seen.values())
+    else:
+        rules = _RULES.get(key)
+        rule = rules[1] if rules is not None else None
+    return errors + rule(new, old) if rule is not None else errors

@@ -156,5 +156,6 @@ def validate_host_users(spec: Object, path: str) -> list[FieldError]:
     """A pod with a user namespace of its own cannot share the host's other namespaces."""
     if spec.get("hostUsers") is not False:
         return []
-    why = "when `hostUsers` is false"
-    return [forbidden(f"{path}.{field}", why) for field in ("hostNetwork", "hostPID", "hostIPC") if spec.get(field)]
+    why = "when `pod.Spec.HostUsers` is false"
+    fields = (("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC"))
+    return [forbidden(f"{path}.{shown}", why) for field, shown in fields if spec.get(field)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from lifecycle.api.field_errors import FieldError, duplicate, forbidden, invalid, not_supported, required
+from lifecycle.api.field_errors import FieldError, duplicate, forbidden, invalid, not_supported, required, too_long
 from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.validation import content
 from lifecycle.api.validation.environment import (
@@ -266,11 +266,9 @@ def _csi(source: Object, path: str) -> list[FieldError]:
 
 def validate_csi_driver_name(name: str, path: str) -> list[FieldError]:
     """At most 63 characters of a DNS subdomain; case does not matter."""
-    if not name:
-        return [required(path)]
-    from lifecycle.api.field_errors import too_long
-
-    errors = [too_long(path, 63)] if len(name) > 63 else []
+    errors = [] if name else [required(path)]
+    if len(name) > 63:
+        errors.append(too_long(path, 63))
     return errors + [invalid(path, name, why) for why in content.dns1123_subdomain(name.lower())]
 
 
@@ -288,7 +286,7 @@ def _ephemeral(source: Object, path: str) -> list[FieldError]:
     errors += validate_labels(meta.get("labels"), f"{here}.metadata.labels")
     for field, value in meta.items():
         if field not in ("annotations", "labels") and value:
-            errors.append(forbidden(f"{here}.metadata.{field}", "cannot be set for an ephemeral volume"))
+            errors.append(forbidden(f"{here}.metadata.{field}", "cannot be set"))
     return errors + validate_claim_spec(template.get("spec") or {}, f"{here}.spec")
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable
 
 from lifecycle.api.resources import Resource
-from lifecycle.api.tracing import span
+from lifecycle.api.tracing import heard, span
 from lifecycle.apiserver.admission.attributes import CONNECT, CREATE, DELETE, UPDATE, Attributes
 
 ALL_ORDERED_PLUGINS = (
@@ -126,6 +126,12 @@ class AdmissionChain:
 
 
 async def _run(steps: tuple[Step, ...], attributes: Attributes) -> None:
+    if not heard():
+        for step in steps:
+            waiting = step(attributes)
+            if waiting is not None:
+                await waiting
+        return
     for step in steps:
         with span("apiserver", "admission", plugin=step.__self__.name):  # type: ignore[attr-defined]
             waiting = step(attributes)

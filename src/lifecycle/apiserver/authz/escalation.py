@@ -76,6 +76,8 @@ class EscalationCheck:
         if plural and self._authorizer.authorize(user, bind).allowed:
             return
         rules, error = self._rbac.role_rules(role_ref, info.namespace)
+        if error and not plural:
+            raise failure(500, "", error)
         if error:
             details = {"name": role_ref.get("name", ""), "group": GROUP, "kind": plural.removesuffix("s")}
             raise failure(404, "NotFound", error, details)

@@ -114,14 +114,22 @@ class ListEndpoint:
         criteria = criteria_of(request, scope)
         revision, initial = self._start(request)
         bookmarks = request.param("allowWatchBookmarks") in ("true", "1")
-        # a watch from nowhere gets the mark at the end of what there is, asked for or not (upstream: the legacy case)
-        wants_initial_end = bookmarks and initial and request.param("resourceVersion") == ""
-        if revision is not None and revision > self.environment.store.revision:
-            raise status.too_large_resource_version(revision, self.environment.store.revision)
-        watcher = cacher.watch(criteria, revision, initial=initial, bookmarks=bookmarks)
-        if wants_initial_end:
-            watcher.push_bookmark(initial_events_end=True)
-        _schedule(watcher, request, bookmarks)
+        current = self.environment.store.revision
+        try:
+            asked = request.param("resourceVersion")
+            if initial and asked and parse_revision(asked) > current:
+                raise status.too_large_resource_version(int(asked), current)
+            watcher = cacher.watch(criteria, revision, initial=initial, bookmarks=bookmarks)
+        except status.StatusError as error:
+            if error.code == 400:
+                raise
+            watcher = CacheWatcher(cacher, criteria, bookmarks=False)  # from here on a watch says no as a watch does
+            watcher.push(WatchFrame("ERROR", error.status))
+            watcher.end()
+        else:
+            if bookmarks and initial:
+                watcher.push_bookmark(initial_events_end=True)
+            _schedule(watcher, request, bookmarks)
         if accepted is None:
             return Response(200, stream=watcher)
         content_type, encode = frame_encoder(accepted)

@@ -18,6 +18,7 @@ from urllib.parse import urlencode
 import orjson
 
 from lifecycle.api.clock import Clock
+from lifecycle.api.tracing import span
 from lifecycle.api.wire import Handler, Object, Request, Response, UserInfo, WatchFrame
 from lifecycle.apiserver.filters.audit_policy import METADATA, NONE, REQUEST_RESPONSE, AuditConfig, AuditPolicy
 from lifecycle.apiserver.filters.request_info import is_long_running
@@ -153,7 +154,8 @@ class AuditLog:
         line["stageTimestamp"] = event["received"] if stage == RECEIVED else self._clock.micro_timestamp()
         if done and event.get("annotations"):
             line["annotations"] = dict(sorted(event["annotations"].items()))
-        self._sink(orjson.dumps(line))
+        with span("apiserver", "audit", audit_stage=stage):
+            self._sink(orjson.dumps(line))
 
 
 def with_audit(handler: Handler, audit: AuditLog | None) -> Handler:

@@ -108,15 +108,16 @@ def with_priority_and_fairness(handler: Handler, flow_control: FlowController, w
         assert info is not None, "request info comes first"
         if info.verb != "watch" and is_long_running(info):
             return await handler(request)
-        classified = flow_control.classify(request.user or ANONYMOUS, info)
+        with span("apiserver", "flow control") as recorded:
+            classified = flow_control.classify(request.user or ANONYMOUS, info)
+            if classified is not None:
+                level = classified.level
+                if recorded is not None:
+                    recorded.attributes.update(level=level.name, flow=classified.flow)
+                if not level.try_acquire() and not await level.acquire(classified.flow, wait_limit):
+                    return _marked(too_many_requests(), classified)
         if classified is None:
             return await handler(request)
-        level = classified.level
-        if not level.try_acquire():
-            with span("apiserver", "priority and fairness", level=level.name, flow=classified.flow):
-                seated = await level.acquire(classified.flow, wait_limit)
-            if not seated:
-                return _marked(too_many_requests(), classified)
         try:
             return _marked(await handler(request), classified)
         finally:

@@ -107,7 +107,8 @@ async def _attempt(
                 marked["deletionGracePeriodSeconds"] = grace
         else:
             marked["deletionTimestamp"] = format_time(now + grace)
-            marked["deletionGracePeriodSeconds"] = grace
+            if obj["kind"] != "Namespace":  # its own registry marks it, without a grace period
+                marked["deletionGracePeriodSeconds"] = grace
             if metadata.get("generation", 0) > 0:
                 marked["generation"] = metadata["generation"] + 1
         new = {**obj, "metadata": in_go_order(marked)}
@@ -117,12 +118,29 @@ async def _attempt(
             return new, False
         written = await store.write(stored.key, new, stored.revision)
         return None if written is None else (written.obj, False)
-    if not scope.dry_run and await store.erase(stored.key, stored) is None:
-        return None
+    if not scope.dry_run:
+        doomed = await _shortened(store, stored, now) if obj["kind"] == "Pod" else stored
+        if doomed is None or await store.erase(stored.key, doomed) is None:
+            return None
+        obj = doomed.obj
     if obj["kind"] in RETURNS_OBJECT:
         return obj, True
     details = {"name": scope.name, "group": scope.resource.group, "kind": scope.resource.plural, "uid": metadata["uid"]}
     return status.success({key: value for key, value in details.items() if value}), True
+
+
+async def _shortened(store: ResourceStore, stored: Cached, now: float) -> Cached | None:
+    """A pod that goes at once is first written with a grace period of 0, so whoever watches sees both steps; None if the race was lost."""
+    metadata = stored.obj["metadata"]
+    before = metadata.get("deletionGracePeriodSeconds")
+    if "deletionTimestamp" in metadata and not before:
+        return stored
+    marked = {**metadata, "deletionGracePeriodSeconds": 0, "deletionTimestamp": format_time(now)}
+    if before:
+        marked["deletionTimestamp"] = format_time(parse_time(metadata["deletionTimestamp"]) - before)
+    elif metadata.get("generation", 0) > 0:
+        marked["generation"] = metadata["generation"] + 1
+    return await store.write(stored.key, {**stored.obj, "metadata": in_go_order(marked)}, stored.revision)
 
 
 def grace_period(obj: Object, options: DeleteOptions) -> int:

@@ -60,10 +60,7 @@ def _assigned(pod: Object, binding: Object, scope: RequestScope, now: str) -> Ob
         if meta.get(key):
             merged[key] = dict(sorted({**(metadata.get(key) or {}), **meta[key]}.items()))
     old_status = pod.get("status") or {}
-    condition: Object = {"type": "PodScheduled"}
-    if metadata.get("generation"):
-        condition["observedGeneration"] = metadata["generation"]
-    condition |= {"status": "True", "lastProbeTime": None, "lastTransitionTime": now}
+    condition = {"type": "PodScheduled", "status": "True", "lastProbeTime": None, "lastTransitionTime": now}
     conditions = [c for c in old_status.get("conditions") or () if c["type"] != "PodScheduled"] + [condition]
     return {
         **pod,

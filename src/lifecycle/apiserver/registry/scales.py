@@ -68,7 +68,7 @@ async def patch_scale(
         if content_type == JSON_PATCH:
             return apply_json_patch(current, patch)  # type: ignore[no-any-return]
         if content_type == APPLY_PATCH:
-            return apply_patch(current, patch, manager=scope.manager, force=force, now=now)
+            return apply_patch(current, patch, manager=scope.manager, force=force, now=now, subresource="scale")
         return apply_merge_patch(current, patch)  # type: ignore[no-any-return]
 
     names_version = isinstance(patch, dict) and bool((patch.get("metadata") or {}).get("resourceVersion"))
@@ -96,7 +96,9 @@ async def _write(
             metadata["managedFields"] = tracked
         else:
             metadata.pop("managedFields", None)
-            update_managed_fields(before, after, manager=scope.manager, api_version=VERSION, now=now)
+            update_managed_fields(
+                before, after, manager=scope.manager, api_version=VERSION, subresource="scale", now=now
+            )
         version = metadata.get("resourceVersion")
         entries = parent_entries(owned, metadata.get("managedFields"), resource.api_version)
         changed = {**live["metadata"], "managedFields": entries}

@@ -7,6 +7,7 @@ Upstream: `apiserver/pkg/endpoints/handlers/rest.go` (`RequestScope`), `apimachi
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from lifecycle.api.resources import Resource
 from lifecycle.api.wire import Object, Request, UserInfo
@@ -48,6 +49,7 @@ def scope_of(request: Request, resource: Resource) -> RequestScope:
     )
 
 
+@lru_cache(maxsize=1024)
 def user_agent_manager(user_agent: str) -> str:
     """The field manager of a client that names none: its user agent up to the first `/`. Upstream: `managerOrUserAgent`."""
     printable = "".join(c for c in user_agent.partition("/")[0] if c.isprintable())

@@ -24,6 +24,10 @@ SERVICE_CIDR = IPv4Network("10.96.0.0/16")
 NODE_PORTS = range(30000, 32768)
 HEADLESS = "None"
 
+DRY_RUN_ADDRESS = str(SERVICE_CIDR.network_address)
+DRY_RUN_PORT = 32768
+"""A dry run takes nothing from the pools. It answers with what nobody can have: the network's own address, ports above the last."""
+
 
 def range_offset(network: IPv4Network) -> int:
     """How many addresses at the start are left for fixed ones: min(max(16, size/16), 256)."""
@@ -54,8 +58,8 @@ class ServiceStore(ResourceStore):
         addresses, ports = self._pools()
         self._family(spec)
         if spec.get("clusterIP") != HEADLESS:
-            self._address(obj, spec, addresses)
-        self._node_ports(obj, spec, ports)
+            self._address(obj, spec, addresses, scope.dry_run)
+        self._node_ports(obj, spec, ports, scope.dry_run)
 
     def begin_update(self, new: Object, old: Object, scope: RequestScope) -> None:
         """An update allocates what its new type needs and the old one did not have."""
@@ -66,21 +70,21 @@ class ServiceStore(ResourceStore):
         if not needs_cluster_ip(before):
             self._family(spec)
         if not spec.get("clusterIP"):
-            self._address(new, spec, addresses)
+            self._address(new, spec, addresses, scope.dry_run)
         held = {p.get("nodePort") for p in before.get("ports") or ()}
-        self._node_ports(new, spec, ports - held)
+        self._node_ports(new, spec, ports - held, scope.dry_run)
 
     @staticmethod
     def _family(spec: Object) -> None:
         spec.setdefault("ipFamilies", ["IPv4"])
         spec.setdefault("ipFamilyPolicy", "SingleStack")
 
-    def _address(self, obj: Object, spec: Object, taken: set[str]) -> None:
+    def _address(self, obj: Object, spec: Object, taken: set[str], dry_run: bool) -> None:
         wished = spec.get("clusterIP")
         if wished:
             self._check_address(obj, wished, taken)
         else:
-            wished = spec["clusterIP"] = self._pick_address(taken)
+            wished = spec["clusterIP"] = DRY_RUN_ADDRESS if dry_run else self._pick_address(taken)
         spec.setdefault("clusterIPs", [wished])
 
     def _pick_address(self, taken: set[str]) -> str:
@@ -112,14 +116,14 @@ class ServiceStore(ResourceStore):
         if address in taken:
             raise refuse("provided IP is already allocated")
 
-    def _node_ports(self, obj: Object, spec: Object, taken: set[int]) -> None:
+    def _node_ports(self, obj: Object, spec: Object, taken: set[int], dry_run: bool) -> None:
         wanted = needs_node_ports(spec)
         numbers: dict[int, int] = {}
         for number, port in enumerate(spec.get("ports") or ()):
             wish = port.get("nodePort")
             if wish:
                 protocol_twin = numbers.get(wish)
-                if wish not in NODE_PORTS:
+                if wish not in NODE_PORTS and not dry_run:
                     low, high = NODE_PORTS[0], NODE_PORTS[-1]
                     why = f"provided port is not in the valid range. The range of valid ports is {low}-{high}"
                     raise self._port_refused(obj, number, wish, why)
@@ -128,8 +132,9 @@ class ServiceStore(ResourceStore):
                 numbers[wish] = number
         for port in spec.get("ports") or ():
             if wanted and not port.get("nodePort"):
-                port["nodePort"] = self._pick_port(taken | set(numbers))
-                numbers[port["nodePort"]] = 0
+                pick = max(numbers, default=DRY_RUN_PORT) + 1 if dry_run else self._pick_port(taken | set(numbers))
+                port["nodePort"] = pick
+                numbers[pick] = 0
 
     @staticmethod
     def _port_refused(obj: Object, number: int, port: int, why: str) -> status.StatusError:

@@ -24,11 +24,12 @@ from lifecycle.api.status import StatusError
 from lifecycle.api.strategy import (
     allow_create_on_update,
     allow_unconditional_update,
+    canonicalize,
     prepare_for_create,
     prepare_for_update,
 )
 from lifecycle.api.tracing import span
-from lifecycle.api.validation import validate_create, validate_update
+from lifecycle.api.validation import validate_create, validate_update, warnings_for
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
 from lifecycle.apiserver.admission.chain import AdmissionChain
@@ -116,10 +117,12 @@ class ResourceStore:
         fill_object_meta(obj, environment.clock, environment.names)
         metadata = obj["metadata"]
         generated = bool(metadata.get("generateName")) and not metadata.get("name")
-        prepare_for_create(obj)
+        if generated:
+            metadata["name"] = environment.names.generate_name(metadata["generateName"])
+        prepare_for_create(obj)  # a Job takes labels from its own name, so the name comes first
         metadata = obj["metadata"]
         for attempt in range(MAX_NAME_ATTEMPTS):
-            if generated:
+            if generated and attempt:
                 metadata["name"] = environment.names.generate_name(metadata["generateName"])
             try:
                 return await self._create_named(obj, scope, attributes)
@@ -140,6 +143,8 @@ class ResourceStore:
                 raise status.invalid(
                     resource.kind, name or obj["metadata"].get("generateName", ""), causes, resource.group
                 )
+            scope.warnings.extend(warnings_for(obj))
+            canonicalize(obj)
             attributes.obj, attributes.name = obj, name
             with span("apiserver", "validating admission"):
                 await environment.admission.validate(attributes)
@@ -253,9 +258,12 @@ class ResourceStore:
     async def write(self, key: str, obj: Object, expected: int) -> Cached | None:
         """Put an object on condition that the key is still at a revision (0: absent); None if it is not."""
         stored = self.to_storage(obj)
-        value = encode_value(stored)
-        with span("etcd", "txn", key=key, uid=obj["metadata"].get("uid", "")):
-            revision = await self.environment.store.put(key, value, expected=expected)
+        with span("apiserver", "storage"):
+            value = encode_value(stored)
+            with span("etcd", "txn", key=key, uid=obj["metadata"].get("uid", "")) as recorded:
+                if recorded is not None:
+                    recorded.attributes["owner_uid"] = _controller_uid(obj)
+                revision = await self.environment.store.put(key, value, expected=expected)
         if revision is None:
             return None
         stamped = {**obj, "metadata": in_go_order({**obj["metadata"], "resourceVersion": str(revision)})}
@@ -268,3 +276,9 @@ class ResourceStore:
         if revision is not None:
             self.after_delete(stored.obj)
         return revision
+
+
+def _controller_uid(obj: Object) -> str:
+    """The uid of the owner that manages an object, or an empty string."""
+    owners = obj["metadata"].get("ownerReferences") or ()
+    return next((owner["uid"] for owner in owners if owner.get("controller")), "")

@@ -1,0 +1,1 @@
+"""The deployment controller. Upstream: `pkg/controller/deployment`."""

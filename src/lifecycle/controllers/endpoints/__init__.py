@@ -1,0 +1,1 @@
+"""The Endpoints controller. Upstream: `pkg/controller/endpoint`."""

@@ -1,0 +1,1 @@
+"""The EndpointSlice controller. Upstream: `pkg/controller/endpointslice`, `k8s.io/endpointslice`."""

@@ -1,0 +1,1 @@
+"""The garbage collector. Upstream: `pkg/controller/garbagecollector`."""

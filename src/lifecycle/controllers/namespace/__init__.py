@@ -1,0 +1,1 @@
+"""The namespace controller. Upstream: `pkg/controller/namespace`."""

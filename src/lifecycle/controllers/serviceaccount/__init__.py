@@ -1,0 +1,1 @@
+"""The service account controller. Upstream: `pkg/controller/serviceaccount`."""

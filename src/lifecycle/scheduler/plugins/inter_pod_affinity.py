@@ -130,7 +130,7 @@ class InterPodAffinity(FilterPlugin, ScorePlugin):
         """Terms look at other pods: not to be cached. Without terms, others' terms may speak of the pod by its labels: see `batch.py`."""
         return None if info.has_affinity else ()
 
-    # -- required ----------------------------------------------------------------------------------------------------
+    # -- required -----------------------------------------------------------------------------------------------------
 
     def pre_filter(self, state: CycleState, info: PodInfo, snapshot: Snapshot) -> Status | None:
         """Take the three counts; SKIP if nobody has anything to say."""
@@ -188,7 +188,7 @@ class InterPodAffinity(FilterPlugin, ScorePlugin):
         own = self.labels_of(info.pod["metadata"]["namespace"])
         return not found.affinity and all(term.matches(info.pod, own) for term in info.required_affinity_terms)
 
-    # -- preferred ---------------------------------------------------------------------------------------------------
+    # -- preferred ----------------------------------------------------------------------------------------------------
 
     def pre_score(
         self, state: CycleState, info: PodInfo, nodes: Sequence[NodeInfo], snapshot: Snapshot

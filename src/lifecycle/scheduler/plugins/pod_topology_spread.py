@@ -129,7 +129,7 @@ class PodTopologySpread(FilterPlugin, ScorePlugin):
         """Own constraints look at every node's pods: not to be cached. (The defaults do, too; `batch.py` counts for those.)"""
         return None if info.pod["spec"].get("topologySpreadConstraints") else ()
 
-    # -- hard constraints --------------------------------------------------------------------------------------------
+    # -- hard constraints ---------------------------------------------------------------------------------------------
 
     def pre_filter(self, state: CycleState, info: PodInfo, snapshot: Snapshot) -> Status | None:
         """Count the matching pods of every domain."""
@@ -174,7 +174,7 @@ class PodTopologySpread(FilterPlugin, ScorePlugin):
                 return unschedulable(self.name, ERR_REASON)
         return None
 
-    # -- soft constraints --------------------------------------------------------------------------------------------
+    # -- soft constraints ---------------------------------------------------------------------------------------------
 
     def soft_state(self, pod: Object) -> SoftState | None:
         """The pod's soft constraints, or the default ones; None without any."""

@@ -48,7 +48,7 @@ class SchedulingQueue:
         self._timer: asyncio.TimerHandle | None = None
         self._flush_timer: asyncio.TimerHandle | None = None
 
-    # -- in ----------------------------------------------------------------------------------------------------------
+    # -- in -----------------------------------------------------------------------------------------------------------
 
     def add(self, pod: Object) -> None:
         """A new pod without a node."""
@@ -93,7 +93,7 @@ class SchedulingQueue:
         queued.unschedulable_count += 1
         self._move_to_backoff(queued)
 
-    # -- out ---------------------------------------------------------------------------------------------------------
+    # -- out ----------------------------------------------------------------------------------------------------------
 
     async def pop(self) -> QueuedPodInfo:
         """The next pod; waits for one."""
@@ -112,7 +112,7 @@ class SchedulingQueue:
             queued.unschedulable_plugins = set()
         return queued
 
-    # -- events ------------------------------------------------------------------------------------------------------
+    # -- events -------------------------------------------------------------------------------------------------------
 
     def move_all(self, event: ClusterEvent, old: Object | None, new: Object | None) -> None:
         """Something changed in the cluster: out with those it could help. Upstream: `MoveAllToActiveOrBackoffQueue`."""
@@ -140,7 +140,7 @@ class SchedulingQueue:
                 timer.cancel()
         self._timer = self._flush_timer = None
 
-    # -- inside ------------------------------------------------------------------------------------------------------
+    # -- inside -------------------------------------------------------------------------------------------------------
 
     def _worth_requeuing(
         self, queued: QueuedPodInfo, event: ClusterEvent, old: Object | None, new: Object | None

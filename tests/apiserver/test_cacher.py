@@ -1,0 +1,188 @@
+"""The watch cache: fresh reads, shared encodings, and watches whose events add up to the list."""
+
+from __future__ import annotations
+
+import orjson
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lifecycle.api.clock import run_virtual
+from lifecycle.api.fields import parse_field_selector
+from lifecycle.api.labels import parse_selector
+from lifecycle.api.resources import resource
+from lifecycle.api.status import StatusError
+from lifecycle.api.strategy import selectable_fields
+from lifecycle.api.wire import Object, WatchFrame
+from lifecycle.apiserver import cacher as cacher_module
+from lifecycle.apiserver.cache_watcher import Criteria
+from lifecycle.apiserver.cacher import Cacher, with_resource_version
+from lifecycle.apiserver.endpoints.negotiation import json_frame
+from lifecycle.etcd.codec import encode_value
+from lifecycle.etcd.keys import registry_key
+from lifecycle.etcd.memory import MemoryStore
+
+PODS = resource("pods")
+
+
+def pod(namespace: str, name: str, node: str = "", label: str = "") -> Object:
+    metadata: Object = {"name": name, "namespace": namespace, "uid": f"{namespace}-{name}"}
+    if label:
+        metadata["labels"] = {"app": label}
+    return {"kind": "Pod", "apiVersion": "v1", "metadata": metadata, "spec": {"nodeName": node} if node else {}}
+
+
+async def started(store: MemoryStore) -> Cacher:
+    made = Cacher(store, PODS, selectable_fields)
+    await made.start()
+    return made
+
+
+async def put(store: MemoryStore, obj: Object) -> int:
+    metadata = obj["metadata"]
+    revision = await store.put(registry_key(PODS, metadata["namespace"], metadata["name"]), encode_value(obj))
+    assert revision is not None
+    return revision
+
+
+CRITERIA = [
+    Criteria(),
+    Criteria(namespace="a"),
+    Criteria(name="x"),
+    Criteria(namespace="a", name="x"),
+    Criteria(node_name="n1"),
+    Criteria(namespace="b", node_name="n1"),
+    Criteria(labels=parse_selector("app=web")),
+    Criteria(namespace="a", labels=parse_selector("app!=web")),
+    Criteria(fields=parse_field_selector("spec.nodeName!=n1")),
+    Criteria(name="x", fields=parse_field_selector("metadata.namespace=b")),
+]
+
+names, nodes, labels = (
+    st.sampled_from(["x", "y"]),
+    st.sampled_from(["", "n1", "n2"]),
+    st.sampled_from(["", "web", "db"]),
+)
+writes = st.lists(st.tuples(st.sampled_from(["a", "b"]), names, nodes, labels, st.booleans()), max_size=25)
+
+
+def replayed(view: dict[str, Object], frames: list[WatchFrame]) -> dict[str, Object]:
+    """A client's view after these events, checking that each makes sense."""
+    for frame in frames:
+        metadata = frame.object["metadata"]
+        key = f"{metadata['namespace']}/{metadata['name']}"
+        assert (frame.type == "ADDED") == (key not in view)
+        if frame.type == "DELETED":
+            del view[key]
+        else:
+            view[key] = frame.object
+    return view
+
+
+@settings(max_examples=150, deadline=None)
+@given(writes, writes, st.sampled_from(CRITERIA), st.booleans())
+def test_list_and_watch_add_up_to_the_list_at_the_end(
+    before: list, after: list, criteria: Criteria, late: bool
+) -> None:
+    async def write(store: MemoryStore, steps: list) -> None:
+        for namespace, name, node, label, delete in steps:
+            if delete:
+                await store.delete(registry_key(PODS, namespace, name))
+            else:
+                await put(store, pod(namespace, name, node, label))
+
+    async def main() -> None:
+        store = MemoryStore()
+        cacher = await started(store)
+        await write(store, before)
+        cacher.catch_up()
+        rows = [row.obj for row in cacher.candidates(criteria) if criteria.matches(row.obj, selectable_fields)]
+        view = {f"{obj['metadata']['namespace']}/{obj['metadata']['name']}": obj for obj in rows}
+        revision = store.revision
+        if late:  # the watch starts when everything has happened already
+            await write(store, after)
+            watcher = cacher.watch(criteria, revision, initial=False, bookmarks=False)
+        else:
+            watcher = cacher.watch(criteria, revision, initial=False, bookmarks=False)
+            await write(store, after)
+        cacher.catch_up()
+        view = replayed(view, watcher.take())
+        page = await store.range(cacher.prefix, cacher.prefix[:-1] + "0")
+        everything = [orjson.loads(kv.value) | {"revision": kv.mod_revision} for kv in page.kvs]
+        wanted = {
+            f"{obj['metadata']['namespace']}/{obj['metadata']['name']}": str(obj["revision"])
+            for obj in everything
+            if criteria.matches(obj, selectable_fields)
+        }
+        assert {key: obj["metadata"]["resourceVersion"] for key, obj in view.items()} == wanted
+        await cacher.stop()
+
+    run_virtual(main())
+
+
+def test_a_thousand_watchers_of_nodes_are_not_asked_about_other_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> None:
+        store = MemoryStore()
+        cacher = await started(store)
+        watchers = [
+            cacher.watch(Criteria(node_name=f"n{i}"), None, initial=False, bookmarks=False) for i in range(1000)
+        ]
+        asked: list[object] = []
+        feed = cacher_module.CacheWatcher.feed
+        monkeypatch.setattr(
+            cacher_module.CacheWatcher, "feed", lambda self, *rest: (asked.append(self), feed(self, *rest))
+        )
+        await put(store, pod("a", "x", "n7"))
+        await put(store, pod("a", "x", "n8"))
+        cacher.catch_up()
+        assert set(asked) == {watchers[7], watchers[8]}
+        assert [frame.type for frame in watchers[7].take()] == ["ADDED", "DELETED"]
+        await cacher.stop()
+
+    run_virtual(main())
+
+
+def test_a_change_is_encoded_once_for_all_its_watchers() -> None:
+    async def main() -> None:
+        store = MemoryStore()
+        cacher = await started(store)
+        watchers = [cacher.watch(criteria, None, initial=False, bookmarks=False) for criteria in CRITERIA[:3]]
+        await put(store, pod("a", "x"))
+        cacher.catch_up()
+        frames = [watcher.take()[0] for watcher in watchers]
+        assert frames[0] is frames[1] is frames[2]
+        assert json_frame(frames[0]) is json_frame(frames[1])
+        await cacher.stop()
+
+    run_virtual(main())
+
+
+def test_a_version_that_the_window_has_forgotten_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cacher_module, "EVENT_WINDOW", 5)
+
+    async def main() -> None:
+        store = MemoryStore()
+        cacher = await started(store)
+        for i in range(20):
+            await put(store, pod("a", f"p{i}"))
+        cacher.catch_up()
+        with pytest.raises(StatusError) as caught:
+            cacher.watch(Criteria(), 3, initial=False, bookmarks=False)
+        assert (caught.value.code, caught.value.reason) == (410, "Expired")
+        watcher = cacher.watch(Criteria(), store.revision - 5, initial=False, bookmarks=False)
+        assert len(watcher.take()) == 5
+        await cacher.stop()
+
+    run_virtual(main())
+
+
+def test_the_stored_value_becomes_the_answer_without_being_encoded_again() -> None:
+    obj = {**pod("a", "x"), "metadata": {"name": "x", "namespace": "a", "uid": "1", "generation": 1}}
+    stamped = {**obj, "metadata": {"name": "x", "namespace": "a", "uid": "1", "resourceVersion": "7", "generation": 1}}
+    assert with_resource_version(encode_value(obj), stamped) == orjson.dumps(stamped)
+
+
+def test_an_owner_with_the_same_uid_does_not_mislead() -> None:
+    metadata = {"ownerReferences": [{"uid": "1"}], "name": "x", "uid": "1", "resourceVersion": "7"}
+    obj = {**pod("a", "x"), "metadata": metadata}
+    assert with_resource_version(encode_value(obj), obj) is None

@@ -1,0 +1,82 @@
+"""Pod ranges, taints, and which controllers run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.fake_api import FakeAPI
+
+from lifecycle.api.clock import Clock
+from lifecycle.api.names import NameSource
+from lifecycle.api.resources import resource
+from lifecycle.api.wire import Object
+from lifecycle.client.rest import Client
+from lifecycle.client.shared_informer import SharedInformerFactory
+from lifecycle.controllers.manager import CONTROLLERS, is_enabled
+from lifecycle.controllers.node_lifecycle import wanted_taints
+from lifecycle.controllers.nodeipam import CIDRSet
+from lifecycle.controllers.ttl import TTLController
+
+
+def test_ranges_are_given_out_in_order_and_used_again_last() -> None:
+    cidrs = CIDRSet("10.244.0.0/22")
+    cidrs.occupy("10.244.1.0/24")
+    assert [cidrs.allocate_next() for _ in range(4)] == ["10.244.0.0/24", "10.244.2.0/24", "10.244.3.0/24", None]
+    cidrs.release("10.244.2.0/24")
+    cidrs.release("192.168.0.0/24")  # not ours
+    assert cidrs.allocate_next() == "10.244.2.0/24"
+
+
+def a_node(taints: list[Any] | None = None, unschedulable: bool = False, **conditions: str) -> Object:
+    spec: Object = {"taints": taints or []}
+    if unschedulable:
+        spec["unschedulable"] = True
+    return {"spec": spec, "status": {"conditions": [{"type": t, "status": s} for t, s in conditions.items()]}}
+
+
+CONTROL_PLANE = {"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"}
+NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
+
+
+@pytest.mark.parametrize(
+    ("node", "expected"),
+    [
+        (
+            a_node([CONTROL_PLANE, NOT_READY]),
+            ["control-plane", "not-ready"],
+        ),  # nothing reported yet: as admission left it
+        (a_node([CONTROL_PLANE, NOT_READY], Ready="True"), ["control-plane"]),
+        (a_node(Ready="False"), ["not-ready", "not-ready"]),  # NoSchedule and NoExecute
+        (a_node([NOT_READY], Ready="Unknown"), ["unreachable", "unreachable"]),
+        (a_node(Ready="True", MemoryPressure="True", DiskPressure="False"), ["memory-pressure"]),
+        (a_node(Ready="True", unschedulable=True), ["unschedulable"]),
+        (a_node(Ready="True", NetworkUnavailable="True", PIDPressure="True"), ["network-unavailable", "pid-pressure"]),
+    ],
+)
+def test_taints_follow_conditions(node: Object, expected: list[str]) -> None:
+    taints = wanted_taints(node, "2026-01-01T00:00:00Z")
+    assert [t["key"].partition("/")[2] for t in taints] == expected
+    assert wanted_taints({**node, "spec": {**node["spec"], "taints": taints}}, "later") == taints
+
+
+def test_the_ttl_grows_with_the_cluster_and_does_not_flap() -> None:
+    informers = SharedInformerFactory(Client(FakeAPI(), "x/1"))
+    controller = TTLController(informers.client, informers, clock=Clock(), names=NameSource(1))
+    indexer = informers.informer(resource("nodes")).indexer
+
+    def after(count: int) -> int:
+        indexer.replace([{"metadata": {"name": str(number)}} for number in range(count)])
+        controller.cluster_size_changed()
+        return controller.desired_ttl_seconds
+
+    assert [after(count) for count in (1, 100, 101, 95, 90, 89)] == [0, 0, 15, 15, 15, 0]
+    assert [after(count) for count in (101, 500, 501, 450, 449)] == [15, 15, 30, 30, 15]
+
+
+def test_controllers_can_be_chosen() -> None:
+    assert is_enabled("deployment-controller", "*")
+    assert not is_enabled("deployment-controller", "*,-deployment-controller")
+    assert is_enabled("deployment-controller", ["deployment-controller"])
+    assert not is_enabled("replicaset-controller", ["deployment-controller"])
+    assert "replicaset-controller" in CONTROLLERS

@@ -1,0 +1,199 @@
+"""The whole scheduler against the real API server, on virtual time: what it asks of the server, and what comes of it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+from lifecycle.api.clock import run_virtual
+from lifecycle.api.resources import resource
+from lifecycle.api.status import failure
+from lifecycle.api.wire import Object, Request, Response
+from tests.conftest import RECORDINGS
+from tests.kubelet.small_cluster import SmallCluster, small_cluster
+
+
+def pod(name: str, cpu: str = "", **spec: Any) -> Object:
+    container: Object = {"name": "c", "image": "nginx:1.27"}
+    if cpu:
+        container["resources"] = {"requests": {"cpu": cpu}}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name},
+        "spec": {"terminationGracePeriodSeconds": 0, "containers": [container], **spec},
+    }
+
+
+def recording_requests(cluster: SmallCluster) -> list[tuple[str, str, Any]]:
+    """What the scheduler sends from now on."""
+    assert cluster.scheduler is not None
+    transport = cluster.scheduler._client.transport
+    inner = transport.round_trip
+    sent: list[tuple[str, str, Any]] = []
+
+    async def round_trip(request: Request) -> Response:
+        if request.method != "GET":
+            sent.append((request.method, request.path, request.obj))
+        return await inner(request)
+
+    transport.round_trip = round_trip  # type: ignore[method-assign]
+    return sent
+
+
+def recorded_requests() -> dict[str, Object]:
+    """The first binding and the first event of the real scheduler in the journey."""
+    found: dict[str, Object] = {}
+    with (RECORDINGS / "kind-1.36.2" / "audit" / "journey.jsonl").open() as lines:
+        for line in lines:
+            entry = json.loads(line)
+            if entry["stage"] == "ResponseComplete" and entry.get("userAgent", "").startswith("kube-scheduler/"):
+                found.setdefault(entry["requestURI"].rsplit("/", 1)[1], entry["requestObject"])
+    return found
+
+
+def shape(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: shape(item) for key, item in value.items()}
+    return type(value).__name__
+
+
+def test_a_pod_is_bound_and_reported_with_the_recorded_requests() -> None:
+    async def main() -> list[tuple[str, str, Any]]:
+        async with small_cluster() as cluster:
+            sent = recording_requests(cluster)
+            await cluster.create_pod(pod("p"))
+            await asyncio.sleep(1)
+            bound = await cluster.pod("p")
+            assert bound["spec"]["nodeName"] in ("lifecycle-worker", "lifecycle-worker2")
+            return sent
+
+    binding, event = run_virtual(main())
+    recorded = recorded_requests()
+    assert binding[:2] == ("POST", "/api/v1/namespaces/default/pods/p/binding")
+    assert shape(binding[2]) == shape(recorded["binding"])
+    assert event[:2] == ("POST", "/api/v1/namespaces/default/events")
+    assert shape(event[2]) == shape(recorded["events"])
+    assert event[2]["message"] == f"Successfully assigned default/p to {binding[2]['target']['name']}"
+
+
+def test_a_pod_that_fits_nowhere_says_why_and_is_tried_again_when_that_changes() -> None:
+    async def main() -> None:
+        async with small_cluster() as cluster:
+            sent = recording_requests(cluster)
+            await cluster.create_pod(pod("p", nodeSelector={"disk": "tape"}))
+            await asyncio.sleep(1)
+            message = (
+                "0/3 nodes are available: 1 node(s) had untolerated taint(s), 2 node(s) didn't match Pod's node affinity/selector. "
+                "no new claims to deallocate, preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling."
+            )
+            patch = next(obj for method, _, obj in sent if method == "PATCH")
+            condition = patch["status"]["conditions"][0]
+            assert patch == {"status": {"conditions": [condition]}}
+            assert condition.pop("lastTransitionTime")
+            assert condition == {
+                "type": "PodScheduled",
+                "status": "False",
+                "reason": "Unschedulable",
+                "message": message,
+                "lastProbeTime": None,
+                "observedGeneration": 1,
+            }
+            events = [e for e in await cluster.events("default") if e["reason"] == "FailedScheduling"]
+            assert [e["message"] for e in events] == [message]
+            node = {"metadata": {"labels": {"disk": "tape"}}}
+            await cluster.admin.patch(resource("nodes"), "lifecycle-worker2", "", node)
+            await asyncio.sleep(3)
+            bound = await cluster.pod("p")
+            assert bound["spec"]["nodeName"] == "lifecycle-worker2"
+            assert bound["status"]["phase"] == "Running"
+
+    run_virtual(main())
+
+
+def test_a_more_important_pod_pushes_a_less_important_one_out() -> None:
+    async def main() -> None:
+        async with small_cluster(nodes=("lifecycle-worker",)) as cluster:
+            await cluster.create_pod(pod("small", "200m"))
+            await cluster.create_pod(pod("big", "900m"))
+            await asyncio.sleep(1)
+            important = {
+                "apiVersion": "scheduling.k8s.io/v1",
+                "kind": "PriorityClass",
+                "metadata": {"name": "high"},
+                "value": 1000,
+            }
+            await cluster.admin.create(resource("priorityclasses.scheduling.k8s.io"), important)
+            sent = recording_requests(cluster)
+            preemptor = await cluster.create_pod(pod("preemptor", "1500m", priorityClassName="high"))
+            await asyncio.sleep(5)
+            pods = await cluster.pods("default")
+            assert set(pods) == {"small", "preemptor"}
+            assert pods["preemptor"]["status"]["phase"] == "Running"
+            patches = {path: obj for method, path, obj in sent if method == "PATCH" and path.endswith("/status")}
+            told = patches["/api/v1/namespaces/default/pods/big/status"]["status"]["conditions"][0]
+            assert (told["type"], told["reason"]) == ("DisruptionTarget", "PreemptionByScheduler")
+            nominated = patches["/api/v1/namespaces/default/pods/preemptor/status"]["status"]["nominatedNodeName"]
+            assert nominated == "lifecycle-worker"
+            event = next(e for e in await cluster.events("default") if e["reason"] == "Preempted")
+            assert event["message"] == f"Preempted by pod {preemptor['metadata']['uid']} on node lifecycle-worker"
+
+    run_virtual(main())
+
+
+def test_gates_and_other_schedulers_pods_are_left_alone() -> None:
+    async def main() -> None:
+        async with small_cluster() as cluster:
+            await cluster.create_pod(pod("gated", schedulingGates=[{"name": "example.com/hold"}]))
+            await cluster.create_pod(pod("other", schedulerName="nobody"))
+            await asyncio.sleep(5)
+            pods = await cluster.pods("default")
+            assert not any(p["spec"].get("nodeName") for p in pods.values())
+            patch = {"spec": {"schedulingGates": None}}
+            await cluster.admin.patch(resource("pods"), "gated", "default", patch)
+            await asyncio.sleep(1)
+            pods = await cluster.pods("default")
+            assert pods["gated"]["status"]["phase"] == "Running"
+            assert "nodeName" not in pods["other"]["spec"]
+
+    run_virtual(main())
+
+
+def test_a_binding_that_fails_is_forgotten_and_tried_again() -> None:
+    async def main() -> None:
+        async with small_cluster() as cluster:
+            assert cluster.scheduler is not None
+            transport = cluster.scheduler._client.transport
+            inner = transport.round_trip
+            refusals = 2
+
+            async def round_trip(request: Request) -> Response:
+                nonlocal refusals
+                if request.path.endswith("/binding") and refusals:
+                    refusals -= 1
+                    raise failure(500, "InternalError", "not today")
+                return await inner(request)
+
+            transport.round_trip = round_trip  # type: ignore[method-assign]
+            await cluster.create_pod(pod("p"))
+            await asyncio.sleep(10)
+            assert (await cluster.pod("p"))["status"]["phase"] == "Running"
+            nodes = cluster.scheduler.cache.nodes.values()
+            assert sum(len(node.pods) for node in nodes) == 1
+
+    run_virtual(main())
+
+
+def test_a_pod_deleted_before_its_turn_is_no_trouble() -> None:
+    async def main() -> None:
+        async with small_cluster() as cluster:
+            assert cluster.scheduler is not None
+            await cluster.create_pod(pod("p", nodeSelector={"disk": "tape"}))
+            await asyncio.sleep(1)
+            await cluster.admin.delete(resource("pods"), "p", "default")
+            await asyncio.sleep(1)
+            assert not any(cluster.scheduler.queue.pending_pods().values())
+            assert "p" not in await cluster.pods("default")
+
+    run_virtual(main())
