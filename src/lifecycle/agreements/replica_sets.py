@@ -266,8 +266,10 @@ def _events(journey: RecordedJourney) -> Answer:
             run_virtual(control.create_pod(orjson.dumps({}), namespace, parent))
         else:
             run_virtual(control.delete_pod(act["objectRef"]["name"], namespace, parent))
+        moment = act["requestReceivedTimestamp"]
         raw = {**answers.said, "count": 1, "metadata": {"namespace": namespace, "name": act["auditID"]}}
-        combined = correlator.correlate(raw, parse_time(act["requestReceivedTimestamp"]))
+        raw |= {"firstTimestamp": moment, "lastTimestamp": moment}
+        combined = correlator.correlate(raw, parse_time(moment))
         if combined is not None:
             correlator.update_state(combined.event)
             if combined.patch is None:

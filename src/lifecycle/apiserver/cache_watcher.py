@@ -1,7 +1,7 @@
 """One client's view of a watch: what it asked for, and the frames waiting for it.
 
-A watcher with selectors sees objects enter and leave its view: an object that starts to match is ADDED for this watcher although it
-was merely changed, and one that no longer matches is DELETED although it lives on.
+A watcher with selectors sees objects enter and leave its view: an object that starts to match is ADDED for this
+watcher although it was merely changed, and one that no longer matches is DELETED although it lives on.
 
 A client that does not read is cut off rather than waited for: it will come back and list again.
 

@@ -1,14 +1,14 @@
 """The watch cache: one watch on the store, many readers.
 
-For each resource the server keeps every object decoded, its JSON ready, and the last few thousand changes. Reads and lists are
-answered from here, and any number of clients can watch while the store sees a single watch. An event is encoded once, however
-many watchers it goes to.
+For each resource the server keeps every object decoded, its JSON ready, and the last few thousand changes. Reads and
+lists are answered from here, and any number of clients can watch while the store sees a single watch. An event is
+encoded once, however many watchers it goes to.
 
 Objects in the cache are shared with everybody and never change; a newer version is another object.
 
 Upstream: `apiserver/pkg/storage/cacher/cacher.go` (`Cacher`), `watch_cache.go` (`watchCache`), `cache_watcher.go`,
-`caching_object.go`, v1.36. Left out: decoding and dispatching in separate goroutines; snapshots for old
-list revisions (the store answers those).
+`caching_object.go`, v1.36. Left out: decoding and dispatching in separate goroutines; snapshots for old list
+revisions (the store answers those).
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """The API server: caches, registries, guards and the handler chain, put together.
 
-It starts in the order that makes each part safe for the next: first the caches fill from the store, then the objects that
-every cluster has are written if they are missing, and only then does anybody get an answer.
+It starts in the order that makes each part safe for the next: first the caches fill from the store, then the objects
+that every cluster has are written if they are missing, and only then does anybody get an answer.
 
-Upstream: `cmd/kube-apiserver/app/server.go` (`CreateServerChain`), `pkg/controlplane/instance.go`, v1.36. Left out: running several servers,
-the separate servers for custom resources and aggregation.
+Upstream: `cmd/kube-apiserver/app/server.go` (`CreateServerChain`), `pkg/controlplane/instance.go`, v1.36. Left out:
+running several servers, the separate servers for custom resources and aggregation.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from lifecycle.apiserver.config import Config
 from lifecycle.apiserver.endpoints.resource_handler import ResourceHandler, storable
 from lifecycle.apiserver.https import HTTPSServer
 from lifecycle.apiserver.non_resource import NonResourceHandler
+from lifecycle.apiserver.non_resource.discovery import group_names
 from lifecycle.apiserver.registry.event_versions import EVENTS, from_core, to_core
 from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.registry.services import ServiceStore
@@ -124,7 +125,7 @@ class APIServer:
         special = {("", "services"): ServiceStore}
         self.stores = {
             (row.group, row.plural): special.get((row.group, row.plural), ResourceStore)(row, environment)
-            for row in stored
+            for row in reversed(stored)  # so that the first version of a group wins here as well
         }
         self._resources = ResourceHandler(
             environment,
@@ -168,7 +169,7 @@ class APIServer:
 
     async def _serve(self, request: Request) -> Response:
         info = request.info
-        if info is not None and info.is_resource_request:
+        if info is not None and info.is_resource_request and (not info.group or info.group in group_names()):
             return await self._resources(request)
         response = await self._others.serve(request)
         if response is None:

@@ -119,7 +119,9 @@ class Cluster:
         if "scheduler" not in self.config.without:
             client = self.client("kube-scheduler", UserInfo("system:kube-scheduler", ("system:authenticated",)))
             self._informers = SharedInformerFactory(client)
-            scheduler = Scheduler(client, self._informers, clock=self.clock, names=self.names, rng_seed=self.config.seed)
+            scheduler = Scheduler(
+                client, self._informers, clock=self.clock, names=self.names, rng_seed=self.config.seed
+            )
             self._run("scheduler", scheduler.run)
         if "kubelet" not in self.config.without:
             for shape in shapes:
@@ -153,7 +155,9 @@ class Cluster:
 
     async def _mark_control_plane(self, shape: NodeShape) -> None:
         """What kubeadm does once the kubelet has registered: a kubelet may not give itself the labels of a control plane."""
-        await self.client("kubeadm").patch(resource("nodes"), shape.name, "", {"metadata": {"labels": dict(shape.labels)}})
+        await self.client("kubeadm").patch(
+            resource("nodes"), shape.name, "", {"metadata": {"labels": dict(shape.labels)}}
+        )
 
     async def stop(self) -> None:
         """End what was started, in reverse order."""

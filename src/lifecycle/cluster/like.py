@@ -4,8 +4,8 @@ The recorded objects are put straight under their keys in the empty store, uids 
 as if the recorded cluster's etcd had been restored from a backup. Names, addresses, allocations and owner references
 are the recorded ones, so decisions – scores, refusals, addresses – can be compared like with like.
 
-Everything that the recording lists of the fresh cluster is planted: nodes, namespaces, RBAC, classes, add-on workloads, Services and their
-endpoints, leases, flow control. What was never stored (component statuses) is not.
+Everything that the recording lists of the fresh cluster is planted: nodes, namespaces, RBAC, classes, add-on
+workloads, Services and their endpoints, leases, flow control. What was never stored (component statuses) is not.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from lifecycle.cri.runtime import Image
 from lifecycle.etcd.codec import encode_value
 from lifecycle.etcd.keys import registry_key
 from lifecycle.etcd.store import Store
-
 
 MACHINE_FACTS = ("machineID", "systemUUID", "bootID", "kernelVersion", "osImage")
 """What a kubelet reports of its machine and cannot choose."""

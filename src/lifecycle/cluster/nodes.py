@@ -42,7 +42,10 @@ def pod_network(nodes: int) -> str:
 
 @dataclass(slots=True)
 class NodeShape:
-    """One machine before it joins. `pod_cidr` is empty where the controllers shall choose it, `images` where the runtime has its own idea of them."""
+    """One machine before it joins.
+
+    `pod_cidr` is empty where the controllers shall choose it, `images` where the runtime has its own idea of them.
+    """
 
     name: str
     address: str

@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any
 
 from lifecycle.api.published import published
+from lifecycle.api.resources import all_resources
 from lifecycle.api.schema.nodes import EMPTY, Schema
 
 _PREFIX = "#/components/schemas/"
@@ -29,9 +30,10 @@ def _document(api_version: str) -> Any:
 
 
 @cache
-def _kinds(api_version: str) -> dict[str, str]:
+def _kinds(document: str, api_version: str) -> dict[str, str]:
+    """The components of a document that are kinds of a version, by kind."""
     kinds: dict[str, str] = {}
-    for name, component in _document(api_version)["components"]["schemas"].items():
+    for name, component in _document(document)["components"]["schemas"].items():
         for gvk in component.get("x-kubernetes-group-version-kind", ()):
             gv = f"{gvk['group']}/{gvk['version']}" if gvk["group"] else gvk["version"]
             if gv == api_version:
@@ -41,12 +43,32 @@ def _kinds(api_version: str) -> dict[str, str]:
 
 @cache
 def schema_for(api_version: str, kind: str) -> Schema:
-    """The schema of a built-in kind. Raises KeyError for a kind that the version does not publish."""
-    try:
-        name = _kinds(api_version)[kind]
-    except KeyError:
-        raise KeyError(f"{api_version} {kind}") from None
-    return _component(name, _document(api_version)["components"]["schemas"])
+    """The schema of a built-in kind. Raises KeyError for a kind that the version does not publish.
+
+    Kinds that are only spoken by subresources (`autoscaling/v1` Scale, `policy/v1` Eviction) are published with the resources
+    that have the subresource, not with their own group.
+    """
+    for document in (api_version, *_speakers(api_version, kind)):
+        try:
+            name = _kinds(document, api_version)[kind]
+        except KeyError:  # no such document, or not in it
+            continue
+        return _component(name, _document(document)["components"]["schemas"])
+    raise KeyError(f"{api_version} {kind}")
+
+
+def _speakers(api_version: str, kind: str) -> list[str]:
+    """The versions whose resources have a subresource of that kind."""
+    group, _, version = api_version.rpartition("/")
+    wanted = (group, version, kind)
+    return list(
+        dict.fromkeys(
+            row.api_version
+            for row in all_resources()
+            for sub in row.subresources
+            if (sub.group, sub.version, sub.kind) == wanted
+        )
+    )
 
 
 def compile_schema(schema: Mapping[str, Any], components: Mapping[str, Any] = EMPTY) -> Schema:

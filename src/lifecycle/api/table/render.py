@@ -111,7 +111,11 @@ def _row(printer: Printer, resource: Resource, obj: Object, now: float, include_
 
 def _included(resource: Resource, obj: Object, include_object: str) -> Object | None:
     if include_object in ("Metadata", ""):
-        return {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": _printed_metadata(obj["metadata"])}
+        return {
+            "kind": "PartialObjectMetadata",
+            "apiVersion": "meta.k8s.io/v1",
+            "metadata": _printed_metadata(obj["metadata"]),
+        }
     if include_object == "Object":
         return {"kind": resource.kind, "apiVersion": resource.api_version} | obj
     if include_object == "None":

@@ -2,8 +2,8 @@
 
 Long deprecated, still listed by habit. Each entry is the answer of a component's own health check.
 
-Upstream: `pkg/registry/core/componentstatus/rest.go`, v1.36. Left out: knocking at the ports of scheduler and controller manager; they share our
-process, and a component that dies takes the cluster down with it.
+Upstream: `pkg/registry/core/componentstatus/rest.go`, v1.36. Left out: knocking at the ports of scheduler and
+controller manager; they share our process, and a component that dies takes the cluster down with it.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Lists and watches on the wire.
 
-A list of plain JSON is not encoded: the JSON of each object lies ready in the cache, and a list is those pieces joined. A list of a
-whole namespace is even kept until something in it changes.
+A list of plain JSON is not encoded: the JSON of each object lies ready in the cache, and a list is those pieces
+joined. A list of a whole namespace is even kept until something in it changes.
 
-Upstream: `apiserver/pkg/endpoints/handlers/get.go` (`ListResource`), `handlers/watch.go` (`serveWatchHandler`), v1.36.
+Upstream: `apiserver/pkg/endpoints/handlers/get.go` (`ListResource`), `handlers/watch.go` (`serveWatchHandler`),
+v1.36.
 """
 
 from __future__ import annotations

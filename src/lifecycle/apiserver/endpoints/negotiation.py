@@ -1,10 +1,11 @@
 """In which form an answer goes out.
 
-A client lists the forms it takes (`Accept`), best first. The server speaks JSON, YAML and the Kubernetes protobuf encoding, and can turn
-an object into a Table (what `kubectl get` prints) or into its bare metadata. A media type it does not speak is passed over; if none is left,
-the answer is 406.
+A client lists the forms it takes (`Accept`), best first. The server speaks JSON, YAML and the Kubernetes protobuf
+encoding, and can turn an object into a Table (what `kubectl get` prints) or into its bare metadata. A media type it
+does not speak is passed over; if none is left, the answer is 406.
 
-Upstream: `apiserver/pkg/endpoints/handlers/negotiation/negotiate.go`, `handlers/response.go` (`transformResponseObject`), v1.36.
+Upstream: `apiserver/pkg/endpoints/handlers/negotiation/negotiate.go`, `handlers/response.go`
+(`transformResponseObject`), v1.36.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """The end of the handler chain: a verb on a resource becomes a call of its registry.
 
-Everything before this stage looked at the request from outside. Here the body is read for the first time, brought to its
-normal form, given its defaults, and handed on; and what comes back is wrapped in the form the client asked for.
+Everything before this stage looked at the request from outside. Here the body is read for the first time, brought to
+its normal form, given its defaults, and handed on; and what comes back is wrapped in the form the client asked for.
 
-Upstream: `apiserver/pkg/endpoints/installer.go` (`registerResourceHandlers`), `handlers/{create,get,update,patch,delete}.go`, v1.36. Left out:
-streaming lists, `connect` verbs (exec, proxy, port-forward).
+Upstream: `apiserver/pkg/endpoints/installer.go` (`registerResourceHandlers`),
+`handlers/{create,get,update,patch,delete}.go`, v1.36. Left out: streaming lists, `connect` verbs (exec, proxy,
+port-forward).
 """
 
 from __future__ import annotations

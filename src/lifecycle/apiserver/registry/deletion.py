@@ -1,12 +1,12 @@
 """Deleting: at once, after a grace period, or when the last finalizer lets go.
 
-A delete is often only the wish to delete. A pod with a kubelet gets a deadline and lives on until the kubelet confirms; an
-object with finalizers is marked and lives on until the last is taken off; a namespace waits until it is empty. Only when
-nothing holds it any more does the key go.
+A delete is often only the wish to delete. A pod with a kubelet gets a deadline and lives on until the kubelet
+confirms; an object with finalizers is marked and lives on until the last is taken off; a namespace waits until it is
+empty. Only when nothing holds it any more does the key go.
 
-Upstream: `apiserver/pkg/registry/generic/registry/store.go` (`Store.Delete`, `deletionFinalizersForGarbageCollection`,
-`updateForGracefulDeletionAndFinalizers`), `registry/rest/delete.go` (`BeforeDelete`), `pkg/registry/core/pod/strategy.go`
-(`CheckGracefulDelete`), v1.36.
+Upstream: `apiserver/pkg/registry/generic/registry/store.go` (`Store.Delete`,
+`deletionFinalizersForGarbageCollection`, `updateForGracefulDeletionAndFinalizers`), `registry/rest/delete.go`
+(`BeforeDelete`), `pkg/registry/core/pod/strategy.go` (`CheckGracefulDelete`), v1.36.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Events have two faces: `v1` and `events.k8s.io/v1`. They are one object under one key, stored as `v1`.
 
-The newer group renamed fields and marked the counters of the old one as deprecated. Who writes through one group reads the
-same Event through the other.
+The newer group renamed fields and marked the counters of the old one as deprecated. Who writes through one group
+reads the same Event through the other.
 
 Upstream: `pkg/apis/events/v1/conversion.go`, v1.36.
 """

@@ -22,7 +22,10 @@ from lifecycle.apiserver.cacher import Cached, Cacher
 from lifecycle.etcd.store import CompactedError, FutureRevisionError, Store, prefix_end
 
 TOKEN_VERSION = "meta.k8s.io/v1"
-EXPIRED = "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter."
+EXPIRED = (
+    "The provided continue parameter is too old to display a consistent list result. "
+    "You can start a new list without the continue parameter."
+)  # fmt: skip
 
 
 @dataclass(slots=True)

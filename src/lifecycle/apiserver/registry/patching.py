@@ -1,10 +1,12 @@
 """Patches: the stored object, changed by a recipe.
 
-Four recipes, told apart by content type: a JSON patch lists operations, a merge patch is a partial document, a strategic merge patch
-knows that containers are told apart by name, and an apply patch says "this is what *I* want set" and leaves all else alone.
-The result goes the way of any update. If somebody wrote in between, the recipe is applied again to the newer object.
+Four recipes, told apart by content type: a JSON patch lists operations, a merge patch is a partial document, a
+strategic merge patch knows that containers are told apart by name, and an apply patch says "this is what *I* want
+set" and leaves all else alone. The result goes the way of any update. If somebody wrote in between, the recipe is
+applied again to the newer object.
 
-Upstream: `apiserver/pkg/endpoints/handlers/patch.go` (`patcher.applyPatch`, `jsonPatcher`, `smpPatcher`, `applyPatcher`), v1.36.
+Upstream: `apiserver/pkg/endpoints/handlers/patch.go` (`patcher.applyPatch`, `jsonPatcher`, `smpPatcher`,
+`applyPatcher`), v1.36.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """What only pods have: being bound to a node, and being evicted.
 
-A binding is how a scheduler speaks. It does not update the pod; it posts a `Binding`, and the registry sets the node and the
-`PodScheduled` condition in one write that fails if anybody has bound the pod already.
+A binding is how a scheduler speaks. It does not update the pod; it posts a `Binding`, and the registry sets the node
+and the `PodScheduled` condition in one write that fails if anybody has bound the pod already.
 
-Upstream: `pkg/registry/core/pod/storage/storage.go` (`BindingREST.Create`, `setPodNodeAndMetadata`, `assignPod`), `eviction.go`, v1.36.
-Left out: checking PodDisruptionBudgets on eviction.
+Upstream: `pkg/registry/core/pod/storage/storage.go` (`BindingREST.Create`, `setPodNodeAndMetadata`, `assignPod`),
+`eviction.go`, v1.36. Left out: checking PodDisruptionBudgets on eviction.
 """
 
 from __future__ import annotations

@@ -66,10 +66,10 @@ async def patch_scale(
 
     def patched(current: Object) -> Object:
         if content_type == JSON_PATCH:
-            return apply_json_patch(current, patch)  # type: ignore[no-any-return]
+            return apply_json_patch(current, patch)
         if content_type == APPLY_PATCH:
             return apply_patch(current, patch, manager=scope.manager, force=force, now=now, subresource="scale")
-        return apply_merge_patch(current, patch)  # type: ignore[no-any-return]
+        return apply_merge_patch(current, patch)
 
     names_version = isinstance(patch, dict) and bool((patch.get("metadata") or {}).get("resourceVersion"))
     return await _write(store, scope, patched, retry=not names_version, applied=content_type == APPLY_PATCH)

@@ -1,14 +1,17 @@
 """The generic registry: create and update for every resource.
 
-All kinds go the same way. What a client sent is brought to its normal form and given its defaults; the fields are booked to
-their manager; admission may change it; the strategy drops what the client may not set; validation looks at what is left; then it is
-written, if nobody was faster. What differs between kinds are facts (`api.strategy`), not code.
+All kinds go the same way. What a client sent is brought to its normal form and given its defaults; the fields are
+booked to their manager; admission may change it; the strategy drops what the client may not set; validation looks at
+what is left; then it is written, if nobody was faster. What differs between kinds are facts (`api.strategy`), not
+code.
 
-An update is a loop: take the stored object, work out the new one, write it on condition that nothing happened in between; if
-something did, take the newer one and try again – unless the client itself named the version it wanted to replace.
+An update is a loop: take the stored object, work out the new one, write it on condition that nothing happened in
+between; if something did, take the newer one and try again – unless the client itself named the version it wanted to
+replace.
 
-Upstream: `apiserver/pkg/registry/generic/registry/store.go` (`Store.Create`, `Store.Update`), `registry/rest/create.go` (`BeforeCreate`),
-`registry/rest/update.go` (`BeforeUpdate`), `storage/etcd3/store.go` (`GuaranteedUpdate`), v1.36.
+Upstream: `apiserver/pkg/registry/generic/registry/store.go` (`Store.Create`, `Store.Update`),
+`registry/rest/create.go` (`BeforeCreate`), `registry/rest/update.go` (`BeforeUpdate`), `storage/etcd3/store.go`
+(`GuaranteedUpdate`), v1.36.
 """
 
 from __future__ import annotations
