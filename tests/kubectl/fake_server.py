@@ -7,6 +7,7 @@ import shlex
 from typing import Any
 
 from lifecycle.api.clock import run_virtual
+from lifecycle.api.protobuf import decode, is_protobuf
 from lifecycle.api.published import published, published_names
 from lifecycle.api.wire import Request, Response, WatchFrame
 from lifecycle.client.rest import Client
@@ -26,6 +27,8 @@ class FakeServer:
         if request.method == "GET" and "discovery" in (document := self.discovery(request)):
             self.discovered.append(request.path)
             return Response(obj=document["discovery"])
+        if is_protobuf(request.body):
+            request.obj = decode(request.body)
         self.requests.append(request)
         method = "WATCH" if request.query.get("watch") else request.method
         answer = self.answers.get(f"{method} {request.path}")

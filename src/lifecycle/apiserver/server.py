@@ -153,7 +153,9 @@ class APIServer:
     async def serve_https(self, host: str = "127.0.0.1", port: int = 0) -> int:
         """Listen on a loopback address; the port. Raises OSError if it is taken."""
         self._https = HTTPSServer(self.handler, self.certificates.server_context())
-        return await self._https.start(host, port)
+        port = await self._https.start(host, port)
+        self._others.address = self.config.openid_metadata.external_address = f"{host}:{port}"
+        return port
 
     async def stop(self) -> None:
         """Close the socket, end all watches, close the store."""

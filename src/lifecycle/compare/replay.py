@@ -9,14 +9,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from lifecycle.compare.agreement import AgreementTable
 from lifecycle.compare.scenarios import BY_MOMENT, add_watches, compare_exchanges
 from lifecycle.inspector import InspectorError, Recording
 from lifecycle.inspector.runner import Target, run_scenario
-from lifecycle.inspector.scenario import Scenario, derive, load_scenario, scenario_names
+from lifecycle.inspector.scenario import Scenario, Step, derive, load_scenario, scenario_names
 
 
 async def compare_cluster(
@@ -27,18 +27,20 @@ async def compare_cluster(
     name: str = "the embedded cluster",
     pause: float = 0.5,
     patience: float = 120.0,
+    on_step: Callable[[Step], None] | None = None,
 ) -> AgreementTable:
     """Ask `target` what the recorded cluster was asked, and compare.
 
     Scenarios kept as data are used as they are; others are derived from the recording. If the target has a method `watch(path)`, an
-    asynchronous iterator of watch events, the scenario's watches are compared as well. Only the admin's questions are asked.
+    asynchronous iterator of watch events, the scenario's watches are compared as well. Only the admin's questions are asked. `on_step` hears of every
+    step before it is taken.
     """
     questions = (
         load_scenario(scenario) if scenario in scenario_names() else derive(scenario, recording.exchanges(scenario))
     )
     start = time.monotonic()
     async with _watching(target, questions, start) as lines:
-        ours = await run_scenario(target, questions, pause=pause, patience=patience)
+        ours = await run_scenario(target, questions, pause=pause, patience=patience, on_step=on_step)
     theirs = [exchange for exchange in recording.exchanges(scenario) if exchange.identity == "admin"]
     table = compare_exchanges(scenario, ours, theirs, name, f"recording {recording.provenance}")
     if lines and scenario in BY_MOMENT:

@@ -14,6 +14,7 @@ from typing import Any
 
 import orjson
 
+from lifecycle.api import protobuf
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.resources import Resource
 from lifecycle.api.wire import Response
@@ -72,9 +73,9 @@ class RESTMapper:
 
 
 def document_of(response: Response) -> Any:
-    """The object of an answer: ready-made documents such as discovery may come as bytes, even in-process."""
+    """The object of an answer: ready-made documents such as discovery may come as bytes, even in-process; protobuf always does."""
     if response.obj is None and response.body:
-        return orjson.loads(response.body)
+        return protobuf.decode(response.body) if protobuf.is_protobuf(response.body) else orjson.loads(response.body)
     return response.obj or {}
 
 

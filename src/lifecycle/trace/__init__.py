@@ -6,12 +6,12 @@ prints the journey and `timeline.draw` paints it. `recorded.recorded_journey` ma
 Spans that are understood (`component`: stages), with the attributes that tie them to objects:
 
 - `kubectl`: any (`create`, `discovery` …) – `uid` once the answer is known
-- `apiserver`: `request` around all others, if there is one; `authentication`, `audit`, `impersonation`, `flow control`, `authorization`,
-  `decode`, `mutating admission`, `validation`, `validating admission`, `storage` – need no attributes of their own
+- `apiserver`: `request` around all others; `authentication`, `audit`, `impersonation`, `flow control`, `authorization`,
+  `decode`, `mutating admission`, `validation`, `validating admission`, `admission` (one plugin), `storage` – need no attributes of their own
 - `etcd`: `txn` – `key` (`/registry/pods/NS/NAME`), `uid`, `owner_uid` where there is a controlling owner
 - `deployment-controller`, `replicaset-controller`: `sync` – `key` (`NS/NAME`)
 - `scheduler`: `schedule_one` (or `schedule`), `bind` – `key` and `uid` of the pod
-- `kubelet`: `sync_pod`, `run_pod_sandbox`, `pull`, `create`, `start`, `status` – `uid` of the pod
+- `kubelet`: `sync_pod`, `run_pod_sandbox`, `start_container`, `status` – `uid` of the pod; `pull`, `create`, `start` inside
 
 Other components and stages are shown too, after these.
 """

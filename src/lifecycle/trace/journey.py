@@ -18,13 +18,13 @@ STAGES: dict[str, tuple[str, ...]] = {
     "kubectl": (),
     "apiserver": (
         "request", "authentication", "audit", "impersonation", "flow control", "authorization", "decode", "mutating admission",
-        "validation", "validating admission", "storage",
+        "validation", "validating admission", "admission", "storage",
     ),
     "etcd": ("txn",),
     "deployment-controller": ("sync",),
     "replicaset-controller": ("sync",),
     "scheduler": ("schedule", "schedule_one", "bind"),
-    "kubelet": ("sync_pod", "run_pod_sandbox", "pull", "create", "start", "status"),
+    "kubelet": ("sync_pod", "run_pod_sandbox", "start_container", "pull", "create", "start", "status"),
 }  # fmt: skip
 """Components and stages in the order a request meets them."""
 
@@ -172,8 +172,11 @@ def _assemble(spans: list[Span], title: str, parents: dict[int, int]) -> Journey
 
 
 def _about(span: Span) -> str:
-    key = str(span.attributes.get("key", ""))
-    return key.removeprefix("/registry/")
+    """What a span says it is about: an object, an admission plugin, or what was requested."""
+    said = span.attributes
+    if "path" in said:
+        return f"{said.get('method', '')} {said['path']}"
+    return str(said.get("key") or said.get("plugin") or said.get("argv") or "").removeprefix("/registry/")
 
 
 def _rank(row: tuple[str, str]) -> tuple[int, int, str, str]:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from matplotlib.patches import FancyBboxPatch
+
 from lifecycle.api.wire import Object
 from lifecycle.trace.picture import INK, Picture, empty_axes
 
@@ -80,8 +82,7 @@ def _place(
     return bottom
 
 
-def _box(x: float, y: float, colour: str) -> object:
-    from matplotlib.patches import FancyBboxPatch
+def _box(x: float, y: float, colour: str) -> FancyBboxPatch:
 
     style = "round,pad=0,rounding_size=0.1"
     return FancyBboxPatch((x, y), BOX, HEIGHT, boxstyle=style, facecolor=colour, edgecolor="none")

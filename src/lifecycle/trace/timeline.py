@@ -64,7 +64,7 @@ def _paint(axis: Axes, journey: Journey) -> None:
     axis.set_yticks(range(len(rows)), [f"{component} · {stage}" for component, stage in rows], fontsize=8)
     for label, (component, _) in zip(axis.get_yticklabels(), rows, strict=True):
         label.set_color(colour_of(component))
-    axis.invert_yaxis()
+    axis.set_ylim(len(rows) - 0.4, -0.6)  # the first row on top
     axis.set_xlim(0, whole * 1.02)
     axis.set_xlabel(f"{unit} since the request", color=INK, fontsize=8)
     axis.set_title(

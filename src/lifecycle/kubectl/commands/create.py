@@ -284,7 +284,7 @@ async def create(argv: Sequence[str], session: Session) -> None:
     obj = typed(obj)
     if dry_run != "client":
         try:
-            obj = await session.create(
+            obj = await session.create_typed(
                 resource,
                 obj,
                 manager=p["field-manager"] or "kubectl-create",

@@ -1,13 +1,8 @@
-"""The `lifecycle` command: thin words over the rooms.
-
-Every refusal is one line on stderr that says what is wrong and what to do, and an exit code other than zero; never a
-traceback.
-"""
+"""`lifecycle up`: a whole cluster in this process, until somebody ends it."""
 
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 import sys
 from pathlib import Path
@@ -15,32 +10,18 @@ from typing import Any
 
 import click
 
-from lifecycle import __version__
+from lifecycle.cli.refusal import refusals
 
 DEFAULT_KUBECONFIG = Path("lifecycle.kubeconfig")
 
 
-class Refusal(click.ClickException):
-    """One line, exit code 1."""
-
-    def show(self, file: Any = None) -> None:
-        """One line on stderr."""
-        click.echo(f"lifecycle: {self.format_message()}", err=True)
-
-
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="lifecycle")
-def main() -> None:
-    """What happens when … Kubernetes: run it, follow it, compare it."""
-
-
-@main.command()
+@click.command()
 @click.option("--nodes", default=3, show_default=True, help="Machines, the control plane included.")
 @click.option(
     "--like", type=click.Path(path_type=Path), help="Start out like a recorded cluster, e.g. recordings/kind-1.36.2."
 )
 @click.option("--store", default="memory", show_default=True, help="Where objects live: memory.")
-@click.option("--port", default=0, help="Port on 127.0.0.1; 0 picks a free one.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port on 127.0.0.1; 0 picks a free one.")
 @click.option(
     "--kubeconfig",
     type=click.Path(path_type=Path),
@@ -64,12 +45,10 @@ def up(kubeconfig: Path, context: str, without: str, **options: Any) -> None:
     from lifecycle.cluster.cluster import ClusterConfig
 
     config = ClusterConfig(without=tuple(name for name in without.split(",") if name), **options)
-    try:
+    with refusals():
         config.check()
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
             runner.run(_serve(config, kubeconfig, context))
-    except (ValueError, TimeoutError, OSError) as error:
-        raise Refusal(str(error)) from None
 
 
 async def _serve(config: Any, kubeconfig: Path, context: str) -> None:
@@ -99,16 +78,3 @@ async def _serve(config: Any, kubeconfig: Path, context: str) -> None:
     finally:
         waiting.cancel()
         await cluster.stop()
-
-
-@main.command()
-def doctor() -> None:
-    """Say which optional programs this machine has, and what each is for."""
-    from lifecycle.cluster.doctor import checkup
-
-    for line in checkup(os.environ.get("PATH", "")):
-        click.echo(line)
-
-
-if __name__ == "__main__":
-    main()

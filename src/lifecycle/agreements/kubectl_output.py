@@ -1,0 +1,145 @@
+"""kubectl's generators and refusals held against what the real one printed.
+
+The recordings hold some forty `kubectl create …` and `kubectl run …` lines, each with what `--dry-run=client -o json` printed for it:
+stdout, stderr, exit code. Our kubectl gets the same lines. All it may ask meanwhile is what the recorded server serves (discovery);
+any other request would make the comparison fail, because a client-side dry run must not need one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from lifecycle.api.wire import Request, Response
+from lifecycle.client.rest import Transport
+from lifecycle.cluster.command_line import Typed, type_line
+from lifecycle.compare import AgreementTable, compare
+from lifecycle.inspector import Recording
+from lifecycle.inspector.transcript import Transcript, parse_transcript
+from lifecycle.kubectl.generators.historical import run
+
+Kubectl = Callable[[Sequence[str], Transport], Awaitable[Typed]]
+"""Something that can stand in ours' place: takes a command line without `kubectl`, and a way to the server."""
+
+COMMANDS = ("create-", "run-")
+
+
+class RecordedDiscovery:
+    """A transport that knows what a recorded server serves, and nothing else."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._documents = {
+            ("apidiscovery" in exchange.accept, exchange.path): exchange.response
+            for exchange in recording.exchanges("discovery")
+            if exchange.method == "GET" and exchange.status == 200
+        }
+
+    async def round_trip(self, request: Request) -> Response:
+        """A discovery document. Raises AssertionError for any other request."""
+        document = self._documents.get(("apidiscovery" in request.headers.get("accept", ""), request.path))
+        assert request.method == "GET" and document is not None, f"{request.method} {request.path} is not discovery"
+        return Response(obj=document)
+
+    async def close(self) -> None:
+        """See `Transport`."""
+
+
+def recorded_lines(recording: Recording) -> dict[str, Transcript]:
+    """Every recorded line of `create` and `run` by its file's name."""
+    files = sorted((recording.path / "kubectl" / "dry-run").glob("*.txt"))
+    return {file.stem: parse_transcript(file.read_text()) for file in files if file.stem.startswith(COMMANDS)}
+
+
+def with_dry_run(argv: Sequence[str]) -> list[str]:
+    """The line with the flags it was recorded with, before a `--`."""
+    cut = argv.index("--") if "--" in argv else len(argv)
+    return [*argv[:cut], "--dry-run=client", "-o", "json", *argv[cut:]]
+
+
+def kubectl_agreement(recording: Recording, kubectl: Kubectl = type_line) -> AgreementTable:
+    """One row per line: exit code, stderr and stdout, letter by letter. `kubectl`: judge this one instead of ours."""
+    table = AgreementTable("What kubectl generates and refuses", "lifecycle", f"recording {recording.provenance}")
+    lines = recorded_lines(recording)
+
+    async def answers() -> list[Typed]:
+        discovery = RecordedDiscovery(recording)
+        return [await kubectl(with_dry_run(theirs.argv), discovery) for theirs in lines.values()]
+
+    with ThreadPoolExecutor(1, "kubectl") as pool:  # a notebook has a loop running already
+        ours = pool.submit(lambda: asyncio.run(answers())).result()
+    for mine, theirs in zip(ours, lines.values(), strict=True):
+        table.add(
+            "generators", shlex.join(theirs.argv), say(mine), say(theirs), compare(_letters(mine), _letters(theirs))
+        )
+    return table
+
+
+def versions_agreement(older: Recording, newer: Recording) -> AgreementTable:
+    """The same lines typed into two versions of the real kubectl: what differs is what changed."""
+    table = AgreementTable(
+        "The same lines, two kubectls", f"recording {older.provenance}", f"recording {newer.provenance}"
+    )
+    then = recorded_lines(older)
+    for name, now in recorded_lines(newer).items():
+        if name in then:
+            comparison = compare(_fields(then[name]), _fields(now))
+            table.add("generators", shlex.join(now.argv), say(then[name]), say(now), comparison)
+    return table
+
+
+def historical_agreement(recording: Recording, minor: int) -> AgreementTable:
+    """The model of the old rules, asked for 1.`minor`, beside a recording of that kubectl: what `run` made under each rule."""
+    table = AgreementTable(
+        f"kubectl run as of 1.{minor}", "lifecycle, the historical model", f"recording {recording.provenance}"
+    )
+    lines = recorded_lines(recording)
+    for name, flags in HISTORICAL.items():
+        theirs = lines[name]
+        made = run(minor, theirs.argv[1], _flag(theirs, "image"), **flags)
+        warnings = "".join(f"{warning}\n" for warning in made.warnings)
+        ours = {"objects": [without_empties(made.obj)], "stderr": warnings}
+        recorded = {"objects": [without_empties(obj) for obj in theirs.objects], "stderr": theirs.err}
+        table.add("historical", shlex.join(theirs.argv), made.obj["kind"], say(theirs), compare(ours, recorded))
+    return table
+
+
+HISTORICAL: dict[str, dict[str, str]] = {
+    "run-pod": {},
+    "run-onfailure": {"restart": "OnFailure"},
+    "run-generator": {"generator": "deployment/apps.v1"},
+}
+
+
+def say(answer: Transcript | Typed) -> str:
+    """An answer in a few words: the kinds it made, or the first line of what it complained about."""
+    if answer.code:
+        return f"exit {answer.code}: {answer.err.splitlines()[0]}"
+    objects = Transcript(answer.argv, answer.code, answer.out, answer.err).objects
+    return ", ".join(obj["kind"] for obj in objects)
+
+
+def without_empties(value: Any) -> Any:
+    """A document without the empty structs and nulls that Go prints, which say nothing."""
+    if isinstance(value, dict):
+        kept = {key: without_empties(item) for key, item in value.items()}
+        return {key: item for key, item in kept.items() if item not in (None, {}, [])}
+    return [without_empties(item) for item in value] if isinstance(value, list) else value
+
+
+def _letters(answer: Transcript | Typed) -> dict[str, Any]:
+    return {
+        "exit code": answer.code,
+        "stdout": answer.out.rstrip("\n").split("\n"),
+        "stderr": answer.err.rstrip("\n").split("\n"),
+    }
+
+
+def _fields(answer: Transcript) -> dict[str, Any]:
+    return {"exit code": answer.code, "objects": answer.objects, "stderr": answer.err.rstrip("\n").split("\n")}
+
+
+def _flag(transcript: Transcript, name: str) -> str:
+    return next(word.partition("=")[2] for word in transcript.argv if word.startswith(f"--{name}="))

@@ -1,0 +1,24 @@
+"""The `lifecycle` command: thin words over the rooms. One module per word."""
+
+from __future__ import annotations
+
+import click
+
+from lifecycle import __version__
+from lifecycle.cli.claims import claims
+from lifecycle.cli.compare import compare
+from lifecycle.cli.doctor import doctor
+from lifecycle.cli.inspect import inspect
+from lifecycle.cli.record import record
+from lifecycle.cli.trace import trace
+from lifecycle.cli.up import up
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="lifecycle")
+def main() -> None:
+    """What happens when … Kubernetes: run it, follow it, compare it."""
+
+
+for command in (up, trace, inspect, compare, record, claims, doctor):
+    main.add_command(command)

@@ -1,0 +1,5 @@
+"""`python -m lifecycle.cli`."""
+
+from lifecycle.cli import main
+
+main()

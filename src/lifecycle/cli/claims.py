@@ -1,0 +1,61 @@
+"""`lifecycle claims`: what the articles say, and what became of it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from lifecycle.cli.refusal import Refusal, refusals
+
+VERSIONS = {"v1.36": "kind-1.36.2", "v1.20": "bare-1.20.2"}
+
+
+@click.command()
+@click.option("--ledger", type=click.Path(path_type=Path, dir_okay=False), help="Another ledger than the book's.")
+@click.option("--stage", help="Only the claims of one stage.")
+@click.option("--unchecked", is_flag=True, help="Only the claims that no running check stands behind.")
+def claims(ledger: Path | None, stage: str | None, unchecked: bool) -> None:
+    """Print the matrix claim × version, with how many claims nobody checks yet.
+
+    Leaves with 1 if the evidence contradicts the ledger.
+    """
+    from rich.console import Console
+
+    from lifecycle.compare import claims as book
+    from lifecycle.inspector import open_recording, recordings_directory
+
+    with refusals():
+        file = ledger or recordings_directory().parent / "book" / "claims.yaml"
+        entries = book.load_claims(file)
+        _import_checks()
+        evidence = {version: open_recording(name) for version, name in VERSIONS.items()}
+        everything = book.ClaimsMatrix(entries, evidence)
+        shown = everything.unchecked if unchecked else entries
+        if stage is not None:
+            stages = sorted({claim.stage for claim in entries})
+            if stage not in stages:
+                raise Refusal(f"no claims of stage {stage!r}; there are: {', '.join(stages)}")
+            shown = [claim for claim in shown if claim.stage == stage]
+        everything.claims, summary = list(shown), everything.summary
+    table = everything.__rich__()
+    table.title = summary
+    console = Console()
+    console.print(table)
+    console.print(summary)
+    if everything.contradicted:
+        sys.exit(1)
+
+
+def _import_checks() -> None:
+    """The checks live in `lifecycle.compare.checks`, if anybody has written some."""
+    import importlib
+
+    from lifecycle.compare.claims import import_checks
+
+    try:
+        package = importlib.import_module("lifecycle.compare.checks")
+    except ModuleNotFoundError:
+        return
+    import_checks(package)

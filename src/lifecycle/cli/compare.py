@@ -1,0 +1,147 @@
+"""`lifecycle compare`: the same questions to two clusters, and the answers field by field."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lifecycle.cli.refusal import Misused, Refusal, refusals
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from lifecycle.compare import AgreementTable
+    from lifecycle.inspector import Recording
+
+DEFAULT_STAGES = ("journey", "discovery", "objects")
+LATENCY = 0.5
+"""Seconds the embedded cluster's containers take for each step of their start: about as long as on a small real host."""
+
+
+@click.command()
+@click.argument("stages", nargs=-1)
+@click.option(
+    "--recording", default="kind-1.36.2", show_default=True, metavar="DIR", help="The recorded cluster to hold against."
+)
+@click.option(
+    "--against",
+    default="embedded",
+    show_default=True,
+    metavar="embedded|DIR|CONTEXT",
+    help="Who is compared with it: the embedded cluster, another recording, or the live context kind-lifecycle.",
+)
+@click.option("--json", "json_file", type=click.Path(path_type=Path, dir_okay=False), help="Write the tables as JSON.")
+@click.option("--all-rows", is_flag=True, help="Print every row, also those that are equal.")
+@click.option(
+    "--latency",
+    type=click.FloatRange(0),
+    default=LATENCY,
+    show_default=True,
+    help="Seconds per step of a container's start.",
+)
+def compare(
+    stages: tuple[str, ...], recording: str, against: str, json_file: Path | None, all_rows: bool, latency: float
+) -> None:
+    """Compare STAGES (journey, discovery, objects, or any recorded scenario) of two clusters.
+
+    Leaves with 1 on a disagreement nobody has explained, with 2 if asked for a stage that was not recorded.
+    """
+    import json
+
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from lifecycle.compare import agreement
+    from lifecycle.inspector import open_recording
+
+    if json_file is not None and not json_file.parent.is_dir():
+        raise Refusal(f"{json_file}: there is no folder {json_file.parent}")
+    with refusals():
+        theirs = open_recording(recording)
+        known = theirs.scenarios()
+        for stage in stages:
+            if stage not in known:
+                raise Misused(f"{theirs.name} has no stage {stage!r}; it has: {', '.join(known)}")
+        chosen = stages or tuple(stage for stage in DEFAULT_STAGES if stage in known)
+        bar = Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty())
+        with bar:
+            tables = _tables(against, theirs, chosen, latency, bar)
+        if json_file:
+            json_file.write_text(json.dumps([json.loads(table.to_json()) for table in tables], indent=1))
+    console = Console()
+    if all_rows:
+        agreement.SHOWN_ROWS = sys.maxsize
+    for table in tables:
+        console.print(table)
+        console.print()
+    if any(table.unexplained for table in tables):
+        sys.exit(1)
+
+
+def _tables(
+    against: str, theirs: Recording, stages: tuple[str, ...], latency: float, bar: Progress
+) -> list[AgreementTable]:
+    from lifecycle.compare import compare_recordings
+    from lifecycle.inspector import open_recording
+
+    tables = []
+    if against == "embedded":
+        for stage in stages:
+            tables.append(_embedded(theirs, stage, latency, bar))
+    elif against == "kind" or against.startswith("kind-lifecycle"):
+        tables = _live(against, theirs, stages, bar)
+    else:
+        ours = open_recording(against)
+        missing = [stage for stage in stages if stage not in ours.scenarios()]
+        if missing:
+            raise Misused(f"{ours.name} has no stage {', '.join(missing)}; it has: {', '.join(ours.scenarios())}")
+        for stage in bar.track(stages, description="comparing"):
+            tables.append(compare_recordings(ours, theirs, stage))
+    return tables
+
+
+def _embedded(theirs: Recording, stage: str, latency: float, bar: Progress) -> AgreementTable:
+    """A fresh embedded cluster for each stage: as the recorded one was, nothing of another stage is left in it."""
+    from lifecycle.cluster.background import new_event_loop
+    from lifecycle.cluster.cluster import Cluster, ClusterConfig
+    from lifecycle.cluster.target import HandlerTarget
+    from lifecycle.compare import compare_cluster
+
+    task = bar.add_task(stage, total=len(theirs.exchanges(stage)))
+
+    def on_step(_: Any) -> None:
+        bar.advance(task)
+
+    async def run() -> AgreementTable:
+        cluster = Cluster(ClusterConfig(like=theirs.path, latency=latency, https=False))
+        try:
+            await cluster.start()
+            return await compare_cluster(HandlerTarget(cluster.server), theirs, stage, on_step=on_step)
+        finally:
+            await cluster.stop()
+
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        return runner.run(run())
+
+
+def _live(context: str, theirs: Recording, stages: tuple[str, ...], bar: Progress) -> list[AgreementTable]:
+    """Record the live cluster first, then compare two recordings: the recorder knows how to leave nothing behind."""
+    from lifecycle.compare import compare_recordings
+    from lifecycle.inspector import LiveCluster, open_recording
+    from lifecycle.inspector.live import ALLOWED_CONTEXT
+    from lifecycle.inspector.recorder import record
+
+    with (
+        LiveCluster(ALLOWED_CONTEXT if context == "kind" else context) as cluster,
+        tempfile.TemporaryDirectory() as folder,
+    ):
+        tables = []
+        for stage in bar.track(stages, description="asking the live cluster"):
+            taken = open_recording(str(record(cluster, Path(folder) / context, [stage], progress=False)))
+            tables.append(compare_recordings(taken, theirs, stage))
+        return tables
