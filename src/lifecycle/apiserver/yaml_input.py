@@ -26,6 +26,9 @@ _INT = re.compile(r"[-+]?(0[bB][01_]+|0[xX][0-9a-fA-F_]+|0[oO]?[0-7_]*|[1-9][0-9
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _ENDLESS = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 _MERGE = "<<"
+MAX_DEPTH = 200
+"""How deep a document may nest. Go allows 10,000; nothing that is stored comes near this."""
+
 MAX_NODES = 400_000
 """How many values the aliases of a document may expand to."""
 
@@ -53,6 +56,7 @@ def from_yaml(text: bytes) -> tuple[Any, list[str]]:
 
 def _read(text: bytes) -> tuple[Any, list[str]]:
     try:
+        _check_depth(text)
         loader = _Loader(text)
         try:
             node = loader.get_node() if loader.check_node() else None
@@ -65,6 +69,20 @@ def _read(text: bytes) -> tuple[Any, list[str]]:
     strict: list[str] = []
     _check_aliases(node)
     return _value(node, strict), list(dict.fromkeys(strict))
+
+
+def _check_depth(text: bytes) -> None:
+    """Raises ValueError for a document so deep that building it would exhaust the stack. Only the parser runs here, and it has none."""
+    depth = 0
+    for event in yaml.parse(text, Loader=_Loader):
+        if isinstance(event, (yaml.SequenceStartEvent, yaml.MappingStartEvent)):
+            depth += 1
+            if depth > MAX_DEPTH:
+                raise ValueError("yaml: exceeded max depth")
+        elif isinstance(event, (yaml.SequenceEndEvent, yaml.MappingEndEvent)):
+            depth -= 1
+        elif isinstance(event, yaml.DocumentEndEvent):
+            return
 
 
 def _one_line(error: Exception) -> str:
