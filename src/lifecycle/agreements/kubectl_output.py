@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import shlex
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -16,7 +17,7 @@ from typing import Any
 from lifecycle.api.wire import Request, Response
 from lifecycle.client.rest import Transport
 from lifecycle.cluster.command_line import Typed, type_line
-from lifecycle.compare import AgreementTable, compare
+from lifecycle.compare import AgreementTable, Comparison, compare
 from lifecycle.inspector import Recording
 from lifecycle.inspector.transcript import Transcript, parse_transcript
 from lifecycle.kubectl.generators.historical import run
@@ -40,7 +41,8 @@ class RecordedDiscovery:
     async def round_trip(self, request: Request) -> Response:
         """A discovery document. Raises AssertionError for any other request."""
         document = self._documents.get(("apidiscovery" in request.headers.get("accept", ""), request.path))
-        assert request.method == "GET" and document is not None, f"{request.method} {request.path} is not discovery"
+        assert request.method == "GET", f"{request.method} {request.path}: a dry run must not send anything"
+        assert document is not None, f"GET {request.path} is not discovery"
         return Response(obj=document)
 
     async def close(self) -> None:
@@ -78,15 +80,31 @@ def kubectl_agreement(recording: Recording, kubectl: Kubectl = type_line) -> Agr
 
 
 def versions_agreement(older: Recording, newer: Recording) -> AgreementTable:
-    """The same lines typed into two versions of the real kubectl: what differs is what changed."""
+    """The same lines typed into two versions of the real kubectl: what differs is what changed.
+
+    Lines that were printed alike share a row, and so do those that differ in nothing but a `creationTimestamp` of null.
+    """
     table = AgreementTable(
         "The same lines, two kubectls", f"recording {older.provenance}", f"recording {newer.provenance}"
     )
     then = recorded_lines(older)
+    alike, nulls = Comparison(), Comparison()
+    counts = Counter[str]()
     for name, now in recorded_lines(newer).items():
-        if name in then:
-            comparison = compare(_fields(then[name]), _fields(now))
-            table.add("generators", shlex.join(now.argv), say(then[name]), say(now), comparison)
+        line = shlex.join(now.argv)
+        comparison = compare(_fields(then[name]), _fields(now), path=f"/{line}")
+        if comparison.agrees:
+            alike += comparison
+            counts["alike"] += 1
+        elif all(difference.path.endswith("/creationTimestamp") for difference in comparison.differences):
+            nulls += comparison
+            counts["nulls"] += 1
+        else:
+            table.add("kubectl-versions", line, say(then[name]), say(now), comparison)
+    table.add(
+        "kubectl-versions", f"{counts['nulls']} lines: only how unset times are printed", "null", "left out", nulls
+    )
+    table.add("kubectl-versions", f"{counts['alike']} lines: nothing", "the same", "the same", alike)
     return table
 
 
@@ -106,7 +124,7 @@ def historical_agreement(recording: Recording, minor: int) -> AgreementTable:
     return table
 
 
-HISTORICAL: dict[str, dict[str, str]] = {
+HISTORICAL: dict[str, dict[str, Any]] = {
     "run-pod": {},
     "run-onfailure": {"restart": "OnFailure"},
     "run-generator": {"generator": "deployment/apps.v1"},

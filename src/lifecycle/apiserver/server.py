@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 from functools import cached_property
 
 from lifecycle.api.clock import Clock
@@ -31,7 +30,6 @@ from lifecycle.apiserver.https import HTTPSServer
 from lifecycle.apiserver.non_resource import NonResourceHandler
 from lifecycle.apiserver.non_resource.discovery import group_names
 from lifecycle.apiserver.registry.event_versions import EVENTS, from_core, to_core
-from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.registry.services import ServiceStore
 from lifecycle.apiserver.registry.store import Environment, ResourceStore
 from lifecycle.etcd.store import Store
@@ -132,7 +130,6 @@ class APIServer:
             self.stores,
             self.config.virtual_resources,
             self.config.virtual_subresources,
-            self._check_escalation,
         )
         self._others = NonResourceHandler(self.config.openid_metadata)
         self.handler: Handler = default_build_handler_chain(self._serve, self.config.chain)
@@ -177,12 +174,6 @@ class APIServer:
         if response is None:
             raise generic_not_found()
         return response
-
-    def _check_escalation(self, request: Request, scope: RequestScope, obj: Object, old: Object | None) -> None:
-        info = request.info
-        if info is not None and info.group == "rbac.authorization.k8s.io" and request.user is not None:
-            named = info if info.name else replace(info, name=obj["metadata"].get("name", ""))
-            self.config.escalation.check(request.user, named, obj, old)
 
     async def _bootstrap(self) -> None:
         """Namespaces, policy, classes, flow schemas and the Service `kubernetes`: written if missing, left alone if there."""

@@ -41,7 +41,7 @@ def claims(ledger: Path | None, stage: str | None, unchecked: bool) -> None:
         everything.claims, summary = list(shown), everything.summary
     table = everything.__rich__()
     table.title = summary
-    console = Console()
+    console = Console(width=None if sys.stdout.isatty() else 140)
     console.print(table)
     console.print(summary)
     if everything.contradicted:

@@ -22,6 +22,9 @@ DEFAULT_STAGES = ("journey", "discovery", "objects")
 LATENCY = 0.5
 """Seconds the embedded cluster's containers take for each step of their start: about as long as on a small real host."""
 
+WIDTH = 140
+"""Columns where the output is not a terminal."""
+
 
 @click.command()
 @click.argument("stages", nargs=-1)
@@ -73,7 +76,7 @@ def compare(
             tables = _tables(against, theirs, chosen, latency, bar)
         if json_file:
             json_file.write_text(json.dumps([json.loads(table.to_json()) for table in tables], indent=1))
-    console = Console()
+    console = Console(width=None if sys.stdout.isatty() else WIDTH)
     if all_rows:
         agreement.SHOWN_ROWS = sys.maxsize
     for table in tables:

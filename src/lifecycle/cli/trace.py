@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from lifecycle.trace import Journey
 
 BAR = 40
+WIDTH = 140
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
@@ -69,7 +71,7 @@ def trace(
                 followed = runner.run(follow(argv or DEFAULT_COMMAND, config))
         except (FollowError, LookupError) as error:
             raise Refusal(str(error)) from None
-        console = Console()
+        console = Console(width=None if sys.stdout.isatty() else WIDTH)
         console.print(f"$ {followed.command}\n{followed.printed}", highlight=False, markup=False)
         for journey in (followed.journey, *theirs):
             console.print(text.render(journey, limit=10_000) if everything else stages_table(journey), highlight=False)

@@ -1,7 +1,7 @@
 """Following one kubectl command through a whole cluster, until what it asked for is there.
 
-`await follow(["create", "deployment", …])` starts a cluster, runs the command with the book's own kubectl over HTTPS, waits (by a watch) until
-the object is settled, and hands back its journey. Nothing is staged: it is the spans that the stages emit anyway.
+`await follow(["create", "deployment", …])` starts a cluster, runs the command with the book's own kubectl over HTTPS, waits (by a
+watch) until the object is settled, and hands back its journey. Nothing is staged: it is the spans that the stages emit anyway.
 
 A Deployment or ReplicaSet is settled when all its pods are ready, a pod when it is ready or has ended, anything else at once.
 """

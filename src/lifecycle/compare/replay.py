@@ -32,8 +32,8 @@ async def compare_cluster(
     """Ask `target` what the recorded cluster was asked, and compare.
 
     Scenarios kept as data are used as they are; others are derived from the recording. If the target has a method `watch(path)`, an
-    asynchronous iterator of watch events, the scenario's watches are compared as well. Only the admin's questions are asked. `on_step` hears of every
-    step before it is taken.
+    asynchronous iterator of watch events, the scenario's watches are compared as well. Only the admin's questions are asked.
+    `on_step` hears of every step before it is taken.
     """
     questions = (
         load_scenario(scenario) if scenario in scenario_names() else derive(scenario, recording.exchanges(scenario))

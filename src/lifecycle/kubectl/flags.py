@@ -85,11 +85,11 @@ def word_positions(argv: Sequence[str]) -> list[int]:
 
 @dataclass(slots=True)
 class Parsed:
-    """A parsed command line. `dash` is the number of arguments before `--`, or -1 if there was none."""
+    """A parsed command line. `changed` names the flags that were given, in order; `dash` is the number of arguments before `--`, or -1."""
 
     values: dict[str, Any]
     args: list[str] = field(default_factory=list)
-    changed: set[str] = field(default_factory=set)
+    changed: dict[str, None] = field(default_factory=dict)
     dash: int = -1
 
     def __getitem__(self, name: str) -> Any:
@@ -157,7 +157,7 @@ def _short(text: str, rest: list[str], shorts: dict[str, Flag], parsed: Parsed, 
 
 def _set(spec: Flag, value: str, parsed: Parsed, command: str) -> None:
     first = spec.name not in parsed.changed
-    parsed.changed.add(spec.name)
+    parsed.changed.setdefault(spec.name)
     try:
         if spec.kind == "slice":
             items = tuple(next(csv.reader([value]), ()))

@@ -7,7 +7,7 @@ Spans that are understood (`component`: stages), with the attributes that tie th
 
 - `kubectl`: any (`create`, `discovery` …) – `uid` once the answer is known
 - `apiserver`: `request` around all others; `authentication`, `audit`, `impersonation`, `flow control`, `authorization`,
-  `decode`, `mutating admission`, `validation`, `validating admission`, `admission` (one plugin), `storage` – need no attributes of their own
+  `decode`, `mutating admission`, `validation`, `validating admission`, `admission` (one plugin), `storage` – no attributes needed
 - `etcd`: `txn` – `key` (`/registry/pods/NS/NAME`), `uid`, `owner_uid` where there is a controlling owner
 - `deployment-controller`, `replicaset-controller`: `sync` – `key` (`NS/NAME`)
 - `scheduler`: `schedule_one` (or `schedule`), `bind` – `key` and `uid` of the pod

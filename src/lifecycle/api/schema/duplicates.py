@@ -33,7 +33,7 @@ def find_duplicate_fields(body: bytes, parsed: Any = None) -> list[str]:
         if orjson.dumps(known).count(b'":') >= len(_KEY_ENDS(body)):  # no key of the text was swallowed
             return []
         tree = json.loads(body, object_pairs_hook=_Pairs)
-    except ValueError:
+    except (ValueError, TypeError, RecursionError):  # not JSON, or deeper than anything that could be stored
         return []
     found: list[str] = []
     _walk(tree, "", found)

@@ -9,13 +9,17 @@ import json
 from typing import Any
 
 import orjson
-import yaml
 
 from lifecycle.api import protobuf, status
+from lifecycle.api.field_errors import invalid, not_supported
+from lifecycle.api.schema import decode
 from lifecycle.api.schema.duplicates import find_duplicate_fields
 from lifecycle.api.wire import Object, Request
+from lifecycle.apiserver.endpoints.options import bool_option, check_dry_run, int_option, refuse_options
+from lifecycle.apiserver.yaml_input import from_yaml
 
 JSON, YAML, PROTOBUF = "application/json", "application/yaml", "application/vnd.kubernetes.protobuf"
+POLICIES = ("Foreground", "Background", "Orphan")
 
 
 def parse_body(request: Request, kind: str, *, duplicates: bool) -> tuple[Any, list[str]]:
@@ -28,17 +32,21 @@ def parse_body(request: Request, kind: str, *, duplicates: bool) -> tuple[Any, l
     media_type = request.headers.get("content-type", JSON).partition(";")[0].strip() or JSON
     body = request.body
     if media_type == JSON:
-        return _parse_json(body, kind, duplicates=duplicates)
+        parsed = _parse_json(body, kind)
+        return parsed, find_duplicate_fields(body, parsed) if duplicates else []
     if media_type == PROTOBUF:
         try:
             return protobuf.decode(body), []
         except ValueError as error:
-            raise _unrecognized(kind, f"{error}") from None
+            raise _unrecognized(kind, f"{error}", body) from None
     if media_type == YAML:
         try:
-            return yaml.load(body, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)), []
-        except yaml.YAMLError as error:
-            raise _unrecognized(kind, f"couldn't get version/kind; json parse error: {error}") from None
+            parsed, strict = from_yaml(body)
+        except ValueError as error:
+            raise _unrecognized(
+                kind, f"couldn't get version/kind; json parse error: error converting YAML to JSON: {error}", body
+            ) from None
+        return _only_objects(parsed, body, kind), strict if duplicates else []
     message = (
         "the body of the request was in an unknown format - accepted media types include: "
         "application/json, application/yaml, application/vnd.kubernetes.protobuf"
@@ -46,40 +54,51 @@ def parse_body(request: Request, kind: str, *, duplicates: bool) -> tuple[Any, l
     raise status.failure(415, "UnsupportedMediaType", message)
 
 
-def _parse_json(body: bytes, kind: str, *, duplicates: bool) -> tuple[Any, list[str]]:
+def _parse_json(body: bytes, kind: str) -> Object:
     try:
         parsed = orjson.loads(body)
     except orjson.JSONDecodeError:
-        raise _unrecognized(
-            kind, f"couldn't get version/kind; json parse error: {json_complaint(body)} ({_shown(body)})"
-        ) from None
-    if not isinstance(parsed, dict):
-        what = {list: "array", str: "string", bool: "bool", type(None): "null"}.get(type(parsed), "number")
-        target = (
-            'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
-        )
-        complaint = f"json: cannot unmarshal {what} into Go value of type {target}"
-        raise _unrecognized(kind, f"couldn't get version/kind; json parse error: {complaint} ({body[:16].hex()})")
-    return parsed, find_duplicate_fields(body, parsed) if duplicates else []
+        why = f"couldn't get version/kind; json parse error: {json_complaint(body)}"
+        raise _unrecognized(kind, why, body) from None
+    return _only_objects(parsed, body, kind)
 
 
-def _unrecognized(kind: str, why: str) -> status.StatusError:
-    return status.bad_request(f"the object provided is unrecognized (must be of type {kind}): {why}")
+def _only_objects(parsed: Any, body: bytes, kind: str) -> Object:
+    if isinstance(parsed, dict):
+        return parsed
+    if parsed is None:  # Go decodes null into an object without fields
+        return {}
+    what = {list: "array", str: "string", bool: "bool"}.get(type(parsed), "number")
+    target = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+    complaint = f"json: cannot unmarshal {what} into Go value of type {target}"
+    raise _unrecognized(kind, f"couldn't get version/kind; json parse error: {complaint}", body)
 
 
-def _shown(body: bytes) -> str:
-    """A short, readable piece of the body, as upstream adds it: text that looks like JSON as it is, all else in hex."""
+def _unrecognized(kind: str, why: str, body: bytes) -> status.StatusError:
+    return status.bad_request(
+        f"the object provided is unrecognized (must be of type {kind}): {why} ({summarize_data(body)})"
+    )
+
+
+def summarize_data(body: bytes, limit: int = 30) -> str:
+    """A short, readable piece of a body: text that looks like JSON as it is, all else in hex."""
+    if not body:
+        return "<empty>"
+    more = " ..." if len(body) > limit else ""
     if body[:1] == b"{":
-        text = body.decode("utf-8", "replace")
-        return text if len(text) <= 1024 else text[:1024] + " ..."
-    return body[:1024].hex()
+        return body[:limit].decode("utf-8", "replace") + more
+    return body[:limit].hex() + more
 
 
 def json_complaint(body: bytes) -> str:
     """What Go's JSON decoder says of a text that is not JSON."""
     text = body.decode("utf-8", "replace")
     try:
-        json.loads(text)
+        json.loads(text, parse_constant=_no_constant)
+    except RecursionError:
+        return "exceeded max depth"
+    except _ConstantError as error:
+        return f"invalid character '{error}' looking for beginning of value"
     except json.JSONDecodeError as error:
         if error.pos >= len(text.rstrip()):
             return "unexpected end of JSON input"
@@ -99,25 +118,31 @@ def json_complaint(body: bytes) -> str:
     return "invalid character"
 
 
-def delete_options(request: Request) -> Object:
-    """`DeleteOptions` from the body and the query; the body wins. Raises StatusError 400."""
-    options: Object = {}
-    for key in ("gracePeriodSeconds", "propagationPolicy", "orphanDependents"):
-        text = request.param(key)
-        if text:
-            options[key] = (
-                _number(key, text) if key == "gracePeriodSeconds" else text == "true" if key[0] == "o" else text
-            )
+class _ConstantError(ValueError):
+    """`NaN` and the like, which Python takes and JSON does not have; carries the first letter."""
+
+
+def _no_constant(name: str) -> None:
+    raise _ConstantError(name[0] if name[0] != "-" else name[:1])
+
+
+def read_delete_options(request: Request) -> Object:
+    """`DeleteOptions` from the body or, without one, from the query. Raises StatusError 400, 415, 422."""
     if request.obj or request.body:
         given, _ = parse_body(request, "DeleteOptions", duplicates=False)
-        if not isinstance(given, dict):
-            raise _unrecognized("DeleteOptions", "expected an object")
-        options |= given
+        options, _ = decode(given, "v1", "DeleteOptions")
+    else:
+        options = {
+            "gracePeriodSeconds": int_option(request, "gracePeriodSeconds"),
+            "orphanDependents": bool_option(request, "orphanDependents"),
+            "propagationPolicy": request.param("propagationPolicy") or None,
+            "dryRun": request.query.get("dryRun", []),
+        }
+    policy, errors = options.get("propagationPolicy"), check_dry_run(options.get("dryRun") or [])
+    if policy is not None and options.get("orphanDependents") is not None:
+        detail = "orphanDependents and deletionPropagation cannot be both set"
+        errors.insert(0, invalid("propagationPolicy", policy, detail))
+    if policy is not None and policy not in POLICIES:
+        errors.insert(0, not_supported("propagationPolicy", policy, [*POLICIES, "nil"]))
+    refuse_options("DeleteOptions", errors)
     return options
-
-
-def _number(key: str, text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise status.bad_request(f'{key}: Invalid value: "{text}": must be an integer') from None

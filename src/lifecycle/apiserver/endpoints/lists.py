@@ -24,11 +24,13 @@ from lifecycle.apiserver.cache_watcher import CacheWatcher, Criteria
 from lifecycle.apiserver.cacher import Cached
 from lifecycle.apiserver.endpoints.conversion import converted
 from lifecycle.apiserver.endpoints.negotiation import JSON, Accepted, frame_encoder, negotiate
+from lifecycle.apiserver.endpoints.options import bool_option, check_list_options, int_option
 from lifecycle.apiserver.registry.listing import ListOptions, Page, list_page, parse_revision
 from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.registry.store import Environment
 
 MIN_WATCH_TIMEOUT = 1800.0
+LONGEST = 365 * 86400
 BOOKMARK_PERIOD = 60.0
 
 
@@ -44,9 +46,10 @@ class ListEndpoint:
         held = self.environment.cachers.get((scope.resource.group, scope.resource.plural))
         if held is None or held.resource is not scope.resource:
             raise status.generic_not_found()
-        if request.param("watch") in ("true", "1"):
+        if bool_option(request, "watch") or (request.info is not None and request.info.verb == "watch"):
             return self._watch(request, scope)
         accepted = None if request.accepts_object else negotiate(request)
+        check_list_options(request, watch=False)
         page = await self._page(request, scope)
         if accepted is None:
             return Response(200, obj=self.list_object(scope.resource, page.rows, page.metadata))
@@ -111,10 +114,11 @@ class ListEndpoint:
 
     def _watch(self, request: Request, scope: RequestScope) -> Response:
         accepted = None if request.accepts_object else negotiate(request, streaming=True)
+        check_list_options(request, watch=True)
         cacher = self.environment.cacher(scope.resource)
         criteria = criteria_of(request, scope)
         revision, initial = self._start(request)
-        bookmarks = request.param("allowWatchBookmarks") in ("true", "1")
+        bookmarks = bool(bool_option(request, "allowWatchBookmarks"))
         current = self.environment.store.revision
         try:
             asked = request.param("resourceVersion")
@@ -142,26 +146,11 @@ class ListEndpoint:
     def _start(request: Request) -> tuple[int | None, bool]:
         """From which revision to follow (None: now), and whether to begin with all there is."""
         version = request.param("resourceVersion")
-        match, initial = request.param("resourceVersionMatch"), request.param("sendInitialEvents")
-        if match and not initial:
-            cause = {
-                "reason": "FieldValueForbidden",
-                "message": "Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
-                "field": "resourceVersionMatch",
-            }
-            raise status.invalid("ListOptions", "", [cause], "meta.k8s.io")
-        if initial and match != "NotOlderThan":
-            cause = {
-                "reason": "FieldValueForbidden",
-                "message": "Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
-                "field": "resourceVersionMatch",
-            }
-            raise status.invalid("ListOptions", "", [cause], "meta.k8s.io")
-        if initial == "true":
-            return None, True
-        if version in ("", "0"):
-            return None, initial != "false"
-        return parse_revision(version), False
+        initial = bool_option(request, "sendInitialEvents")
+        if version not in ("", "0"):
+            revision = parse_revision(version)
+            return (None, True) if initial else (revision, False)
+        return None, initial is not False
 
     def _converting(self, resource: Resource, accepted: Accepted, request: Request) -> Any:
         include = request.param("includeObject") or "Metadata"
@@ -190,8 +179,8 @@ class ListEndpoint:
 def _schedule(watcher: CacheWatcher, request: Request, bookmarks: bool) -> None:
     """End the watch when its time is up; while it lives, tell it now and then how far it has seen everything."""
     loop = asyncio.get_running_loop()
-    seconds = request.param("timeoutSeconds")
-    timeout = float(seconds) if seconds.isdecimal() and int(seconds) else MIN_WATCH_TIMEOUT
+    seconds = int_option(request, "timeoutSeconds")
+    timeout = float(min(max(seconds, 0), LONGEST)) if seconds else MIN_WATCH_TIMEOUT
     if not seconds and request.accepts_object:
         timeout = 0.0  # an in-process watch lasts as long as its reader
 
@@ -200,16 +189,15 @@ def _schedule(watcher: CacheWatcher, request: Request, bookmarks: bool) -> None:
             watcher.push_bookmark()
             loop.call_later(BOOKMARK_PERIOD, bookmark)
 
-    if timeout:
+    if timeout or seconds:
         watcher.timer = loop.call_later(timeout, watcher.end)
     if bookmarks and not request.accepts_object:
         loop.call_later(BOOKMARK_PERIOD, bookmark)
 
 
 def _list_options(request: Request) -> ListOptions:
-    limit = request.param("limit")
     return ListOptions(
-        limit=int(limit) if limit.isdecimal() else 0,
+        limit=max(int_option(request, "limit") or 0, 0),
         token=request.param("continue"),
         resource_version=request.param("resourceVersion"),
         match=request.param("resourceVersionMatch"),

@@ -22,12 +22,14 @@ from lifecycle.api.tracing import span
 from lifecycle.api.wire import Object, Request, Response
 from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
 from lifecycle.apiserver.cacher import Cached
-from lifecycle.apiserver.endpoints.bodies import delete_options, parse_body
+from lifecycle.apiserver.endpoints.bodies import parse_body, read_delete_options
 from lifecycle.apiserver.endpoints.component_statuses import get_component_status, list_component_statuses
 from lifecycle.apiserver.endpoints.conversion import converted
 from lifecycle.apiserver.endpoints.deprecations import deprecation_warning
 from lifecycle.apiserver.endpoints.lists import ListEndpoint
 from lifecycle.apiserver.endpoints.negotiation import JSON, Accepted, negotiate
+from lifecycle.apiserver.endpoints.options import bool_option, check_patch_options, check_write_options
+from lifecycle.apiserver.endpoints.routes import check_route, page_not_found
 from lifecycle.apiserver.registry import pods, scales
 from lifecycle.apiserver.registry.deletion import DeleteOptions, delete
 from lifecycle.apiserver.registry.metadata import check_identity, check_namespace
@@ -50,13 +52,11 @@ class ResourceHandler:
         stores: dict[tuple[str, str], ResourceStore],
         virtual: dict[tuple[str, str], Review],
         virtual_subresources: dict[tuple[str, str, str], Callable[..., Any]],
-        check_escalation: Callable[[Request, RequestScope, Object, Object | None], None],
     ) -> None:
         self.environment = environment
         self.stores = stores
         self.virtual = virtual
         self.virtual_subresources = virtual_subresources
-        self.check_escalation = check_escalation
         self.lists = ListEndpoint(environment)
 
     async def __call__(self, request: Request) -> Response:
@@ -65,7 +65,8 @@ class ResourceHandler:
         assert info is not None
         resource = find_resource(info.group, info.version, info.resource)
         if resource is None:
-            raise status.generic_not_found()
+            return page_not_found(info)
+        check_route(request.method, info, resource)
         scope = scope_of(request, resource)
         warning = deprecation_warning(resource)
         if warning:
@@ -108,6 +109,7 @@ class ResourceHandler:
     async def create(self, request: Request, scope: RequestScope) -> Response:
         """A new object."""
         accepted = _form(request)
+        check_write_options(request, "CreateOptions")
         review = self.virtual.get((scope.resource.group, scope.resource.plural))
         obj = self._read(request, scope, scope.resource.api_version, scope.resource.kind)
         if review is not None:
@@ -117,13 +119,13 @@ class ResourceHandler:
             return await self._bind(request, scope, obj)
         check_namespace(obj, scope)
         self._track(None, obj, scope)
-        self.check_escalation(request, scope, obj, None)
         created = await self.store(scope).create(obj, scope)
         return self._answer(request, scope, created, accepted, 201)
 
     async def update(self, request: Request, scope: RequestScope) -> Response:
         """A whole new version of an object."""
         accepted = _form(request)
+        check_write_options(request, "UpdateOptions")
         obj = self._read(request, scope, scope.resource.api_version, scope.resource.kind)
         check_identity(obj, scope)
         named_version = bool(obj["metadata"].get("resourceVersion"))
@@ -131,7 +133,6 @@ class ResourceHandler:
         async def change(live: Object | None) -> Object:
             new = {**obj, "metadata": dict(obj["metadata"])}
             self._track(live, new, scope)
-            self.check_escalation(request, scope, new, live)
             if live is not None:
                 await self._admit(scope, new, live)
             return new
@@ -253,23 +254,10 @@ class ResourceHandler:
         content_type = request.headers.get("content-type", "").partition(";")[0].strip()
         if content_type not in PATCH_TYPES:
             raise status.failure(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
-        force = request.param("force") == "true"
-        self._check_patch_options(request, content_type, force)
+        force = bool(bool_option(request, "force"))
+        check_patch_options(request, apply=content_type == APPLY_PATCH)
         recipe = request.obj if request.obj is not None else parse_patch(content_type, request.body)
         return content_type, recipe, force
-
-    @staticmethod
-    def _check_patch_options(request: Request, content_type: str, force: bool) -> None:
-        causes = []
-        if content_type == APPLY_PATCH:
-            if not request.param("fieldManager"):
-                message = "Required value: is required for apply patch"
-                causes.append({"reason": "FieldValueRequired", "message": message, "field": "fieldManager"})
-        elif force:
-            message = "Forbidden: may not be specified for non-apply patch"
-            causes.append({"reason": "FieldValueForbidden", "message": message, "field": "force"})
-        if causes:
-            raise status.invalid("PatchOptions", "", causes, "meta.k8s.io")
 
     def _answer(
         self, request: Request, scope: RequestScope, cached: Cached, accepted: Accepted | None, code: int = 200
@@ -292,23 +280,12 @@ def _form(request: Request) -> Accepted | None:
 
 
 def _options(request: Request, scope: RequestScope) -> DeleteOptions:
-    options = delete_options(request)
+    options = read_delete_options(request)
     preconditions = options.get("preconditions") or {}
-    if "All" in (options.get("dryRun") or ()):
-        scope.dry_run = True
-    grace = options.get("gracePeriodSeconds")
-    policy = options.get("propagationPolicy") or ""
-    if policy not in ("", "Orphan", "Background", "Foreground"):
-        supported = '"Foreground", "Background", "Orphan"'
-        cause = {
-            "reason": "FieldValueNotSupported",
-            "message": f'Unsupported value: "{policy}": supported values: {supported}, "nil"',
-            "field": "propagationPolicy",
-        }
-        raise status.invalid("DeleteOptions", "", [cause], "meta.k8s.io")
+    scope.dry_run = bool(options.get("dryRun"))
     return DeleteOptions(
-        grace=grace,
-        propagation=policy,
+        grace=options.get("gracePeriodSeconds"),
+        propagation=options.get("propagationPolicy") or "",
         orphan_dependents=options.get("orphanDependents"),
         uid=preconditions.get("uid", ""),
         resource_version=preconditions.get("resourceVersion", ""),

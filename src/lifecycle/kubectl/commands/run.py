@@ -21,6 +21,7 @@ from lifecycle.kubectl.generators.run import PULL_POLICIES, RESTART_POLICIES, ch
 from lifecycle.kubectl.printers import check_format, print_object, typed
 from lifecycle.kubectl.session import Session
 
+CHANGE_CAUSE = "kubernetes.io/change-cause"
 FLAGS = (
     OUTPUT,
     DRY_RUN,
@@ -73,10 +74,8 @@ async def run(argv: Sequence[str], session: Session) -> None:
         privileged=p["privileged"],
     )
     if p["record"]:
-        annotations = {
-            **pod["metadata"].get("annotations", {}),
-            "kubernetes.io/change-cause": "kubectl run " + " ".join(argv),
-        }
+        session.warn("Flag --record has been deprecated, --record will be removed in the future\n")
+        annotations = {**pod["metadata"].get("annotations", {}), CHANGE_CAUSE: f"kubectl run {_spelled_out(p)}"}
         pod["metadata"]["annotations"] = annotations
     pod = await _create(overridden(typed(pod), p["overrides"], p["override-type"]), session, p, dry_run)
     if p["expose"]:
@@ -109,6 +108,15 @@ def _check(p: Parsed, dry_run: str) -> None:
         raise UsageError(message, "run")
     if p["image-pull-policy"] and p["image-pull-policy"] not in PULL_POLICIES:
         raise UsageError(f"invalid image pull policy: {p['image-pull-policy']}", "run")
+
+
+def _spelled_out(p: Parsed) -> str:
+    """The arguments, then the flags that were given, each with its value."""
+    flags = []
+    for name in p.changed:
+        values = p[name] if isinstance(p[name], tuple) else (p[name],)
+        flags += [f"--{name}={str(value).lower() if isinstance(value, bool) else value}" for value in values]
+    return " ".join([*p.args, *flags])
 
 
 async def _create(obj: Object, session: Session, p: Parsed, dry_run: str) -> Object:
