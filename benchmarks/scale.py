@@ -12,7 +12,7 @@ import sys
 from benchmarks.journey import DEPLOYMENTS, deployment
 from benchmarks.measure import Result, peak_memory_mib, stopwatch
 from lifecycle.api.resources import resource
-from lifecycle.cluster.background import new_event_loop
+from lifecycle.cluster.background import favour_throughput, new_event_loop
 from lifecycle.cluster.cluster import Cluster, ClusterConfig
 
 
@@ -22,6 +22,7 @@ async def measure(nodes: int, pods: int) -> dict[str, float]:
     cluster = Cluster(ClusterConfig(nodes=nodes, https=False, ready_timeout=300))
     await cluster.start()
     booted = elapsed()
+    favour_throughput()
     client = cluster.client("bench")
     running: set[str] = set()
     done = asyncio.Event()

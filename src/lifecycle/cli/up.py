@@ -52,6 +52,7 @@ def up(kubeconfig: Path, context: str, without: str, **options: Any) -> None:
 
 
 async def _serve(config: Any, kubeconfig: Path, context: str) -> None:
+    from lifecycle.cluster.background import favour_throughput
     from lifecycle.cluster.cluster import Cluster
 
     loop = asyncio.get_running_loop()
@@ -67,6 +68,7 @@ async def _serve(config: Any, kubeconfig: Path, context: str) -> None:
             starting.cancel()
             return
         await starting
+        favour_throughput()
         cluster.write_kubeconfig(kubeconfig, context)
         print(f"ready {cluster.url}", flush=True)
         print(f"kubeconfig: {kubeconfig}", file=sys.stderr, flush=True)

@@ -7,6 +7,7 @@ own; `run` hands it a coroutine and waits for the answer.
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 from collections.abc import Coroutine
 from types import TracebackType
@@ -125,6 +126,17 @@ def new_event_loop() -> asyncio.AbstractEventLoop:
         return asyncio.new_event_loop()
     loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
     return loop
+
+
+def favour_throughput() -> None:
+    """For a process that only serves a cluster: let Python's garbage collector look up far less often.
+
+    Objects in the caches live long and never form cycles with each other, but there are millions of them, and a full collection
+    walks them all. What the start has built is set aside for good; the rest is looked at a hundred times less.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 1000)
 
 
 def up(nodes: int = 3, **options: Any) -> BackgroundCluster:

@@ -29,9 +29,10 @@ from lifecycle.apiserver.endpoints.deprecations import deprecation_warning
 from lifecycle.apiserver.endpoints.lists import ListEndpoint
 from lifecycle.apiserver.endpoints.negotiation import JSON, Accepted, negotiate
 from lifecycle.apiserver.endpoints.options import bool_option, check_patch_options, check_write_options
-from lifecycle.apiserver.endpoints.routes import check_route, page_not_found
+from lifecycle.apiserver.endpoints.routes import check_route, no_such_resource
 from lifecycle.apiserver.registry import pods, scales
 from lifecycle.apiserver.registry.deletion import DeleteOptions, delete
+from lifecycle.apiserver.registry.listing import parse_revision
 from lifecycle.apiserver.registry.metadata import check_identity, check_namespace
 from lifecycle.apiserver.registry.patching import APPLY_PATCH, PATCH_TYPES, parse_patch, patch, report_strict
 from lifecycle.apiserver.registry.scope import RequestScope, scope_of
@@ -65,7 +66,7 @@ class ResourceHandler:
         assert info is not None
         resource = find_resource(info.group, info.version, info.resource)
         if resource is None:
-            return page_not_found(info)
+            return no_such_resource(info)
         check_route(request.method, info, resource)
         scope = scope_of(request, resource)
         warning = deprecation_warning(resource)
@@ -100,6 +101,11 @@ class ResourceHandler:
     async def get(self, request: Request, scope: RequestScope) -> Response:
         """One object."""
         accepted = _form(request)
+        wanted = request.param("resourceVersion")
+        if wanted not in ("", "0"):
+            current = self.environment.store.revision
+            if parse_revision(wanted) > current:
+                raise status.too_large_resource_version(int(wanted), current)
         return self._answer(request, scope, self.store(scope).get(scope.namespace, scope.name), accepted)
 
     async def list_or_watch(self, request: Request, scope: RequestScope) -> Response:

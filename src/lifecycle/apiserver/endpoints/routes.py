@@ -19,6 +19,7 @@ from lifecycle.api import status
 from lifecycle.api.field_errors import quote
 from lifecycle.api.resources import Resource, all_resources
 from lifecycle.api.wire import RequestInfo, Response
+from lifecycle.apiserver.non_resource.document import page_not_found
 
 METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE"})
 
@@ -28,11 +29,11 @@ def _groups() -> frozenset[str]:
     return frozenset(row.group for row in all_resources())
 
 
-def page_not_found(info: RequestInfo) -> Response:
+def no_such_resource(info: RequestInfo) -> Response:
     """The answer for a resource that does not exist. Raises StatusError 404 where a router would answer."""
     if info.api_prefix == "api" or info.group in _groups():
         raise status.generic_not_found()
-    return not_found_page()
+    return page_not_found()
 
 
 def check_route(method: str, info: RequestInfo, resource: Resource) -> None:

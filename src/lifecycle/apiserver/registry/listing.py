@@ -10,12 +10,13 @@ Upstream: `apiserver/pkg/storage/etcd3/store.go` (`GetList`), `storage/continue.
 from __future__ import annotations
 
 import base64
-import binascii
+import re
 from dataclasses import dataclass, field
 
 import orjson
 
 from lifecycle.api import status
+from lifecycle.api.field_errors import quote
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.cache_watcher import Criteria
 from lifecycle.apiserver.cacher import Cached, Cacher
@@ -53,11 +54,14 @@ async def list_page(cacher: Cacher, store: Store, criteria: Criteria, options: L
     start, revision = "", 0
     if options.token:
         revision, start = decode_continue(options.token, _prefix(cacher, criteria))
+        if options.resource_version not in ("", "0"):
+            raise status.bad_request("specifying resource version is not allowed when using continue")
+        revision = max(revision, 0)
     elif options.resource_version not in ("", "0"):
         revision = parse_revision(options.resource_version)
         if revision > store.revision:
             raise status.too_large_resource_version(revision, store.revision)
-        if options.match != "Exact":
+        if options.match == "NotOlderThan" or not (options.match or options.limit):  # a page of an old version is exact
             revision = 0
     if revision and revision != store.revision:
         rows = await _past(cacher, store, criteria, revision)
@@ -95,10 +99,13 @@ async def _past(cacher: Cacher, store: Store, criteria: Criteria, revision: int)
 
 
 def parse_revision(text: str) -> int:
-    """A resourceVersion as a number. Raises StatusError 400."""
-    if not text.isdecimal():
-        cause = f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
-        raise status.bad_request(cause)
+    """A resourceVersion as a number. Raises StatusError 500: that this is the client's fault gets lost in upstream's storage layer."""
+    why = "" if re.fullmatch(r"[0-9]+", text) else "invalid syntax"
+    if not why and (len(text) > 40 or int(text) >= 1 << 64):
+        why = "value out of range"
+    if why:
+        message = f"resourceVersion: Invalid value: {quote(text)}: strconv.ParseUint: parsing {quote(text)}: {why}"
+        raise status.failure(500, "", message)
     return int(text)
 
 
@@ -111,30 +118,32 @@ def encode_continue(revision: int, next_key: str, prefix: str) -> str:
 
 
 def decode_continue(token: str, prefix: str) -> tuple[int, str]:
-    """Revision and first key of a token. Raises StatusError 400 for one we did not make."""
-    try:
-        decoded = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
-    except (binascii.Error, ValueError):
-        raise status.bad_request("invalid continue token: continue key is not valid: illegal base64 data") from None
+    """Revision (negative: the newest) and first key of a token. Raises StatusError 400 for one we did not make."""
+    illegal = re.search(r"[^A-Za-z0-9_-]", token)
+    if illegal or len(token) % 4 == 1:
+        at = illegal.start() if illegal else len(token) - 1
+        raise _invalid_token(f"illegal base64 data at input byte {at}")
+    decoded = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
     try:
         fields = orjson.loads(decoded)
     except orjson.JSONDecodeError:
-        raise status.bad_request(
-            f"invalid continue token: continue key is not valid: {_json_complaint(decoded)}"
-        ) from None
-    if not isinstance(fields, dict) or fields.get("v") != TOKEN_VERSION:
-        version = fields.get("v", "") if isinstance(fields, dict) else ""
-        raise status.bad_request(
-            f'invalid continue token: continue key is not valid: server does not recognize this encoded version "{version}"'
-        )
+        raise _invalid_token(_json_complaint(decoded)) from None
+    version = fields.get("v", "") if isinstance(fields, dict) else ""
+    if version != TOKEN_VERSION:
+        raise _invalid_token(f"server does not recognize this encoded version {version}")
     revision, start = fields.get("rv", 0), fields.get("start", "")
-    if not isinstance(revision, int) or revision <= 0:
-        raise status.bad_request(
-            "invalid continue token: continue key is not valid: incorrect encoded start resourceVersion"
-        )
-    if not isinstance(start, str) or not start or "/.." in start:
-        raise status.bad_request("invalid continue token: continue key is not valid: encoded start key empty")
-    return revision, prefix.rstrip("/") + "/" + start.lstrip("/")
+    if type(revision) is not int or revision == 0 or not -(1 << 63) <= revision < 1 << 63:
+        raise _invalid_token(f"incorrect encoded start resourceVersion (version {TOKEN_VERSION})")
+    if not isinstance(start, str) or not start:
+        raise _invalid_token(f"encoded start key empty (version {TOKEN_VERSION})")
+    key = "/" + start.removeprefix("/")
+    if any(part in ("", ".", "..") for part in key[1:].split("/")):  # nobody ranges over more than was asked for
+        raise _invalid_token(start)
+    return revision, prefix.rstrip("/") + key
+
+
+def _invalid_token(why: str) -> status.StatusError:
+    return status.bad_request(f"invalid continue token: continue key is not valid: {why}")
 
 
 def _json_complaint(data: bytes) -> str:

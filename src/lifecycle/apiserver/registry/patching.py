@@ -14,7 +14,6 @@ from __future__ import annotations
 from typing import Any
 
 import orjson
-import yaml
 
 from lifecycle.api import status
 from lifecycle.api.defaults import set_defaults
@@ -29,6 +28,7 @@ from lifecycle.apiserver.cacher import Cached
 from lifecycle.apiserver.registry.metadata import check_namespace
 from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.registry.store import ResourceStore
+from lifecycle.apiserver.yaml_input import from_yaml
 
 JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"
@@ -40,11 +40,11 @@ PATCH_TYPES = (JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, APPLY_PATCH)
 def parse_patch(content_type: str, body: bytes) -> Any:
     """The patch as data. Raises StatusError 400 for text that is not JSON (or YAML, for an apply)."""
     try:
-        if content_type == APPLY_PATCH:
-            patch = yaml.load(body, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        if content_type == APPLY_PATCH and body[:1] != b"{":
+            patch, _ = from_yaml(body)
         else:
             patch = orjson.loads(body)
-    except (orjson.JSONDecodeError, yaml.YAMLError) as error:
+    except ValueError as error:
         raise status.bad_request(f"error decoding patch: {error}") from None
     if content_type != JSON_PATCH and not isinstance(patch, dict):
         raise status.bad_request("json: cannot unmarshal array into Go value of type map[string]interface {}")
