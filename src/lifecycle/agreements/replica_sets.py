@@ -17,13 +17,13 @@ from typing import Any
 
 import orjson
 
-from lifecycle.api.clock import parse_time, run_virtual
+from lifecycle.api.clock import parse_time
 from lifecycle.api.resources import Resource, resource
 from lifecycle.api.wire import Object
 from lifecycle.client.event_correlator import EventCorrelator
 from lifecycle.client.events import object_reference
 from lifecycle.client.store import meta_namespace_key
-from lifecycle.cluster.rehearsal import RehearsedCluster, rehearse
+from lifecycle.cluster.rehearsal import RehearsedCluster, on_virtual_time, rehearse
 from lifecycle.compare import AgreementTable
 from lifecycle.compare.compare import Comparison, compare
 from lifecycle.controllers.owner_references import get_controller_of, new_controller_ref
@@ -161,7 +161,7 @@ def _batches(journey: RecordedJourney) -> Answer:
                 sizes.append(1)
                 end = finished
         recorded.append(sizes)
-    ours = [run_virtual(_batch_sizes(len(creates))) for creates in syncs]
+    ours = [on_virtual_time(_batch_sizes(len(creates))) for creates in syncs]
     return len(syncs), "syncs", compare(ours, recorded)
 
 
@@ -263,9 +263,9 @@ def _events(journey: RecordedJourney) -> Answer:
         parent = _parent(journey, act)
         namespace = parent["metadata"]["namespace"]
         if act["verb"] == "create":
-            run_virtual(control.create_pod(orjson.dumps({}), namespace, parent))
+            on_virtual_time(control.create_pod(orjson.dumps({}), namespace, parent))
         else:
-            run_virtual(control.delete_pod(act["objectRef"]["name"], namespace, parent))
+            on_virtual_time(control.delete_pod(act["objectRef"]["name"], namespace, parent))
         moment = act["requestReceivedTimestamp"]
         raw = {**answers.said, "count": 1, "metadata": {"namespace": namespace, "name": act["auditID"]}}
         raw |= {"firstTimestamp": moment, "lastTimestamp": moment}

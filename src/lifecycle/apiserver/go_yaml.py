@@ -17,6 +17,10 @@ _TEXT = "tag:yaml.org,2002:str"
 class _GoDumper(yaml.SafeDumper):
     """Safe YAML with Go's choice of quotes."""
 
+    def ignore_aliases(self, data: Any) -> bool:
+        """Values are written out where they stand, even if one object stands in two places."""
+        return True
+
 
 def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
     style = None

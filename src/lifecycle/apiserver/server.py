@@ -29,6 +29,7 @@ from lifecycle.apiserver.endpoints.resource_handler import ResourceHandler, stor
 from lifecycle.apiserver.https import HTTPSServer
 from lifecycle.apiserver.non_resource import NonResourceHandler
 from lifecycle.apiserver.non_resource.discovery import group_names
+from lifecycle.apiserver.precedence import Precedence
 from lifecycle.apiserver.registry.event_versions import EVENTS, from_core, to_core
 from lifecycle.apiserver.registry.services import ServiceStore
 from lifecycle.apiserver.registry.store import Environment, ResourceStore
@@ -82,12 +83,13 @@ class CacheReader:
 class InProcessTransport:
     """Hands requests to the chain without a socket, under an identity that only code in this process can claim."""
 
-    def __init__(self, handler: Handler, user: UserInfo) -> None:
-        self._handler, self._user = handler, user
+    def __init__(self, handler: Handler, user: UserInfo, precedence: Precedence) -> None:
+        self._handler, self._user, self._precedence = handler, user, precedence
 
     async def round_trip(self, request: Request) -> Response:
         """Send, and return the answer, whatever its status."""
         request.user = self._user
+        await self._precedence.turn()
         return await self._handler(request)
 
     async def close(self) -> None:
@@ -134,6 +136,7 @@ class APIServer:
         self._others = NonResourceHandler(self.config.openid_metadata)
         self.handler: Handler = default_build_handler_chain(self._serve, self.config.chain)
         self._https: HTTPSServer | None = None
+        self._precedence = Precedence()
 
     @cached_property
     def certificates(self) -> CertificateAuthority:
@@ -149,10 +152,14 @@ class APIServer:
 
     async def serve_https(self, host: str = "127.0.0.1", port: int = 0) -> int:
         """Listen on a loopback address; the port. Raises OSError if it is taken."""
-        self._https = HTTPSServer(self.handler, self.certificates.server_context())
+        self._https = HTTPSServer(self._from_outside, self.certificates.server_context())
         port = await self._https.start(host, port)
         self._others.address = self.config.openid_metadata.external_address = f"{host}:{port}"
         return port
+
+    async def _from_outside(self, request: Request) -> Response:
+        self._precedence.outside()
+        return await self.handler(request)
 
     async def stop(self) -> None:
         """Close the socket, end all watches, close the store."""
@@ -164,7 +171,7 @@ class APIServer:
 
     def in_process_transport(self, user: UserInfo) -> InProcessTransport:
         """A way in for components of this process, as `user`."""
-        return InProcessTransport(self.handler, user)
+        return InProcessTransport(self.handler, user, self._precedence)
 
     async def _serve(self, request: Request) -> Response:
         info = request.info

@@ -13,7 +13,7 @@ Upstream: none; what comes closest is client-go's `testing.Fake`, which also kee
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -143,7 +143,12 @@ def rehearse(
         finally:
             await cluster.stop()
 
+    return on_virtual_time(main())
+
+
+def on_virtual_time(coroutine: Coroutine[Any, Any, T]) -> T:
+    """`run_virtual`, also where a loop runs already: then in a thread of its own, and the caller waits."""
     if asyncio._get_running_loop() is None:
-        return run_virtual(main())
+        return run_virtual(coroutine)
     with ThreadPoolExecutor(1, "rehearsal") as pool:
-        return pool.submit(run_virtual, main()).result()
+        return pool.submit(run_virtual, coroutine).result()

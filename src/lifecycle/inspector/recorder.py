@@ -26,6 +26,8 @@ from lifecycle.inspector.runner import run_scenario
 from lifecycle.inspector.scenario import Scenario, Step, load_scenario
 
 DEFAULT_SCENARIOS = ("discovery", "objects", "journey", "storage")
+PATIENCE = 60.0
+"""Seconds to wait for a namespace that is on its way out."""
 
 
 def record(
@@ -79,6 +81,8 @@ def _touches_default(scenario: Scenario) -> bool:
 
 
 def _record_one(cluster: LiveCluster, scenario: Scenario, out: Path, pause: float, on_step: Any) -> None:
+    for name in scenario.creates:
+        _make_room(cluster, name)
     target = LiveTarget(cluster)
     watches = [WatchThread(cluster, path) for path in scenario.watches]
     start = time.monotonic()
@@ -104,6 +108,22 @@ def _record_one(cluster: LiveCluster, scenario: Scenario, out: Path, pause: floa
     if watches:
         lines = sorted((line for watch in watches for line in watch.lines), key=lambda line: line["t"])
         _write(out / "watch" / f"{scenario.name}.jsonl", lines)
+
+
+def _make_room(cluster: LiveCluster, namespace: str) -> None:
+    """Wait for an earlier recording's namespace to be gone. Raises InspectorError if somebody else's is there: it stays untouched."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        found = {item["metadata"]["name"]: item for item in cluster.get("/api/v1/namespaces")["items"]}
+        if namespace not in found:
+            return
+        if "deletionTimestamp" not in found[namespace]["metadata"]:
+            raise InspectorError(f"namespace {namespace!r} is there already and was not made here: it stays untouched")
+        if time.monotonic() > deadline:
+            raise InspectorError(
+                f"namespace {namespace!r} has been terminating for {PATIENCE:.0f} s; try again once it is gone"
+            )
+        time.sleep(0.2)
 
 
 def _keep_kubectl(cluster: LiveCluster, step: Step, t: float, out: Path) -> None:

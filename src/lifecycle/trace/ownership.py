@@ -23,7 +23,7 @@ OTHER = "#5c6470"
 COLUMN, BOX, HEIGHT = 3.1, 2.5, 0.62
 
 
-def draw_ownership(objects: Iterable[Object], *, width: float = 8.0) -> Picture:
+def draw_ownership(objects: Iterable[Object], *, width: float = 6.4) -> Picture:
     """The objects as boxes with arrows to their owners. Objects without an owner among them begin a tree."""
     everything = list(objects)
     known = {obj["metadata"]["uid"]: obj for obj in everything}
@@ -50,10 +50,10 @@ def draw_ownership(objects: Iterable[Object], *, width: float = 8.0) -> Picture:
         x, y = places[uid]
         axes.add_patch(_box(x, y, COLOURS.get(obj["kind"], OTHER)))
         axes.text(
-            x + BOX / 2, y + HEIGHT * 0.3, obj["kind"], ha="center", va="center", color="white", weight="bold", size=10
+            x + BOX / 2, y + HEIGHT * 0.3, obj["kind"], ha="center", va="center", color="white", weight="bold", size=11
         )
         axes.text(
-            x + BOX / 2, y + HEIGHT * 0.72, obj["metadata"]["name"], ha="center", va="center", color="white", size=8
+            x + BOX / 2, y + HEIGHT * 0.72, obj["metadata"]["name"], ha="center", va="center", color="white", size=8.5
         )
         for child in children[uid]:
             cx, cy = places[child["metadata"]["uid"]]

@@ -43,5 +43,5 @@ def empty_axes(width: float, height: float, rows: int = 1) -> list[Axes]:
             axes.spines[side].set_visible(False)
         for side in ("left", "bottom"):
             axes.spines[side].set_color(INK)
-        axes.tick_params(colors=INK, labelsize=9)
+        axes.tick_params(colors=INK, labelsize=10)
     return list(grid[:, 0])

@@ -84,14 +84,25 @@ def negotiate(request: Request, *, conversions: bool = True, streaming: bool = F
     header = request.headers.get("accept", "") or "*/*"
     accepted = parse_accept(header, conversions, streaming)
     if accepted is None:
-        raise not_acceptable()
+        is_list = request.info is not None and request.info.verb in ("list", "watch")
+        raise not_acceptable(header, streaming=streaming, is_list=is_list)
     return accepted
 
 
-def not_acceptable() -> StatusError:
-    """406, with the forms there are."""
+def not_acceptable(header: str, *, streaming: bool = False, is_list: bool = True) -> StatusError:
+    """406, with the forms there are: from the router if no media type fits, from the handler if just the conversion does not."""
     streams = [f"{media_type};stream=watch" for media_type in (JSON, PROTOBUF)]
-    message = "406: Not Acceptable\n\nAvailable representations: " + ", ".join([*MEDIA_TYPES, *streams])
+    routed = {*MEDIA_TYPES, "*/*"}
+    if any(clause.partition(";")[0].strip() in routed for clause in header.split(",")):
+        types = [JSON, PROTOBUF] if streaming else MEDIA_TYPES
+        kind = next((k for k in ("Table",) if PROTOBUF in header and f"as={k}" in header), "")
+        if kind:
+            target = f"{META_GROUP}, Kind={kind}" if False else f"{META_VERSION}, Kind={kind}"
+            message = f"only the following media types are accepted when converting to {target}: {JSON}, {YAML}"
+        else:
+            message = f"only the following media types are accepted: {', '.join(types)}"
+        return failure(406, "NotAcceptable", message)
+    message = "406: Not Acceptable\n\nAvailable representations: " + ", ".join([*MEDIA_TYPES, *(streams if is_list else ())])
     return failure(406, "NotAcceptable", message, {})
 
 

@@ -62,6 +62,12 @@ class ResourceHandler:
 
     async def __call__(self, request: Request) -> Response:
         """Answer a resource request. Raises StatusError for every refusal."""
+        try:
+            return await self._serve(request)
+        except RecursionError:  # an object that nests deeper than any that could be stored
+            raise status.bad_request("exceeded max depth") from None
+
+    async def _serve(self, request: Request) -> Response:
         info = request.info
         assert info is not None
         resource = find_resource(info.group, info.version, info.resource)

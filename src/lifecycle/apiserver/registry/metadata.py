@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from lifecycle.api.clock import Clock
 from lifecycle.api.names import NameSource
-from lifecycle.api.status import bad_request
+from lifecycle.api.field_errors import quote
+from lifecycle.api.status import bad_request, failure
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.scope import RequestScope
 
@@ -42,6 +43,20 @@ def fill_object_meta(obj: Object, clock: Clock, names: NameSource) -> None:
     metadata = obj["metadata"]
     metadata["creationTimestamp"] = clock.timestamp()
     metadata["uid"] = names.uid()
+
+
+def check_revision(text: str) -> None:
+    """An object's resourceVersion is a number. Raises StatusError 500, as upstream: its storage layer returns the bare error."""
+    if not text.isascii() or not text.isdecimal() or len(text) > 20:
+        why = "value out of range" if text.isascii() and text.isdecimal() else "invalid syntax"
+        raise failure(500, "", f"strconv.ParseUint: parsing {quote(text)}: {why}")
+
+
+def check_no_revision(obj: Object) -> None:
+    """A new object has no resourceVersion yet. Raises StatusError 500, for the same reason."""
+    version = obj["metadata"].get("resourceVersion", "")
+    if version and version.isascii() and version.isdecimal() and int(version[:40]):
+        raise failure(500, "", "resourceVersion should not be set on objects to be created")
 
 
 def check_namespace(obj: Object, scope: RequestScope) -> None:

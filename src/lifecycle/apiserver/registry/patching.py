@@ -25,6 +25,7 @@ from lifecycle.api.schema import decode, schema_for
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
 from lifecycle.apiserver.cacher import Cached
+from lifecycle.apiserver.json_complaint import json_complaint
 from lifecycle.apiserver.registry.metadata import check_namespace
 from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.registry.store import ResourceStore
@@ -34,20 +35,35 @@ JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
+MAX_OPERATIONS = 10_000
+_DECODING = {APPLY_PATCH: "error decoding YAML: ", STRATEGIC_MERGE_PATCH: ""}
 PATCH_TYPES = (JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, APPLY_PATCH)
 
 
 def parse_patch(content_type: str, body: bytes) -> Any:
-    """The patch as data. Raises StatusError 400 for text that is not JSON (or YAML, for an apply)."""
-    try:
-        if content_type == APPLY_PATCH and body[:1] != b"{":
+    """The patch as data. Raises StatusError 400 for text that is not JSON (or YAML, for an apply), 413 for too many operations."""
+    if content_type == APPLY_PATCH and body[:1] != b"{":
+        try:
             patch, _ = from_yaml(body)
-        else:
+        except ValueError as error:
+            raise status.bad_request(f"error decoding YAML: {error}") from None
+    else:
+        try:
             patch = orjson.loads(body)
-    except ValueError as error:
-        raise status.bad_request(f"error decoding patch: {error}") from None
-    if content_type != JSON_PATCH and not isinstance(patch, dict):
-        raise status.bad_request("json: cannot unmarshal array into Go value of type map[string]interface {}")
+        except orjson.JSONDecodeError:
+            prefix = _DECODING.get(content_type, "error decoding patch: ")
+            raise status.bad_request(f"{prefix}{json_complaint(body)}") from None
+    wanted: type = list if content_type == JSON_PATCH else dict
+    if not isinstance(patch, wanted):
+        what = {list: "array", dict: "object", str: "string", bool: "bool", type(None): "null"}.get(
+            type(patch), "number"
+        )
+        target = "[]handlers.jsonPatchOp" if wanted is list else "map[string]interface {}"
+        prefix = _DECODING.get(content_type, "error decoding patch: ")
+        raise status.bad_request(f"{prefix}json: cannot unmarshal {what} into Go value of type {target}")
+    if isinstance(patch, list) and len(patch) > MAX_OPERATIONS:
+        why = f"The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {len(patch)}"
+        raise status.failure(413, "RequestEntityTooLarge", f"Request entity too large: {why}")
     return patch
 
 

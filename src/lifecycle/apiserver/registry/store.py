@@ -37,7 +37,7 @@ from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
 from lifecycle.apiserver.admission.chain import AdmissionChain
 from lifecycle.apiserver.cacher import Cached, Cacher
-from lifecycle.apiserver.registry.metadata import check_identity, fill_object_meta, in_go_order, is_unchanged
+from lifecycle.apiserver.registry.metadata import check_identity, check_no_revision, check_revision, fill_object_meta, in_go_order, is_unchanged
 from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.etcd.codec import encode_value
 from lifecycle.etcd.keys import registry_key
@@ -151,9 +151,11 @@ class ResourceStore:
             attributes.obj, attributes.name = obj, name
             with span("apiserver", "validating admission"):
                 await environment.admission.validate(attributes)
+            check_no_revision(obj)
             obj["metadata"] = in_go_order(obj["metadata"])
             key = registry_key(resource, scope.namespace, name)
             if scope.dry_run:
+                self.encode(obj)
                 self.cacher.catch_up()
                 if self.cacher.get(key) is not None:
                     raise status.already_exists(resource.plural, name, resource.group)
@@ -211,6 +213,7 @@ class ResourceStore:
                 }
                 raise status.invalid(resource.kind, scope.name, [cause], resource.group)
         elif wanted != old_metadata["resourceVersion"]:
+            check_revision(wanted)
             raise status.conflict(resource.plural, scope.name, group=resource.group)
         uid = metadata.get("uid")
         if uid and uid != old_metadata["uid"]:
@@ -242,6 +245,7 @@ class ResourceStore:
                 return None
             return Cached(key, new, stored.revision)
         if scope.dry_run:
+            self.encode(new)
             return Cached(key, new, stored.revision)
         return await self.write(key, new, stored.revision)
 
@@ -262,7 +266,7 @@ class ResourceStore:
         """Put an object on condition that the key is still at a revision (0: absent); None if it is not."""
         stored = self.to_storage(obj)
         with span("apiserver", "storage"):
-            value = encode_value(stored)
+            value = self.encode(stored)
             with span("etcd", "txn", key=key, uid=obj["metadata"].get("uid", "")) as recorded:
                 if recorded is not None:
                     recorded.attributes["owner_uid"] = _controller_uid(obj)
@@ -271,6 +275,14 @@ class ResourceStore:
             return None
         stamped = {**obj, "metadata": in_go_order({**obj["metadata"], "resourceVersion": str(revision)})}
         return self.cacher.written(key, stamped, revision, value if stored is obj else None)
+
+    @staticmethod
+    def encode(obj: Object) -> bytes:
+        """The stored form. Raises StatusError 400 for an object that nests too deeply to be written down."""
+        try:
+            return encode_value(obj)
+        except (TypeError, RecursionError):
+            raise status.bad_request("exceeded max depth") from None
 
     async def erase(self, key: str, stored: Cached) -> int | None:
         """Delete on condition that nothing happened since; the revision, or None."""

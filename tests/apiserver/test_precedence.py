@@ -1,0 +1,69 @@
+"""Requests from outside go first; when nobody outside asks, nobody inside waits."""
+
+from __future__ import annotations
+
+import asyncio
+
+from lifecycle.api.clock import run_virtual
+from lifecycle.apiserver.precedence import ATTENTION, Precedence
+
+
+def test_nobody_waits_while_it_is_quiet_outside() -> None:
+    async def main() -> None:
+        precedence = Precedence()
+        turn = precedence.turn()
+        try:
+            turn.send(None)
+        except StopIteration:
+            return
+        raise AssertionError("the turn had to be waited for")
+
+    run_virtual(main())
+
+
+def test_while_somebody_outside_asks_one_goes_each_round_in_order() -> None:
+    async def main() -> list[tuple[int, int]]:
+        precedence = Precedence()
+        precedence.outside()
+        rounds = 0
+        went: list[tuple[int, int]] = []
+
+        async def inside(number: int) -> None:
+            await precedence.turn()
+            went.append((number, rounds))
+
+        tasks = [asyncio.ensure_future(inside(number)) for number in range(4)]
+        while len(went) < 4:
+            rounds += 1
+            precedence.outside()
+            await asyncio.sleep(0)
+        await asyncio.gather(*tasks)
+        return went
+
+    went = run_virtual(main())
+    assert [number for number, _ in went] == [0, 1, 2, 3]
+    assert len({round_ for _, round_ in went}) == 4
+
+
+def test_all_go_on_once_it_becomes_quiet() -> None:
+    async def main() -> None:
+        precedence = Precedence()
+        precedence.outside()
+        waiting = [asyncio.ensure_future(precedence.turn()) for _ in range(100)]
+        await asyncio.sleep(2 * ATTENTION)
+        await asyncio.wait_for(asyncio.gather(*waiting), timeout=1)
+
+    run_virtual(main())
+
+
+def test_a_cancelled_request_takes_no_turn() -> None:
+    async def main() -> None:
+        precedence = Precedence()
+        precedence.outside()
+        first = asyncio.ensure_future(precedence.turn())
+        second = asyncio.ensure_future(precedence.turn())
+        await asyncio.sleep(0)
+        first.cancel()
+        await asyncio.wait_for(second, timeout=1)
+
+    run_virtual(main())

@@ -1,0 +1,76 @@
+"""`lifecycle up` as a program: one line on stdout, and gone without a trace when told to."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+UP = [sys.executable, "-m", "lifecycle.cli", "up"]
+
+
+def start(*options, cwd):
+    return subprocess.Popen([*UP, *options], cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_one_ready_line_then_a_signal_ends_it_with_exit_code_0(tmp_path, number):
+    process = start("--kubeconfig", "kc", "--context", "mine", cwd=tmp_path)
+    first = process.stdout.readline()
+    config = yaml.safe_load((tmp_path / "kc").read_text())
+    process.send_signal(number)
+    rest, errors = process.communicate(timeout=20)
+    assert process.returncode == 0
+    assert first == f"ready {config['clusters'][0]['cluster']['server']}\n"
+    assert rest == ""
+    assert errors == "kubeconfig: kc\n"
+    assert config["current-context"] == "mine"
+    assert os.stat(tmp_path / "kc").st_mode & 0o777 == 0o600
+
+
+def refused(*options, cwd):
+    done = subprocess.run([*UP, *options], cwd=cwd, capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode != 0
+    assert done.stdout == ""
+    return done.stderr
+
+
+def one_line(text):
+    assert text.startswith("lifecycle: ")
+    assert text.count("\n") == 1
+    return text
+
+
+def test_a_taken_port_is_one_line(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert str(port) in one_line(refused("--port", str(port), cwd=tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--like", "nowhere"], "nowhere has none"),
+        (["--store", "floppy"], "--store knows memory; not floppy"),
+        (["--runtime", "docker"], "--runtime knows hollow; not docker"),
+        (["--without", "etcd"], "not etcd"),
+        (["--nodes", "0"], "--nodes must be at least 1"),
+        (["--kubeconfig", "/proc/no/such/place"], "/proc/no"),
+    ],
+)
+def test_what_cannot_be_started_is_refused_in_one_line(tmp_path, options, said):
+    assert said in one_line(refused(*options, cwd=tmp_path))
+
+
+def test_a_port_that_is_none_is_a_usage_error(tmp_path):
+    assert "99999" in refused("--port", "99999", cwd=tmp_path)
+
+
+def test_importing_the_command_line_does_not_load_the_rooms():
+    code = "import sys, lifecycle.cli; print([m for m in sys.modules if m.startswith('lifecycle.apiserver')])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path.cwd())
+    assert done.stdout == "[]\n"
