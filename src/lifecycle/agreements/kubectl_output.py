@@ -18,7 +18,8 @@ from lifecycle.api.wire import Request, Response
 from lifecycle.client.rest import Transport
 from lifecycle.cluster.command_line import Typed, type_line
 from lifecycle.compare import AgreementTable, Comparison, compare
-from lifecycle.inspector import Recording
+from lifecycle.inspector import InspectorError, LiveCluster, Recording
+from lifecycle.inspector.kubectl_command import run_kubectl
 from lifecycle.inspector.transcript import Transcript, parse_transcript
 from lifecycle.kubectl.generators.historical import run
 
@@ -53,6 +54,21 @@ def recorded_lines(recording: Recording) -> dict[str, Transcript]:
     """Every recorded line of `create` and `run` by its file's name."""
     files = sorted((recording.path / "kubectl" / "dry-run").glob("*.txt"))
     return {file.stem: parse_transcript(file.read_text()) for file in files if file.stem.startswith(COMMANDS)}
+
+
+def printed_by(cluster: Recording | LiveCluster, line: str) -> Transcript:
+    """What a real kubectl printed for a line of `create` or `run` on a client-side dry run.
+
+    It was recorded, or is run now in a live cluster's context. Raises InspectorError if the line was not recorded.
+    """
+    argv = shlex.split(line)
+    if isinstance(cluster, LiveCluster):
+        ran = run_kubectl(with_dry_run(argv), context=cluster.name, config_file=cluster.config_file)
+        return Transcript(tuple(argv), ran.returncode, ran.stdout, ran.stderr)
+    for transcript in recorded_lines(cluster).values():
+        if list(transcript.argv) == argv:
+            return transcript
+    raise InspectorError(f"{cluster.name} has no recording of kubectl {line}")
 
 
 def with_dry_run(argv: Sequence[str]) -> list[str]:

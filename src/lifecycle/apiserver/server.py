@@ -36,6 +36,7 @@ from lifecycle.apiserver.registry.store import Environment, ResourceStore
 from lifecycle.etcd.store import Store
 
 LOOPBACK_USER = UserInfo("system:apiserver", (MASTERS, "system:authenticated"))
+USER_AGENT = "kube-apiserver/v1.36.2"
 KUBERNETES_SERVICE_IP = "10.96.0.1"
 
 
@@ -133,6 +134,7 @@ class APIServer:
             self.config.virtual_resources,
             self.config.virtual_subresources,
         )
+        self.config.resource_quota.update_status = self._charge_quota
         self._others = NonResourceHandler(self.config.openid_metadata)
         self.handler: Handler = default_build_handler_chain(self._serve, self.config.chain)
         self._https: HTTPSServer | None = None
@@ -182,6 +184,18 @@ class APIServer:
             raise generic_not_found()
         return response
 
+    async def _charge_quota(self, quota: Object) -> None:
+        """Write a quota's status, as the server itself. Raises StatusError 409 if somebody was faster. Upstream: `quotaAccessor`."""
+        metadata = {key: value for key, value in quota["metadata"].items() if key != "managedFields"}
+        row = resource_for_kind("v1", "ResourceQuota")
+        assert row is not None
+        path = row.path(metadata["namespace"], metadata["name"], "status")
+        request = Request("PUT", path, obj={**quota, "metadata": metadata}, accepts_object=True)
+        request.headers["user-agent"] = USER_AGENT
+        response = await self.in_process_transport(LOOPBACK_USER).round_trip(request)
+        if response.status >= 400:
+            raise StatusError(response.obj or {})
+
     async def _bootstrap(self) -> None:
         """Namespaces, policy, classes, flow schemas and the Service `kubernetes`: written if missing, left alone if there."""
         for obj in (*system_namespaces(), *bootstrap_objects(), _kubernetes_service()):
@@ -195,7 +209,7 @@ class APIServer:
     async def _write_default(self, row: Resource, obj: Object) -> None:
         namespace = obj["metadata"].get("namespace", "")
         request = Request("POST", row.path(namespace), obj=obj, accepts_object=True)
-        request.headers["user-agent"] = "kube-apiserver/v1.36.2"
+        request.headers["user-agent"] = USER_AGENT
         response = await self.in_process_transport(LOOPBACK_USER).round_trip(request)
         if response.status >= 400:
             raise StatusError(response.obj or {})

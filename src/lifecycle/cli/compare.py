@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -109,27 +108,10 @@ def _tables(
 
 
 def _embedded(theirs: Recording, stage: str, latency: float, bar: Progress) -> AgreementTable:
-    """A fresh embedded cluster for each stage: as the recorded one was, nothing of another stage is left in it."""
-    from lifecycle.cluster.background import new_event_loop
-    from lifecycle.cluster.cluster import Cluster, ClusterConfig
-    from lifecycle.cluster.target import HandlerTarget
-    from lifecycle.compare import compare_cluster
+    from lifecycle.cluster.agree import agreement_with
 
     task = bar.add_task(stage, total=len(theirs.exchanges(stage)))
-
-    def on_step(_: Any) -> None:
-        bar.advance(task)
-
-    async def run() -> AgreementTable:
-        cluster = Cluster(ClusterConfig(like=theirs.path, latency=latency, https=False))
-        try:
-            await cluster.start()
-            return await compare_cluster(HandlerTarget(cluster.server), theirs, stage, on_step=on_step)
-        finally:
-            await cluster.stop()
-
-    with asyncio.Runner(loop_factory=new_event_loop) as runner:
-        return runner.run(run())
+    return agreement_with(theirs, stage, latency=latency, on_step=lambda _: bar.advance(task))
 
 
 def _live(context: str, theirs: Recording, stages: tuple[str, ...], bar: Progress) -> list[AgreementTable]:

@@ -87,6 +87,7 @@ class Cluster:
         self.names = NameSource(config.seed)
         self.server: APIServer
         self.kubelets: dict[str, Kubelet] = {}
+        self.runtimes: dict[str, HollowRuntime] = {}
         self._port = 0
         self._tasks: list[asyncio.Task[None]] = []
         self._informers: SharedInformerFactory | None = None
@@ -131,12 +132,13 @@ class Cluster:
     def join(self, shape: NodeShape) -> None:
         """Let a machine join: a kubelet with its runtime, under the identity of its node."""
         user = UserInfo(f"system:node:{shape.name}", ("system:nodes", "system:authenticated"))
+        runtime = self.runtimes[shape.name] = HollowRuntime(
+            clock=self.clock, names=self.names, latency=self.config.latency, images=shape.images or KIND_IMAGES
+        )
         kubelet = Kubelet(
             self.client("kubelet", user),
             shape.name,
-            HollowRuntime(
-                clock=self.clock, names=self.names, latency=self.config.latency, images=shape.images or KIND_IMAGES
-            ),
+            runtime,
             clock=self.clock,
             names=self.names,
             node_ip=shape.address,

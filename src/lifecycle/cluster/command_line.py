@@ -32,7 +32,7 @@ class Typed:
 
     def __str__(self) -> str:
         """As on a terminal, the requests below."""
-        asked = "".join(f"\n  → {_line(request)} … {status}" for request, status in self.requests)
+        asked = "".join(f"\n  → {_line(request, status)}" for request, status in self.requests)
         return f"$ kubectl {shlex.join(self.argv)}\n{self.out}{self.err}  exit {self.code}, requests: {len(self.requests)}{asked}\n"
 
 
@@ -72,6 +72,6 @@ def type_lines(*lines: str, nodes: int = 3) -> list[Typed]:
     return rehearse(scene, nodes=nodes)
 
 
-def _line(request: Request) -> str:
+def _line(request: Request, status: int) -> str:
     query = urlencode(request.query, doseq=True)
-    return f"{request.method} {request.path}" + (f"?{query}" if query else "")
+    return f"{status} {request.method} {request.path}" + (f"\n        ?{query}" if query else "")

@@ -211,12 +211,13 @@ class AgreementTable:
         body = "".join(
             "<tr>"
             + "".join(
-                f'<td style="{_TD}">{html.escape(cell)}</td>' for cell in (row.stage, row.input, row.ours, row.cluster)
+                f'<td style="{style}">{html.escape(cell)}</td>'
+                for style, cell in zip((_WORDS, _TD, _TD, _TD), (row.stage, row.input, row.ours, row.cluster))
             )
-            + f'<td style="{_TD};white-space:nowrap;font-weight:600;color:{_COLOUR[_state(row)]}">{html.escape(_verdict(row))}</td></tr>'
+            + f'<td style="{_TD}"><span style="{_BADGE};background:{_COLOUR[_state(row)]}">{html.escape(_verdict(row))}</span></td></tr>'
             for row in rows
         )
-        head = "".join(f'<th style="{_TD}">{name}</th>' for name in ("stage", "input", "ours", "cluster", "equal?"))
+        head = "".join(f'<th style="{_WORDS}">{name}</th>' for name in ("stage", "input", "ours", "cluster", "equal?"))
         more = f"<p>… and {left_out:,} more rows</p>" if left_out else ""
         notes = "".join(f"<li>{html.escape(note)}</li>" for note in self.notes())
         return (
@@ -231,7 +232,10 @@ class AgreementTable:
 
 
 _TD = "text-align:left;vertical-align:top;padding:.2em .6em;border-bottom:1px solid rgba(128,128,128,.4);overflow-wrap:anywhere"
-_COLOUR = {"equal": "#2f9e62", "known": "#b7791f", "different": "#d64545"}
+# white on these reads on any page: no single ink is dark enough for a light page and light enough for a dark one
+_BADGE = "color:#fff;padding:.1em .5em;border-radius:.6em;white-space:nowrap;font-weight:600"
+_WORDS = f"{_TD};overflow-wrap:normal"
+_COLOUR = {"equal": "#1f7a4d", "known": "#8a5a00", "different": "#b3261e"}
 _STYLE = {"equal": "green", "known": "yellow", "different": "red"}
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import time
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
@@ -38,7 +37,7 @@ async def compare_cluster(
     questions = (
         load_scenario(scenario) if scenario in scenario_names() else derive(scenario, recording.exchanges(scenario))
     )
-    start = time.monotonic()
+    start = asyncio.get_running_loop().time()
     async with _watching(target, questions, start) as lines:
         ours = await run_scenario(target, questions, pause=pause, patience=patience, on_step=on_step)
     theirs = [exchange for exchange in recording.exchanges(scenario) if exchange.identity == "admin"]
@@ -56,7 +55,7 @@ async def _watching(target: Any, scenario: Scenario, start: float) -> AsyncItera
 
     async def follow(path: str) -> None:
         async for event in target.watch(path):
-            lines.append({"t": round(time.monotonic() - start, 4), "path": path, "event": event})
+            lines.append({"t": round(asyncio.get_running_loop().time() - start, 4), "path": path, "event": event})
 
     paths = scenario.watches if hasattr(target, "watch") else ()
     tasks = [asyncio.create_task(follow(path), name=f"watch {path}") for path in paths]

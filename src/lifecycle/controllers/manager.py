@@ -28,6 +28,7 @@ from lifecycle.controllers.namespace.namespace_controller import NamespaceContro
 from lifecycle.controllers.node_lifecycle import NodeLifecycleController
 from lifecycle.controllers.nodeipam import NodeIPAMController
 from lifecycle.controllers.replicaset.replica_set_controller import ReplicaSetController
+from lifecycle.controllers.resourcequota.resource_quota_controller import ResourceQuotaController
 from lifecycle.controllers.root_ca_publisher import RootCACertPublisher
 from lifecycle.controllers.serviceaccount.serviceaccounts_controller import ServiceAccountsController
 from lifecycle.controllers.ttl import TTLController
@@ -64,6 +65,7 @@ CONTROLLERS: dict[str, tuple[str, ControllerFactory]] = {
     "node-ipam-controller": ("node-controller", NodeIPAMController),
     "node-lifecycle-controller": ("node-controller", NodeLifecycleController),
     "replicaset-controller": ("replicaset-controller", ReplicaSetController),
+    "resourcequota-controller": ("resourcequota-controller", ResourceQuotaController),
     "root-ca-certificate-publisher-controller": ("root-ca-cert-publisher", RootCACertPublisher),
     "serviceaccount-controller": ("service-account-controller", ServiceAccountsController),
     "ttl-controller": ("ttl-controller", TTLController),

@@ -71,8 +71,8 @@ class HollowRuntime:
     ) -> None:
         self._clock = clock or Clock()
         self._names = names or NameSource()
-        self._latency = latency
-        self._rng = Random()
+        self.latency = latency
+        self._rng = Random(0)
         self.images = HollowImages(images, missing_images)
         self._sandboxes: dict[str, PodSandboxStatus] = {}
         self._by_pod: dict[str, list[str]] = {}
@@ -103,8 +103,8 @@ class HollowRuntime:
         self._handlers.append(handler)
 
     async def _take_time(self) -> None:
-        if self._latency:  # no two starts on a real machine take equally long
-            await asyncio.sleep(self._latency * (0.5 + self._rng.random()))
+        if self.latency:  # no two starts on a real machine take equally long
+            await asyncio.sleep(self.latency * (0.5 + self._rng.random()))
 
     def _now(self) -> int:
         return int(self._clock.now() * 1_000_000_000)

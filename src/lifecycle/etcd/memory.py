@@ -8,86 +8,27 @@ Three structures, each for one kind of question:
 
 A write touches all three and then tells the watches, before anybody else gets to run; so a watch sees every change, once, in order.
 
-Upstream: etcd `server/storage/mvcc` (`kvstore.go`, `watchable_store.go`). Left out: durability, and lease expiry by itself (who grants a
-lease revokes it).
+Upstream: etcd `server/storage/mvcc` (`kvstore.go`, `watchable_store.go`), v3.6. Left out: durability; several changes in one
+revision (the keys of a lease go one by one).
 """
 
 from __future__ import annotations
 
-import asyncio
 from bisect import bisect_left, bisect_right, insort
 from collections import deque
-from collections.abc import AsyncIterator
 
+from lifecycle.etcd.leases import Leases
 from lifecycle.etcd.store import CompactedError, Event, FutureRevisionError, KeyValue, RangeResult
+from lifecycle.etcd.watches import EventWatch, Watches
 
 DEFAULT_HISTORY = 20_000
 """Revisions kept before the store compacts by itself, in the role of the API server's compactor."""
 
 
-def _bucket(key: str) -> str:
-    """`/registry/pods/` of `/registry/pods/default/nginx`: what watches are sorted by."""
-    second = key.find("/", key.find("/", 1) + 1)
-    return key[: second + 1]
-
-
-class MemoryWatch:
-    """An open watch on a range of a `MemoryStore`."""
-
-    def __init__(self, store: MemoryStore, start: str, end: str) -> None:
-        self.start, self.end = start, end
-        self._store = store
-        self._pending: deque[Event] = deque()
-        self._waiter: asyncio.Future[None] | None = None
-        self._closed = False
-        self.error: Exception | None = None
-
-    def feed(self, event: Event) -> None:
-        """Called by the store with each change in range."""
-        self._pending.append(event)
-        self._wake()
-
-    def _wake(self) -> None:
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
-
-    def __aiter__(self) -> AsyncIterator[list[Event]]:
-        return self
-
-    async def __anext__(self) -> list[Event]:
-        """Everything that has happened since the last call, at least one event."""
-        while not self._pending:
-            if self.error is not None:
-                raise self.error
-            if self._closed:
-                raise StopAsyncIteration
-            self._waiter = asyncio.get_running_loop().create_future()
-            try:
-                await self._waiter
-            finally:
-                self._waiter = None
-        return self.take()
-
-    def take(self) -> list[Event]:
-        """What has arrived and was not read yet, without waiting."""
-        batch = list(self._pending)
-        self._pending.clear()
-        return batch
-
-    async def close(self) -> None:
-        """End the watch; what was not read is dropped."""
-        self._pending.clear()
-        self.end_of_events()
-        self._store.forget(self)
-
-    def end_of_events(self) -> None:
-        """No event will follow; what is pending can still be read."""
-        self._closed = True
-        self._wake()
-
-
 class MemoryStore:
     """Implements `etcd.store.Store`. `history` is the number of revisions kept (0: all, until `compact`)."""
+
+    remote = False
 
     def __init__(self, history: int = DEFAULT_HISTORY) -> None:
         self._history = history
@@ -97,13 +38,17 @@ class MemoryStore:
         self._order: list[str] = []
         self._versions: dict[str, list[KeyValue]] = {}
         self._log: deque[Event] = deque()
-        self._by_bucket: dict[str, list[MemoryWatch]] = {}
-        self._wide: list[MemoryWatch] = []
+        self._watches = Watches()
+        self._leases = Leases(self._expire)
+        self._leased: dict[int, set[str]] = {}
 
     @property
     def revision(self) -> int:
         """The newest revision."""
         return self._revision
+
+    async def catch_up(self) -> None:
+        """Nobody else writes here, and a write feeds the watches before it returns."""
 
     # -- reads --------------------------------------------------------------------------------------------------------
 
@@ -150,6 +95,9 @@ class MemoryStore:
         before = self._live.get(key)
         if expected is not None and expected != (before.mod_revision if before else 0):
             return None
+        if lease:
+            self._leases.check(lease)
+            self._leased[lease].add(key)
         self._revision += 1
         created = before.create_revision if before else self._revision
         kv = KeyValue(key, value, created, self._revision, before.version + 1 if before else 1, lease)
@@ -164,6 +112,10 @@ class MemoryStore:
         before = self._live.get(key)
         if before is None or (expected is not None and expected != before.mod_revision):
             return None
+        return self._delete(before)
+
+    def _delete(self, before: KeyValue) -> int:
+        key = before.key
         self._revision += 1
         del self._live[key]
         del self._order[bisect_left(self._order, key)]
@@ -174,42 +126,42 @@ class MemoryStore:
         key = event.kv.key
         self._versions.setdefault(key, []).append(event.kv)
         self._log.append(event)
-        for watch in self._by_bucket.get(_bucket(key), ()):
-            if watch.start <= key < watch.end:
-                watch.feed(event)
-        for watch in self._wide:
-            if watch.start <= key < watch.end:
-                watch.feed(event)
+        self._watches.tell(event)
         if self._history and len(self._log) > 2 * self._history:
             self._forget_before(self._revision - self._history)
 
     # -- watches ------------------------------------------------------------------------------------------------------
 
-    def watch(self, start: str, end: str, *, revision: int = 0, progress: bool = False) -> MemoryWatch:
+    def watch(self, start: str, end: str, *, revision: int = 0, progress: bool = False) -> EventWatch:
         """Changes in `[start, end)` from a revision on (0: from now on)."""
-        watch = MemoryWatch(self, start, end)
+        watch = EventWatch(self._watches, start, end, revision)
         if revision and revision <= self._compacted:
-            watch.error = CompactedError(self._compacted)
+            watch.end_of_events(CompactedError(self._compacted))
             return watch
         if revision:
             first = self._revision - len(self._log) + 1
-            for number in range(max(revision - first, 0), len(self._log)):
-                event = self._log[number]
-                if start <= event.kv.key < end:
-                    watch.feed(event)
-        self._watches_of(watch).append(watch)
+            watch.feed_all(self._log[number] for number in range(max(revision - first, 0), len(self._log)))
+        self._watches.add(watch)
         return watch
 
-    def _watches_of(self, watch: MemoryWatch) -> list[MemoryWatch]:
-        bucket = _bucket(watch.start)
-        inside = bucket and watch.start.startswith(bucket) and watch.end <= bucket[:-1] + "0"  # "0" follows "/"
-        return self._by_bucket.setdefault(bucket, []) if inside else self._wide
+    # -- leases -------------------------------------------------------------------------------------------------------
 
-    def forget(self, watch: MemoryWatch) -> None:
-        """A watch was closed."""
-        watches = self._watches_of(watch)
-        if watch in watches:
-            watches.remove(watch)
+    async def grant(self, ttl: int) -> int:
+        """A lease of `ttl` seconds."""
+        lease = self._leases.grant(ttl)
+        self._leased[lease] = set()
+        return lease
+
+    async def revoke(self, lease: int) -> None:
+        """End a lease and delete its keys. Raises LeaseNotFoundError."""
+        self._leases.end(lease)
+        self._expire(lease)
+
+    def _expire(self, lease: int) -> None:
+        for key in sorted(self._leased.pop(lease)):
+            kv = self._live.get(key)
+            if kv is not None and kv.lease == lease:  # else it was deleted, or written again without it
+                self._delete(kv)
 
     # -- history ------------------------------------------------------------------------------------------------------
 
@@ -238,8 +190,5 @@ class MemoryStore:
 
     async def close(self) -> None:
         """All watches end."""
-        for watches in (*self._by_bucket.values(), self._wide):
-            for watch in watches:
-                watch.end_of_events()
-        self._by_bucket.clear()
-        self._wide.clear()
+        self._leases.close()
+        self._watches.end()

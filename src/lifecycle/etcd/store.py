@@ -4,8 +4,8 @@ A back end keeps bytes under string keys. Each change gets the next **revision**
 What a reader needs from that: reads at one revision are one consistent picture; a write can be made conditional on
 the revision it was based on; a watch from a revision sees every later change, once, in order.
 
-Upstream: `etcd/api/etcdserverpb/rpc.proto` (KV, Watch) and `apiserver/pkg/storage/etcd3/store.go`, which uses just
-this part of it. Left out: multi-key transactions (Kubernetes needs none), authentication, members.
+Upstream: `etcd/api/etcdserverpb/rpc.proto` (KV, Watch, Lease) and `apiserver/pkg/storage/etcd3/store.go`, which uses just
+this part of it. Left out: multi-key transactions (Kubernetes needs none), keeping leases alive, authentication, members.
 """
 
 from __future__ import annotations
@@ -13,6 +13,31 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Protocol
+
+
+class StoreError(Exception):
+    """The back end could not do what it was asked; `str()` is etcd's own message where it has one.
+
+    After a write the answer is open only if the back end could not be reached in the middle of it; else nothing was written.
+    """
+
+
+class UnavailableError(StoreError):
+    """The back end does not answer."""
+
+
+class NoSpaceError(StoreError):
+    """Nothing more fits: the disk is full, or etcd has reached its quota. What was acknowledged is still there."""
+
+    def __init__(self) -> None:
+        super().__init__("etcdserver: mvcc: database space exceeded")
+
+
+class LeaseNotFoundError(StoreError):
+    """There is no such lease, or it has expired."""
+
+    def __init__(self) -> None:
+        super().__init__("etcdserver: requested lease not found")
 
 
 class CompactedError(Exception):
@@ -80,11 +105,24 @@ class Watch(Protocol):
 
 
 class Store(Protocol):
-    """What a back end does. All writes return the revision they made."""
+    """What a back end does. All writes return the revision they made, once the write is kept and every watch here was fed with it.
+
+    So whoever wrote through this store sees his own write wherever a watch leads. What *others* wrote to a `remote` store comes a
+    moment later; a reader who may not be behind calls `catch_up` first.
+    """
+
+    @property
+    def remote(self) -> bool:
+        """Whether others may write to it as well."""
+        ...
 
     @property
     def revision(self) -> int:
-        """The newest revision known here."""
+        """The newest revision of which every watch here was fed."""
+        ...
+
+    async def catch_up(self) -> None:
+        """Return when every watch here was fed with all that the store held at the time of the call. Raises UnavailableError."""
         ...
 
     async def get(self, key: str, revision: int = 0) -> KeyValue | None:
@@ -96,15 +134,29 @@ class Store(Protocol):
         ...
 
     async def put(self, key: str, value: bytes, *, expected: int | None = None, lease: int = 0) -> int | None:
-        """Write if the key's `mod_revision` is `expected` (0: must not exist; None: whatever). The new revision, or None if it is not."""
+        """Write if the key's `mod_revision` is `expected` (0: must not exist; None: whatever). The new revision, or None if it is not.
+
+        Raises LeaseNotFoundError, NoSpaceError, UnavailableError.
+        """
         ...
 
     async def delete(self, key: str, *, expected: int | None = None) -> int | None:
-        """Delete if the key's `mod_revision` is `expected` (None: whatever). The new revision, or None if not so or absent."""
+        """Delete if the key's `mod_revision` is `expected` (None: whatever). The new revision, or None if not so or absent.
+
+        Raises NoSpaceError, UnavailableError.
+        """
         ...
 
     def watch(self, start: str, end: str, *, revision: int = 0, progress: bool = False) -> Watch:
         """Changes to keys in `[start, end)` with a revision >= `revision` (0: from now on), with previous values."""
+        ...
+
+    async def grant(self, ttl: int) -> int:
+        """A new lease: what is written under it is deleted after `ttl` seconds, or when the lease is revoked."""
+        ...
+
+    async def revoke(self, lease: int) -> None:
+        """End a lease now; its keys are deleted. Raises LeaseNotFoundError."""
         ...
 
     async def compact(self, revision: int) -> None:

@@ -10,7 +10,6 @@ import asyncio
 import base64
 import json
 import re
-import time
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
@@ -56,7 +55,7 @@ async def run_scenario(
     things have settled, so that trailing events are in; `patience` is how long settling may take (TimeoutError). Only the admin's
     questions are asked: a recording does not say which token others held.
     """
-    start = time.monotonic()
+    start = asyncio.get_running_loop().time()
     answers: dict[int, Any] = {}
     exchanges: list[Exchange] = []
     for step in scenario.steps:
@@ -66,7 +65,9 @@ async def run_scenario(
             await _settle(target, step.settle, patience)
             await asyncio.sleep(pause)
             continue
-        if step.as_ != "admin" or (step.kubectl and kubectl and kubectl(step, time.monotonic() - start)):
+        if step.as_ != "admin" or (
+            step.kubectl and kubectl and kubectl(step, asyncio.get_running_loop().time() - start)
+        ):
             continue
         if not step.path:
             continue
@@ -84,7 +85,8 @@ async def _ask(target: Target, scenario: str, step: Step, answers: dict[int, Any
     if body is not None:
         headers["Content-Type"] = step.content_type or "application/json"
         data = body.encode() if isinstance(body, str) else json.dumps(body).encode()
-    began = time.monotonic()
+    clock = asyncio.get_running_loop().time
+    began = clock()
     status, sent, answer = await target.request(step.method, path, headers, data)
     kept: dict[str, Any] = {key.lower(): value for key, value in sent.items() if key.lower() in KEPT_HEADERS}
     if "warning" in kept:  # several headers of one name arrive as one, joined by commas
@@ -93,7 +95,7 @@ async def _ask(target: Target, scenario: str, step: Step, answers: dict[int, Any
         scenario=scenario,
         n=step.number,
         t=round(began - start, 4),
-        ms=round((time.monotonic() - began) * 1000, 2),
+        ms=round((clock() - began) * 1000, 2),
         identity=step.as_,
         moment=step.note,
         method=step.method,

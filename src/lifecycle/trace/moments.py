@@ -1,7 +1,7 @@
 """What happened when: requests as dots on a line of time, and numbers as lines over it.
 
-In `draw_moments` dots that stand above each other were sent at once; filled ones were granted, crosses refused. All rows share one scale, so
-that their heights can be compared. `draw_counts` shows how a number went up and down.
+In `draw_moments` dots that stand above each other were sent at once; filled ones were granted, crosses refused. All rows share one scale,
+so that their heights can be compared. `draw_counts` shows how a number went up and down.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
 from lifecycle.apiserver.admission.chain import Plugin
 from lifecycle.apiserver.admission.namespaced_index import NamespacedIndex
-from lifecycle.apiserver.admission.quota_evaluators import ZERO, Usage, matches_scopes, missing_requirements, usage
+from lifecycle.api.quota import ZERO, Usage, matches_scopes, missing_requirements, usage
 from lifecycle.apiserver.object_reader import ObjectReader
 
 UpdateStatus = Callable[[Object], Awaitable[object]]

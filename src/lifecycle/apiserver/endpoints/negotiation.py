@@ -94,15 +94,10 @@ def not_acceptable(header: str, *, streaming: bool = False, is_list: bool = True
     streams = [f"{media_type};stream=watch" for media_type in (JSON, PROTOBUF)]
     routed = {*MEDIA_TYPES, "*/*"}
     if any(clause.partition(";")[0].strip() in routed for clause in header.split(",")):
-        types = [JSON, PROTOBUF] if streaming else MEDIA_TYPES
-        kind = next((k for k in ("Table",) if PROTOBUF in header and f"as={k}" in header), "")
-        if kind:
-            target = f"{META_GROUP}, Kind={kind}" if False else f"{META_VERSION}, Kind={kind}"
-            message = f"only the following media types are accepted when converting to {target}: {JSON}, {YAML}"
-        else:
-            message = f"only the following media types are accepted: {', '.join(types)}"
-        return failure(406, "NotAcceptable", message)
-    message = "406: Not Acceptable\n\nAvailable representations: " + ", ".join([*MEDIA_TYPES, *(streams if is_list else ())])
+        types = streams if streaming else MEDIA_TYPES
+        return failure(406, "NotAcceptable", f"only the following media types are accepted: {', '.join(types)}")
+    available = ", ".join([*MEDIA_TYPES, *(streams if is_list else ())])
+    message = f"406: Not Acceptable\n\nAvailable representations: {available}"
     return failure(406, "NotAcceptable", message, {})
 
 

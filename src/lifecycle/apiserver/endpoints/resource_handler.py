@@ -64,8 +64,10 @@ class ResourceHandler:
         """Answer a resource request. Raises StatusError for every refusal."""
         try:
             return await self._serve(request)
-        except RecursionError:  # an object that nests deeper than any that could be stored
-            raise status.bad_request("exceeded max depth") from None
+        except (RecursionError, TypeError) as error:
+            if isinstance(error, RecursionError) or str(error) == "Recursion limit reached":  # the latter is orjson's
+                raise status.bad_request("exceeded max depth") from None
+            raise
 
     async def _serve(self, request: Request) -> Response:
         info = request.info

@@ -17,6 +17,7 @@ import orjson
 
 from lifecycle.api import status
 from lifecycle.api.defaults import set_defaults
+from lifecycle.api.field_errors import invalid
 from lifecycle.api.managed_fields import apply_patch, update_managed_fields
 from lifecycle.api.patch.json_patch import apply_json_patch
 from lifecycle.api.patch.merge_patch import apply_merge_patch
@@ -26,7 +27,7 @@ from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
 from lifecycle.apiserver.cacher import Cached
 from lifecycle.apiserver.json_complaint import json_complaint
-from lifecycle.apiserver.registry.metadata import check_namespace
+from lifecycle.apiserver.registry.metadata import check_identity, check_namespace
 from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.registry.store import ResourceStore
 from lifecycle.apiserver.yaml_input import from_yaml
@@ -35,13 +36,12 @@ JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
-MAX_OPERATIONS = 10_000
 _DECODING = {APPLY_PATCH: "error decoding YAML: ", STRATEGIC_MERGE_PATCH: ""}
 PATCH_TYPES = (JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, APPLY_PATCH)
 
 
 def parse_patch(content_type: str, body: bytes) -> Any:
-    """The patch as data. Raises StatusError 400 for text that is not JSON (or YAML, for an apply), 413 for too many operations."""
+    """The patch as data. Raises StatusError 400 for text that is not JSON (or YAML, for an apply), or is no patch."""
     if content_type == APPLY_PATCH and body[:1] != b"{":
         try:
             patch, _ = from_yaml(body)
@@ -61,9 +61,6 @@ def parse_patch(content_type: str, body: bytes) -> Any:
         target = "[]handlers.jsonPatchOp" if wanted is list else "map[string]interface {}"
         prefix = _DECODING.get(content_type, "error decoding patch: ")
         raise status.bad_request(f"{prefix}json: cannot unmarshal {what} into Go value of type {target}")
-    if isinstance(patch, list) and len(patch) > MAX_OPERATIONS:
-        why = f"The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {len(patch)}"
-        raise status.failure(413, "RequestEntityTooLarge", f"Request entity too large: {why}")
     return patch
 
 
@@ -81,13 +78,34 @@ def patched_document(content_type: str, document: Object, patch: Any, scope: Req
     return result
 
 
-def normal(obj: Object, scope: RequestScope) -> Object:
-    """Normal form with defaults; unknown fields are refused or reported as the request asks."""
+def normal(content_type: str, obj: Object, patch: Any, scope: RequestScope) -> Object:
+    """Normal form with defaults. Raises StatusError 422 if what the patch leaves cannot be decoded, or not strictly enough."""
     resource = scope.resource
-    decoded, strict = decode(obj, resource.api_version, resource.kind)
+    try:
+        decoded, strict = decode(obj, resource.api_version, resource.kind)
+    except status.StatusError as error:
+        _, handled, why = error.message.partition(f" cannot be handled as a {resource.kind}: ")
+        raise (_patch_invalid(content_type, obj, patch, why) if handled else error) from None
+    if strict and scope.field_validation == "Strict":
+        raise _patch_invalid(content_type, obj, patch, f"strict decoding error: {', '.join(strict)}")
     report_strict(strict, scope)
     set_defaults(decoded)
     return decoded
+
+
+def _patch_invalid(content_type: str, result: Object, patch: Any, why: str) -> status.StatusError:
+    """The 422 that shows the document a patch leaves; after a strategic merge patch it is the patch itself, as Go prints a map."""
+    strategic = content_type == STRATEGIC_MERGE_PATCH
+    shown = _go_value(patch) if strategic else orjson.dumps(result, option=orjson.OPT_SORT_KEYS).decode()
+    return status.invalid("", "", [invalid("patch", shown, why).cause()])
+
+
+def _go_value(value: Any) -> str:
+    if isinstance(value, dict):
+        return f"map[{' '.join(f'{key}:{_go_value(item)}' for key, item in sorted(value.items()))}]"
+    if isinstance(value, list):
+        return f"[{' '.join(map(_go_value, value))}]"
+    return {None: "<nil>", True: "true", False: "false"}.get(value, str(value)) if type(value) is not int else str(value)
 
 
 def report_strict(strict: list[str], scope: RequestScope) -> None:
@@ -114,7 +132,8 @@ async def patch(
     async def change(live: Object | None) -> Object:
         if live is None:
             raise status.not_found(scope.resource.plural, scope.name, scope.resource.group)
-        new = normal(patched_document(content_type, live, patch, scope), scope)
+        new = normal(content_type, patched_document(content_type, live, patch, scope), patch, scope)
+        check_identity(new, scope)
         _keep_identity(new, live)
         update_managed_fields(
             live, new, manager=scope.manager, api_version=scope.resource.api_version,

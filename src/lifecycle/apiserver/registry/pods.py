@@ -83,12 +83,23 @@ def validate_binding(binding: Object) -> list[FieldError]:
 
 
 async def evict(store: ResourceStore, scope: RequestScope, eviction: Object) -> Object:
-    """Delete a pod as its eviction asks."""
+    """Delete a pod as its eviction asks. Raises StatusError 404 and 409 as a delete does, 400 for an eviction of another pod."""
+    attributes = Attributes(
+        CREATE, store.resource, "eviction", scope.namespace, scope.name, eviction, None, scope.options, scope.user,
+        scope.dry_run, scope.warnings,
+    )  # fmt: skip
+    await store.environment.admission.admit(attributes)
+    if (eviction.get("metadata") or {}).get("name", "") != scope.name:
+        raise status.bad_request("name in URL does not match name in Eviction object")
+    await store.environment.admission.validate(attributes)
     options = eviction.get("deleteOptions") or {}
     preconditions = options.get("preconditions") or {}
     await delete(
         store,
-        RequestScope(scope.resource, scope.namespace, scope.name, "", scope.user, scope.manager, scope.dry_run),
+        RequestScope(
+            scope.resource, scope.namespace, scope.name, "", scope.user, scope.manager,
+            scope.dry_run or bool(options.get("dryRun")),
+        ),  # fmt: skip
         DeleteOptions(
             grace=options.get("gracePeriodSeconds"),
             propagation=options.get("propagationPolicy", ""),

@@ -155,7 +155,7 @@ class ResourceStore:
             obj["metadata"] = in_go_order(obj["metadata"])
             key = registry_key(resource, scope.namespace, name)
             if scope.dry_run:
-                self.encode(obj)
+                encode_value(obj)  # what could not be stored is refused in a dry run as well
                 self.cacher.catch_up()
                 if self.cacher.get(key) is not None:
                     raise status.already_exists(resource.plural, name, resource.group)
@@ -245,7 +245,7 @@ class ResourceStore:
                 return None
             return Cached(key, new, stored.revision)
         if scope.dry_run:
-            self.encode(new)
+            encode_value(new)
             return Cached(key, new, stored.revision)
         return await self.write(key, new, stored.revision)
 
@@ -266,7 +266,7 @@ class ResourceStore:
         """Put an object on condition that the key is still at a revision (0: absent); None if it is not."""
         stored = self.to_storage(obj)
         with span("apiserver", "storage"):
-            value = self.encode(stored)
+            value = encode_value(stored)
             with span("etcd", "txn", key=key, uid=obj["metadata"].get("uid", "")) as recorded:
                 if recorded is not None:
                     recorded.attributes["owner_uid"] = _controller_uid(obj)
@@ -275,14 +275,6 @@ class ResourceStore:
             return None
         stamped = {**obj, "metadata": in_go_order({**obj["metadata"], "resourceVersion": str(revision)})}
         return self.cacher.written(key, stamped, revision, value if stored is obj else None)
-
-    @staticmethod
-    def encode(obj: Object) -> bytes:
-        """The stored form. Raises StatusError 400 for an object that nests too deeply to be written down."""
-        try:
-            return encode_value(obj)
-        except (TypeError, RecursionError):
-            raise status.bad_request("exceeded max depth") from None
 
     async def erase(self, key: str, stored: Cached) -> int | None:
         """Delete on condition that nothing happened since; the revision, or None."""

@@ -1,4 +1,4 @@
-"""What an object uses, in the terms of a quota.
+"""What an object uses, in the terms of a quota: admission charges by it, and the quota controller counts by it.
 
 Pods use CPU and memory, claims use storage, services use ports and load balancers; of everything else a quota can only limit how many
 there are (`count/deployments.apps`, or for a few old types simply `configmaps`).

@@ -1,0 +1,63 @@
+"""The embedded cluster held against a recorded one: started like it, asked the same, compared field by field.
+
+It plays on virtual time, so the half minute in which the recorded cluster created, scaled, rolled out and deleted takes two or
+three seconds. Each scenario gets a fresh cluster, as the recorded one was.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from lifecycle.cluster.cluster import Cluster, ClusterConfig
+from lifecycle.cluster.rehearsal import on_virtual_time
+from lifecycle.cluster.target import HandlerTarget
+from lifecycle.compare import AgreementTable, compare_cluster
+from lifecycle.compare.scenarios import BY_MOMENT
+from lifecycle.inspector import Recording, open_recording
+from lifecycle.inspector.scenario import Step
+
+LATENCY = 0.5
+"""Seconds each step of a container's start takes, give or take half of it: about as long as on the recorded nodes."""
+
+ROUND_TRIP = 0.001
+"""Seconds a question is on its way, so that no two moments are the same."""
+
+
+class _Distant(HandlerTarget):
+    """Asks like `HandlerTarget`, from a little way off. Writes are sent at once: one command sends its requests back to back."""
+
+    async def request(
+        self, method: str, path: str, headers: dict[str, str], body: bytes
+    ) -> tuple[int, dict[str, str], bytes]:
+        """See `HandlerTarget.request`."""
+        if method == "GET":
+            await asyncio.sleep(ROUND_TRIP)
+        return await super().request(method, path, headers, body)
+
+
+def agreement_with(
+    recording: Recording | None = None,
+    scenario: str = "journey",
+    *,
+    latency: float = LATENCY,
+    on_step: Callable[[Step], None] | None = None,
+) -> AgreementTable:
+    """The agreement table of one scenario. Works in a notebook, too.
+
+    Raises InspectorError for a scenario that was not recorded, ValueError for a recording that no cluster can start like.
+    """
+    theirs = recording or open_recording()
+
+    async def main() -> AgreementTable:
+        cluster = Cluster(ClusterConfig(like=theirs.path, https=False, seed=1))
+        try:
+            await cluster.start()
+            for runtime in cluster.runtimes.values():  # what ran on the recorded cluster already is there at once
+                runtime.latency = latency
+            target = (_Distant if scenario in BY_MOMENT else HandlerTarget)(cluster.server)
+            return await compare_cluster(target, theirs, scenario, on_step=on_step)
+        finally:
+            await cluster.stop()
+
+    return on_virtual_time(main())

@@ -1,0 +1,1 @@
+"""How much of its quota a namespace uses."""

@@ -1,0 +1,155 @@
+"""Quotas, counted: `status.hard` repeats what is allowed, `status.used` says how much of it is gone.
+
+Admission charges a quota when something is created, but nobody tells admission when something goes away, and a create
+that fails after it was charged is never refunded. So this controller counts again: when a quota is new or its limits
+change, when something that a quota limits goes away, and every five minutes in any case.
+
+A quota that nobody has made costs nothing: what is counted is watched from the moment the first quota mentions it.
+
+Upstream: `pkg/controller/resourcequota/resource_quota_controller.go` (`Controller.syncResourceQuota`),
+`resource_quota_monitor.go` (`QuotaMonitor`), `apiserver/pkg/quota/v1/resources.go` (`CalculateUsage`), v1.36. Left out: the
+separate queue for quotas without any usage yet, device claims.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from lifecycle.api.clock import Clock
+from lifecycle.api.names import NameSource
+from lifecycle.api.quantity import Quantity, parse_quantity
+from lifecycle.api.quota import ZERO, matches_scopes, usage
+from lifecycle.api.resources import Resource, resource
+from lifecycle.api.wire import Object
+from lifecycle.client.rest import Client
+from lifecycle.client.shared_informer import SharedInformer, SharedInformerFactory
+from lifecycle.client.workqueue import RateLimitingQueue
+from lifecycle.controllers.keyed_worker import run_workers
+from lifecycle.controllers.object_copy import mutable_copy
+
+WORKERS = 5
+RESYNC_PERIOD = 300.0
+
+COMPUTE_PREFIXES = ("requests.", "limits.")
+POD_NAMES = frozenset({"pods", "cpu", "memory", "ephemeral-storage"})
+PLAIN = frozenset(
+    {"services", "replicationcontrollers", "resourcequotas", "secrets", "configmaps", "persistentvolumeclaims"}
+)
+
+
+def counted_resource(name: str) -> Resource | None:
+    """What has to be counted for an entry of `spec.hard`; None for a name that means nothing here."""
+    try:
+        if name.startswith("count/"):
+            return resource(name.removeprefix("count/"))
+        if name in PLAIN:
+            return resource(name)
+    except KeyError:
+        return None
+    if name.startswith("services."):
+        return resource("services")
+    if name == "requests.storage" or ".storageclass.storage.k8s.io/" in name:
+        return resource("persistentvolumeclaims")
+    if name in POD_NAMES or name.startswith(COMPUTE_PREFIXES):
+        return resource("pods")
+    return None
+
+
+class ResourceQuotaController:
+    """Keeps the status of every ResourceQuota."""
+
+    def __init__(self, client: Client, informers: SharedInformerFactory, *, clock: Clock, names: NameSource) -> None:
+        self._client = client
+        self._informers = informers
+        self._counted: dict[Resource, SharedInformer] = {}
+        self._quotas = informers.informer(resource("resourcequotas"))
+        self._queue: RateLimitingQueue[str] = RateLimitingQueue()
+        self._quotas.add_event_handler(
+            add=self._enqueue,
+            update=lambda old, new: None if _hard(old) == _hard(new) else self._enqueue(new),
+        )
+
+    async def run(self) -> None:
+        """Work until cancelled."""
+        await self._quotas.wait_for_sync()
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._resync(), name="resource-quota-controller resync")
+            group.create_task(
+                run_workers(self._queue, self._sync_quota, workers=WORKERS, name="resource-quota-controller")
+            )
+
+    async def _resync(self) -> None:
+        while True:
+            await asyncio.sleep(RESYNC_PERIOD)
+            for quota in self._quotas.indexer.list():
+                self._enqueue(quota)
+
+    def _enqueue(self, quota: Object) -> None:
+        self._queue.add(f"{quota['metadata']['namespace']}/{quota['metadata']['name']}")
+
+    def _replenish(self, row: Resource, obj: Object) -> None:
+        """Something went away, or uses less: count the quotas of its namespace that limit it."""
+        for quota in self._quotas.indexer.list_namespace(obj["metadata"]["namespace"]):
+            if any(counted_resource(name) == row for name in _hard(quota)):
+                self._enqueue(quota)
+
+    async def _informer(self, row: Resource) -> SharedInformer:
+        informer = self._counted.get(row)
+        if informer is None:
+            informer = self._counted[row] = self._informers.informer(row)
+            informer.add_event_handler(
+                update=lambda old, new: self._replenish(row, new) if _freed(row, old, new) else None,
+                delete=lambda obj: self._replenish(row, obj),
+            )
+        await informer.wait_for_sync()
+        return informer
+
+    async def _sync_quota(self, key: str) -> None:
+        quota = self._quotas.indexer.get_by_key(key)
+        if quota is None:
+            return
+        namespace, hard = quota["metadata"]["namespace"], _hard(quota)
+        counted = await self._calculate_usage(namespace, quota)
+        old = quota.get("status") or {}
+        kept = {name: text for name, text in (old.get("used") or {}).items() if name in hard}
+        used = dict(sorted({**kept, **{name: str(amount) for name, amount in counted.items()}}.items()))
+        if _amounts(old.get("hard")) == _amounts(hard) and _amounts(old.get("used")) == _amounts(used):
+            return
+        new = mutable_copy(quota)
+        new["status"] = {"hard": dict(sorted(hard.items())), "used": used}
+        await self._client.update(resource("resourcequotas"), new, subresource="status")
+
+    async def _calculate_usage(self, namespace: str, quota: Object) -> dict[str, Quantity]:
+        """What the namespace uses of each limited thing that this controller can count."""
+        by_row: dict[Resource, list[str]] = {}
+        for name in _hard(quota):
+            row = counted_resource(name)
+            if row is not None:
+                by_row.setdefault(row, []).append(name)
+        total: dict[str, Quantity] = {}
+        for row, names in by_row.items():
+            total |= dict.fromkeys(names, ZERO)
+            informer = await self._informer(row)
+            for obj in informer.indexer.list_namespace(namespace):
+                if not matches_scopes(quota, row, obj):
+                    continue
+                amounts = usage(row, obj)
+                for name in names:
+                    if name in amounts:
+                        total[name] = total[name] + amounts[name]
+        return total
+
+
+def _hard(quota: Object) -> Object:
+    return (quota.get("spec") or {}).get("hard") or {}
+
+
+def _amounts(texts: Object | None) -> dict[str, Quantity] | None:
+    return None if texts is None else {name: parse_quantity(text) for name, text in texts.items()}
+
+
+def _freed(row: Resource, old: Object, new: Object) -> bool:
+    """Whether an update gave something back: a pod is done, or an object uses less or something else than before."""
+    if row.plural in ("pods", "services", "persistentvolumeclaims") and not row.group:
+        return usage(row, old) != usage(row, new)
+    return False
