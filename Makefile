@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 HTML   := _build/html/index.html
 
-.PHONY: help book test serve lint labs cluster live bench linkcheck clean
+.PHONY: help book test serve lint labs timeline cluster live bench linkcheck clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -38,6 +38,9 @@ serve: book ## read the book at http://127.0.0.1:8000
 labs: $(READY) ## run the labs again and keep their new outputs
 	-$(BIN)/pytest labs --nb-force-regen
 	$(BIN)/pytest labs
+
+timeline: $(READY) ## draw the README's picture anew, from a real trace
+	$(BIN)/lifecycle trace --png book/_static/journey-timeline.png --svg book/_static/journey-timeline.svg
 
 cluster: $(READY) ## a real kind cluster called `lifecycle`
 	labs/kind/create

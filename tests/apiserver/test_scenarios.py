@@ -31,12 +31,12 @@ LATER = "ValidatingAdmissionPolicies and webhooks belong to a later chapter"
 
 DISAGREEMENTS: dict[str, dict[str, str]] = {
     "storage": {
-        "storage: Table: GET /api/v1/namespaces": OTHER_SCENARIOS,
-        "storage: Table: GET /api/v1/namespaces/kube-system/events": KIND_EVENTS,
+        "storage: Table GET /api/v1/namespaces": OTHER_SCENARIOS,
+        "storage: Table GET /api/v1/namespaces/kube-system/events": KIND_EVENTS,
     },
     "admission": {
-        "admission: ValidatingAdmissionPolicy denies: POST /apis/apps/v1/namespaces/default/deployments?dryRun=All": LATER,
-        "admission: webhook unreachable, failurePolicy Fail: POST /api/v1/namespaces/rec-term/configmaps?dryRun=All": LATER,
+        "admission: ValidatingAdmissionPolicy denies POST /apis/apps/v1/namespaces/default/deployments?dryRun=All": LATER,
+        "admission: webhook unreachable, failurePolicy Fail POST /api/v1/namespaces/rec-term/configmaps?dryRun=All": LATER,
     },
 }
 

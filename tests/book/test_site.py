@@ -23,7 +23,7 @@ HTML = ROOT / "_build" / "html"
 
 def pages() -> list[Path]:
     """Every page of the book itself (not the theme's own templates, nor search and index)."""
-    return sorted(p for p in (HTML / "book").rglob("*.html"))
+    return sorted(p for part in ("book", "labs") for p in (HTML / part).rglob("*.html"))
 
 
 @pytest.fixture(scope="module", autouse=True)

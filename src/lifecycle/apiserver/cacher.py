@@ -14,6 +14,7 @@ revisions (the store answers those).
 from __future__ import annotations
 
 import asyncio
+import logging
 from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -28,7 +29,9 @@ from lifecycle.api.wire import Object, WatchFrame
 from lifecycle.apiserver.cache_watcher import CacheWatcher, Criteria
 from lifecycle.etcd.codec import decode_value
 from lifecycle.etcd.keys import resource_prefix
-from lifecycle.etcd.store import Event, Store, prefix_end
+from lifecycle.etcd.store import CompactedError, Event, Store, StoreError, prefix_end
+
+log = logging.getLogger(__name__)
 
 EVENT_WINDOW = 5_000
 """How many changes of a resource a watch can go back. Upstream adapts between 100 and 102,400."""
@@ -105,12 +108,8 @@ class Cacher:
     # -- life ---------------------------------------------------------------------------------------------------------
 
     async def start(self) -> None:
-        """Read everything once, then follow."""
-        page = await self._store.range(self.prefix, prefix_end(self.prefix))
-        self.revision = self._window_start = page.revision
-        for kv in page.kvs:
-            self._put(Cached(kv.key, self.decode(kv.value, kv.mod_revision), kv.mod_revision))
-        self._watch = self._store.watch(self.prefix, prefix_end(self.prefix), revision=page.revision + 1)
+        """Read everything once, then follow. Raises StoreError; ValueError for a value that cannot be read."""
+        await self._read_everything()
         self._pump_task = asyncio.create_task(self._pump(), name=f"cacher {self.resource.plural}")
 
     async def stop(self) -> None:
@@ -118,12 +117,40 @@ class Cacher:
         if self._pump_task is not None:
             self._pump_task.cancel()
         await self._watch.close()
+        self._end_watchers()
+
+    def _end_watchers(self) -> None:
         for watcher in [watcher for drawer in self._watchers.values() for watcher in drawer]:
             watcher.end()
 
+    async def _read_everything(self) -> None:
+        page = await self._store.range(self.prefix, prefix_end(self.prefix))
+        self.revision = self._window_start = page.revision
+        for drawer in (self._objects, self._keys, self._rows, self._window, self._written):
+            drawer.clear()
+        for kv in page.kvs:
+            self._put(Cached(kv.key, self.decode(kv.value, kv.mod_revision), kv.mod_revision))
+        self._watch = self._store.watch(self.prefix, prefix_end(self.prefix), revision=page.revision + 1)
+
     async def _pump(self) -> None:
-        async for batch in self._watch:
-            self._apply(batch)
+        while True:
+            try:
+                async for batch in self._watch:
+                    self._apply(batch)
+                return
+            except (CompactedError, StoreError) as error:
+                log.warning("watch of %s ended: %s", self.prefix, error)
+            await self._start_over()
+
+    async def _start_over(self) -> None:
+        """The store has forgotten what would come next. Read it anew; whoever watches here comes back and lists as well."""
+        while True:
+            try:
+                await self._read_everything()
+            except StoreError:
+                await asyncio.sleep(1)
+            else:
+                return self._end_watchers()
 
     def catch_up(self) -> None:
         """Apply what the store has told already: after it, a read is as fresh as one from the store itself."""
@@ -140,7 +167,9 @@ class Cacher:
 
     def written(self, key: str, obj: Object, revision: int, value: bytes | None = None) -> Cached:
         """The writer hands over what it wrote at a revision, so that nobody has to decode it again."""
-        cached = self._written[revision] = Cached(key, obj, revision, value)
+        cached = Cached(key, obj, revision, value)
+        if revision > self.revision:
+            self._written[revision] = cached
         return cached
 
     def _apply(self, batch: Iterable[Event]) -> None:

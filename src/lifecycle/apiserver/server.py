@@ -17,14 +17,16 @@ from functools import cached_property
 from lifecycle.api.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import Resource, all_resources, resource_for_kind
-from lifecycle.api.status import StatusError, generic_not_found
+from lifecycle.api.status import StatusError, failure, generic_not_found
 from lifecycle.api.strategy import selectable_fields
 from lifecycle.api.wire import MASTERS, Handler, Object, Request, Response, UserInfo
 from lifecycle.apiserver.bootstrap.policy import bootstrap_objects, system_namespaces
+from lifecycle.apiserver.bootstrap.reconcile import reconciled
 from lifecycle.apiserver.cacher import Cacher
 from lifecycle.apiserver.certificates import CertificateAuthority
 from lifecycle.apiserver.chain import default_build_handler_chain
 from lifecycle.apiserver.config import Config
+from lifecycle.apiserver.consistent_reads import needs_the_newest
 from lifecycle.apiserver.endpoints.resource_handler import ResourceHandler, storable
 from lifecycle.apiserver.https import HTTPSServer
 from lifecycle.apiserver.non_resource import NonResourceHandler
@@ -33,7 +35,8 @@ from lifecycle.apiserver.precedence import Precedence
 from lifecycle.apiserver.registry.event_versions import EVENTS, from_core, to_core
 from lifecycle.apiserver.registry.services import ServiceStore
 from lifecycle.apiserver.registry.store import Environment, ResourceStore
-from lifecycle.etcd.store import Store
+from lifecycle.etcd.codec import storage_media_type
+from lifecycle.etcd.store import Store, StoreError
 
 LOOPBACK_USER = UserInfo("system:apiserver", (MASTERS, "system:authenticated"))
 USER_AGENT = "kube-apiserver/v1.36.2"
@@ -112,6 +115,7 @@ class APIServer:
         token: str = "",
     ) -> None:
         self.store = store
+        self._remote = store.remote
         self.clock = clock or Clock()
         self.names = names or NameSource()
         stored = [row for row in all_resources() if storable(row)]
@@ -122,7 +126,9 @@ class APIServer:
         self.reader = CacheReader(self.cachers)
         tokens = {token: UserInfo("lifecycle-token", (MASTERS, "system:authenticated"))} if token else {}
         self.config = Config(self.reader, self.clock, self.names, static_tokens=tokens)
-        environment = Environment(store, self.clock, self.names, self.config.admission, self.cachers)
+        environment = Environment(
+            store, self.clock, self.names, self.config.admission, self.cachers, storage_media_type(store)
+        )
         special = {("", "services"): ServiceStore}
         self.stores = {
             (row.group, row.plural): special.get((row.group, row.plural), ResourceStore)(row, environment)
@@ -135,7 +141,8 @@ class APIServer:
             self.config.virtual_subresources,
         )
         self.config.resource_quota.update_status = self._charge_quota
-        self._others = NonResourceHandler(self.config.openid_metadata)
+        checks = {name: lambda: store.problem for name in ("etcd", "etcd-readiness")}
+        self._others = NonResourceHandler(self.config.openid_metadata, checks=checks)
         self.handler: Handler = default_build_handler_chain(self._serve, self.config.chain)
         self._https: HTTPSServer | None = None
         self._precedence = Precedence()
@@ -178,7 +185,12 @@ class APIServer:
     async def _serve(self, request: Request) -> Response:
         info = request.info
         if info is not None and info.is_resource_request and (not info.group or info.group in group_names()):
-            return await self._resources(request)
+            try:
+                if self._remote and needs_the_newest(request, self.store.revision):
+                    await self.store.catch_up()
+                return await self._resources(request)
+            except StoreError as error:
+                raise failure(500, "", str(error)) from None
         response = await self._others.serve(request)
         if response is None:
             raise generic_not_found()
@@ -197,18 +209,21 @@ class APIServer:
             raise StatusError(response.obj or {})
 
     async def _bootstrap(self) -> None:
-        """Namespaces, policy, classes, flow schemas and the Service `kubernetes`: written if missing, left alone if there."""
+        """Namespaces, policy, classes, flow schemas and the Service `kubernetes`: written if missing; roles are completed."""
         for obj in (*system_namespaces(), *bootstrap_objects(), _kubernetes_service()):
             row = resource_for_kind(obj["apiVersion"], obj["kind"])
             assert row is not None, obj["kind"]
             metadata = obj["metadata"]
-            if self.reader.get(row, metadata.get("namespace", ""), metadata["name"]) is None:
-                with contextlib.suppress(StatusError):
-                    await self._write_default(row, obj)
+            existing = self.reader.get(row, metadata.get("namespace", ""), metadata["name"])
+            with contextlib.suppress(StatusError):
+                if existing is None:
+                    await self._write_default("POST", row, obj)
+                elif (new := reconciled(existing, obj)) is not None:
+                    await self._write_default("PUT", row, new, metadata["name"])
 
-    async def _write_default(self, row: Resource, obj: Object) -> None:
+    async def _write_default(self, method: str, row: Resource, obj: Object, name: str = "") -> None:
         namespace = obj["metadata"].get("namespace", "")
-        request = Request("POST", row.path(namespace), obj=obj, accepts_object=True)
+        request = Request(method, row.path(namespace, name), obj=obj, accepts_object=True)
         request.headers["user-agent"] = USER_AGENT
         response = await self.in_process_transport(LOOPBACK_USER).round_trip(request)
         if response.status >= 400:

@@ -49,13 +49,13 @@ def claims(ledger: Path | None, stage: str | None, unchecked: bool) -> None:
 
 
 def _import_checks() -> None:
-    """The checks live in `lifecycle.compare.checks`, if anybody has written some."""
+    """The checks live in `lifecycle.compare.claim_checks`, if anybody has written some."""
     import importlib
 
     from lifecycle.compare.claims import import_checks
 
     try:
-        package = importlib.import_module("lifecycle.compare.checks")
+        package = importlib.import_module("lifecycle.compare.claim_checks")
     except ModuleNotFoundError:
         return
     import_checks(package)

@@ -58,7 +58,6 @@ def compare(
     from rich.console import Console
     from rich.progress import Progress
 
-    from lifecycle.compare import agreement
     from lifecycle.inspector import open_recording
 
     if json_file is not None and not json_file.parent.is_dir():
@@ -76,9 +75,9 @@ def compare(
         if json_file:
             json_file.write_text(json.dumps([json.loads(table.to_json()) for table in tables], indent=1))
     console = Console(width=None if sys.stdout.isatty() else WIDTH)
-    if all_rows:
-        agreement.SHOWN_ROWS = sys.maxsize
     for table in tables:
+        if all_rows:
+            table.limit = sys.maxsize
         console.print(table)
         console.print()
     if any(table.unexplained for table in tables):

@@ -32,6 +32,9 @@ DEFAULT_KUBECONFIG = Path("lifecycle.kubeconfig")
 @click.option(
     "--runtime", default="hollow", show_default=True, help="What runs containers: hollow (in memory, instant)."
 )
+@click.option(
+    "--latency", type=click.FloatRange(0), default=0.0, help="Seconds each step of a container's start takes."
+)
 @click.option("--token", default="", help="A bearer token for a user in system:masters.")
 @click.option("--without", default="", help="Components to leave out: scheduler,controllers,kubelet.")
 @click.option("--context", default="lifecycle", show_default=True, help="Name of the context in the kubeconfig.")

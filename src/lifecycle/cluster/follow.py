@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lifecycle.api.resources import Resource, find_resource
 from lifecycle.api.tracing import Span, span
@@ -73,13 +73,18 @@ async def _follow(cluster: Cluster, argv: Sequence[str], patience: float) -> Fol
                 async with asyncio.timeout(patience):
                     await _settled(cluster, written, uid)
             except TimeoutError:
-                raise FollowError(f"{command}: the pods did not become ready in {patience:.0f} s") from None
+                raise FollowError(f"{command}: the pods did not become ready in {patience:g} s") from None
             with span("watch", "all pods ready", uid=uid):
                 pass
             await asyncio.sleep(CALM)
-        return Followed(command, out.getvalue(), recorder.journey(uid, title=command))
+        journey = replace(recorder.journey(uid, title=command), provenance=_provenance(cluster.config))
+        return Followed(command, out.getvalue(), journey)
     finally:
         await transport.close()
+
+
+def _provenance(config: ClusterConfig) -> str:
+    return "the embedded cluster" + (f", {config.latency:g} s a step" if config.latency else "")
 
 
 def _wrote(recorded: Span) -> bool:

@@ -17,7 +17,7 @@ import orjson
 
 from lifecycle.api.resources import Resource, resource_for_kind
 from lifecycle.api.wire import Object
-from lifecycle.cluster.nodes import NodeShape
+from lifecycle.cluster.nodes import CAPACITY, FIRST_ADDRESS, NodeShape
 from lifecycle.cri.runtime import Image
 from lifecycle.etcd.codec import encode_value
 from lifecycle.etcd.keys import registry_key
@@ -48,6 +48,9 @@ def read(recording: Path) -> Likeness:
                 for line in lines:
                     if b'"items"' in line:
                         _take(orjson.loads(line), likeness)
+    if not likeness.nodes:
+        raise ValueError(f"--like wants a recording that lists nodes; {source} lists none")
+    _give_addresses(likeness.nodes)
     for shape in likeness.nodes:
         shape.images = _images(recording / "node" / shape.name / "crictl-images.txt")
     return likeness
@@ -67,15 +70,23 @@ def _take(exchange: Object, likeness: Likeness) -> None:
         likeness.objects.append((row, {"kind": kind, "apiVersion": api_version, **item}))
 
 
+def _give_addresses(nodes: list[NodeShape]) -> None:
+    """Machines that were recorded without kubelets have no addresses yet: they get kind's, as far as nobody has them."""
+    taken = {shape.address for shape in nodes}
+    free = (address for i in range(2 * len(nodes)) if (address := str(FIRST_ADDRESS + i)) not in taken)
+    for shape in nodes:
+        shape.address = shape.address or next(free)
+
+
 def _shape(node: Object) -> NodeShape:
-    spec, status = node["spec"], node["status"]
-    address = next(a["address"] for a in status["addresses"] if a["type"] == "InternalIP")
+    spec, status = node.get("spec") or {}, node.get("status") or {}
+    address = next((a["address"] for a in status.get("addresses") or () if a["type"] == "InternalIP"), "")
     return NodeShape(
         name=node["metadata"]["name"],
         address=address,
         labels=node["metadata"].get("labels", {}),
         taints=tuple(spec.get("taints", ())),
-        capacity=status["capacity"],
+        capacity=status.get("capacity") or CAPACITY,
         pod_cidr=spec.get("podCIDR", ""),
         machine_info={key: status["nodeInfo"][key] for key in MACHINE_FACTS},
     )

@@ -48,13 +48,14 @@ class Row:
 
 
 class AgreementTable:
-    """Rows of agreement between `ours` and `cluster`, both lines of provenance. Shows itself in notebooks and terminals."""
+    """Rows of agreement between `ours` and `cluster`, both lines of provenance. Shows itself in notebooks and terminals, `limit` rows of it."""
 
     def __init__(self, title: str, ours: str, cluster: str) -> None:
         self.title = title
         self.ours = ours
         self.cluster = cluster
         self.rows: list[Row] = []
+        self.limit = SHOWN_ROWS
 
     def add(self, stage: str, question: str, ours: str, cluster: str, comparison: Comparison) -> Row:
         """Append a row; known disagreements are looked up by stage (the scenario is its first word) and path."""
@@ -164,9 +165,9 @@ class AgreementTable:
     def shown_rows(self) -> tuple[list[Row], int]:
         """The rows worth showing, disagreements first in their own order, and how many equal ones were left out."""
         different = [row for row in self.rows if not row.equal]
-        room = max(SHOWN_ROWS - len(different), 8)
+        room = max(self.limit - len(different), 8)
         equal = [row for row in self.rows if row.equal]
-        kept = {id(row) for row in equal[:room]} | {id(row) for row in different[:SHOWN_ROWS]}
+        kept = {id(row) for row in equal[:room]} | {id(row) for row in different[: self.limit]}
         return [row for row in self.rows if id(row) in kept], len(self.rows) - len(kept)
 
     def notes(self) -> list[str]:

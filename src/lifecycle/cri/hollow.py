@@ -94,6 +94,7 @@ class HollowRuntime:
         """Addresses come from this range from now on."""
         network = ip_network(pod_cidr)
         self._pod_cidr = pod_cidr
+        self._rng.seed(pod_cidr)  # each node at a pace of its own
         self._first = int(network.network_address) + 2  # .0 is the network, .1 the gateway
         self._count = network.num_addresses - 3
         self._last = -1
@@ -332,11 +333,14 @@ class HollowRuntime:
     # -- network, for probes ------------------------------------------------------------------------------------------
 
     def _listening(self, ip: str, port: int) -> _Container | None:
-        sandbox_id = self._addresses.get(ip, "")
-        for container_id in self._in_sandbox.get(sandbox_id, ()):
-            container = self._containers[container_id]
-            if container.status.state is ContainerState.RUNNING and port in container.program.listens:
-                return container
+        """Who accepts connections there. An address that no pod has is taken for one of the node's own: the host network's."""
+        sandbox_id = self._addresses.get(ip)
+        hosts = [sandbox_id] if sandbox_id else [key for key, sandbox in self._sandboxes.items() if not sandbox.ip]
+        for host in hosts:
+            for container_id in self._in_sandbox.get(host, ()):
+                container = self._containers[container_id]
+                if container.status.state is ContainerState.RUNNING and port in container.program.listens:
+                    return container
         return None
 
     async def tcp_connect(self, ip: str, port: int, timeout: float) -> str:
@@ -344,7 +348,8 @@ class HollowRuntime:
         return "" if self._listening(ip, port) else f"dial tcp {ip}:{port}: connect: connection refused"
 
     async def http_get(self, ip: str, port: int, path: str, timeout: float) -> tuple[int, str]:
-        """Hollow servers have a start page and nothing else."""
-        if self._listening(ip, port) is None:
+        """Hollow servers have a start page, or tell that they are well, and nothing else."""
+        server = self._listening(ip, port)
+        if server is None:
             return 0, f'Get "http://{ip}:{port}{path}": dial tcp {ip}:{port}: connect: connection refused'
-        return (200, "") if path in ("", "/", "/index.html") else (404, "")
+        return (200, "") if path in server.program.pages else (404, "")

@@ -22,8 +22,8 @@ class Program:
     """How a process will behave.
 
     `runs_for`: seconds until it ends by itself, None: never. `on_term`: its exit code when asked to stop, None: it
-    does not listen. `start_error`: why it cannot be run. `listens`: ports it accepts connections on. `oom`: it uses
-    all memory it can get.
+    does not listen. `start_error`: why it cannot be run. `listens`: ports it accepts connections on. `pages`: paths
+    that its HTTP servers answer with 200. `oom`: it uses all memory it can get.
     """
 
     runs_for: float | None = None
@@ -31,11 +31,27 @@ class Program:
     on_term: int | None = 0
     start_error: str = ""
     listens: frozenset[int] = frozenset()
+    pages: frozenset[str] = frozenset({"", "/", "/index.html"})
     oom: bool = False
 
 
 NGINX = Program(listens=frozenset({80}))
 RUNS_FOREVER = Program()
+HEALTH = frozenset({"/health", "/ready", "/healthz", "/livez", "/readyz"})
+COMPONENTS = {
+    name: Program(listens=frozenset(ports), pages=HEALTH)
+    for name, ports in {
+        "coredns": (53, 8080, 8181, 9153),
+        "etcd": (2379, 2380, 2381),
+        "kindnetd": (),
+        "kube-apiserver": (6443,),
+        "kube-controller-manager": (10257,),
+        "kube-proxy": (10249, 10256),
+        "kube-scheduler": (10259,),
+        "local-path-provisioner": (),
+    }.items()
+}
+"""What runs a cluster: the ports that kubeadm and kind have them listen on, for their probes."""
 SHELL = Program(runs_for=0.0, on_term=None)
 
 SHELLS = ("sh", "ash", "bash", "/bin/sh", "/bin/ash", "/bin/bash")
@@ -76,6 +92,8 @@ def program_of_image(image: str) -> Program:
     name = name.rsplit("/", 1)[-1].split(":")[0]
     if name == "nginx":
         return NGINX
+    if name in COMPONENTS:
+        return COMPONENTS[name]
     if name in ("busybox", "alpine", "debian", "ubuntu"):
         return SHELL
     return RUNS_FOREVER
@@ -97,6 +115,9 @@ def program_of_words(words: list[str]) -> Program:
         return _script(words[2])
     if words[0] in SHELLS and len(words) == 1:
         return SHELL
+    component = COMPONENTS.get(words[0].rsplit("/", 1)[-1])
+    if component is not None:
+        return component
     if words[0].startswith("/") and words[0].rsplit("/", 1)[-1] not in BUSYBOX_COMMANDS | {"nginx", "pause"}:
         return Program(start_error=f'exec: "{words[0]}": stat {words[0]}: no such file or directory')
     seconds, code = _command(words)

@@ -29,6 +29,7 @@ class MemoryStore:
     """Implements `etcd.store.Store`. `history` is the number of revisions kept (0: all, until `compact`)."""
 
     remote = False
+    problem = ""
 
     def __init__(self, history: int = DEFAULT_HISTORY) -> None:
         self._history = history

@@ -21,6 +21,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sqlite3
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -95,6 +96,7 @@ class SQLiteStore:
     """
 
     remote = False
+    problem = ""
 
     def __init__(self, path: Path | str, *, history: int = DEFAULT_HISTORY, synchronous: str = "NORMAL") -> None:
         self._path, self._history = Path(path), history
@@ -157,11 +159,14 @@ class SQLiteStore:
         self._queue.append(_Write(key, value, expected, lease, answer))
         return await answer
 
-    def _commit(self) -> None:
-        """Everything queued becomes one transaction. The writers are woken first, the watches fed next, all before anybody runs."""
+    def _commit(self) -> StoreError | None:
+        """Everything queued becomes one transaction. The writers are woken first, the watches fed next, all before anybody runs.
+
+        What went wrong is told to the writers, and returned.
+        """
         writes, self._queue = self._queue, []
         if not writes:
-            return
+            return None
         revision, events = self._revision, []
         made: list[int | None] = []
         try:
@@ -176,7 +181,7 @@ class SQLiteStore:
             for write in writes:
                 if write.answer is not None and not write.answer.done():
                     write.answer.set_exception(error)
-            return
+            return error
         self._revision = revision
         for write, answer in zip(writes, made):
             if write.answer is not None and not write.answer.done():
@@ -187,6 +192,7 @@ class SQLiteStore:
         if self._history and line > self._compacted + COMPACT_EVERY:
             with contextlib.suppress(StoreError):  # a full disk is for the writers to hear of
                 self._forget_before(line)
+        return None
 
     def _apply(self, write: _Write, revision: int) -> Event | None:
         """One write inside the transaction; None if its condition does not hold."""
@@ -210,7 +216,7 @@ class SQLiteStore:
         return Event("DELETE" if write.value is None else "PUT", kv, before)
 
     @contextlib.contextmanager
-    def _transaction(self):  # type: ignore[no-untyped-def]
+    def _transaction(self) -> Iterator[None]:
         """All or nothing. Raises NoSpaceError, StoreError; then nothing was written."""
         try:
             self._db.execute("BEGIN IMMEDIATE")
@@ -250,15 +256,21 @@ class SQLiteStore:
     async def revoke(self, lease: int) -> None:
         """End a lease and delete its keys. Raises LeaseNotFoundError."""
         self._leases.end(lease)
-        self._expire(lease)
+        self._end_lease(lease)
 
     def _expire(self, lease: int) -> None:
+        with contextlib.suppress(StoreError):  # the keys stay, and so does the lease, until the next start
+            self._end_lease(lease)
+
+    def _end_lease(self, lease: int) -> None:
         found = self._db.execute("SELECT DISTINCT key FROM change WHERE lease = ? ORDER BY key", (lease,)).fetchall()
         for (key,) in found:
             row = self._db.execute(NEWEST, (key,)).fetchone()
             if row[4] and row[5] == lease:  # else it was deleted, or written again without it
                 self._queue.append(_Write(key, None, row[3], 0, None))
-        self._commit()
+        error = self._commit()
+        if error is not None:
+            raise error
         with self._transaction():
             self._db.execute("DELETE FROM lease WHERE id = ?", (lease,))
 

@@ -121,6 +121,11 @@ class Store(Protocol):
         """The newest revision of which every watch here was fed."""
         ...
 
+    @property
+    def problem(self) -> str:
+        """What is wrong with it at the moment, for health checks; empty if nothing is known."""
+        ...
+
     async def catch_up(self) -> None:
         """Return when every watch here was fed with all that the store held at the time of the call. Raises UnavailableError."""
         ...

@@ -24,7 +24,7 @@ class EventWatch:
         self._watches = watches
         self._pending: deque[Event] = deque()
         self._waiter: asyncio.Future[None] | None = None
-        self._ended = False
+        self.ended = False
         self._error: Exception | None = None
 
     def feed(self, event: Event) -> None:
@@ -41,7 +41,7 @@ class EventWatch:
 
     def end_of_events(self, error: Exception | None = None) -> None:
         """No event will follow; what is pending can still be read, and then `error` is raised."""
-        self._ended, self._error = True, error
+        self.ended, self._error = True, error
         self._wake()
 
     def _wake(self) -> None:
@@ -56,7 +56,7 @@ class EventWatch:
         while not self._pending:
             if self._error is not None:
                 raise self._error
-            if self._ended:
+            if self.ended:
                 raise StopAsyncIteration
             self._waiter = asyncio.get_running_loop().create_future()
             try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Any
 
 import yaml
@@ -121,12 +122,22 @@ def check_format(output: str) -> None:
 
 
 def render_table(
-    tables: Sequence[Object], *, wide: bool, no_headers: bool = False, kind: str = "", namespaced: bool = False
+    tables: Sequence[Object],
+    *,
+    wide: bool,
+    no_headers: bool = False,
+    kind: str = "",
+    namespaced: bool = False,
+    columns_of: Object | None = None,
+    remembered: list[int] | None = None,
 ) -> str:
-    """The server's tables of one type as text. `kind` goes before each name, `namespaced` adds a NAMESPACE column."""
+    """The server's tables of one type as text. `kind` goes before each name, `namespaced` adds a NAMESPACE column.
+
+    For rows that follow later (a watch): `columns_of` is the table that named the columns, `remembered` keeps how wide they were.
+    """
     columns = [
         (i, column)
-        for i, column in enumerate(tables[0].get("columnDefinitions", ()))
+        for i, column in enumerate((columns_of or tables[0]).get("columnDefinitions") or ())
         if wide or not column.get("priority")
     ]
     rows: list[list[str]] = []
@@ -140,7 +151,7 @@ def render_table(
             if namespaced:
                 cells.insert(0, ((row.get("object") or {}).get("metadata") or {}).get("namespace", ""))
             rows.append(cells)
-    return align(rows)
+    return align(rows, remembered)
 
 
 def _cell(value: Any) -> str:
@@ -151,7 +162,10 @@ def _cell(value: Any) -> str:
     return str(value).split("\n")[0]
 
 
-def align(rows: Sequence[Sequence[str]]) -> str:
-    """Columns three apart and at least six wide; nothing is added after the last."""
+def align(rows: Sequence[Sequence[str]], remembered: list[int] | None = None) -> str:
+    """Columns three apart and at least six wide, or as wide as they were before; nothing is added after the last."""
     widths = [max(6, *(len(row[i]) + 3 for row in rows)) for i in range(len(rows[0]) - 1)] if rows else []
+    if remembered is not None:
+        widths = [max(pair) for pair in zip_longest(widths, remembered, fillvalue=0)]
+        remembered[:] = widths
     return "".join("".join(cell.ljust(width) for cell, width in zip(row, widths)) + row[-1] + "\n" for row in rows)

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, Protocol
 
+import orjson
+
 from lifecycle.api import protobuf
 from lifecycle.api.resources import Resource
 from lifecycle.api.status import StatusError
@@ -118,6 +120,24 @@ class Session:
             if recorded is not None:
                 recorded.attributes["uid"] = document["metadata"].get("uid", "")
         return document
+
+    async def watch_tables(self, path: str, query: Mapping[str, str]) -> AsyncIterator[Object]:
+        """Watch something as tables of one row each. Raises StatusError when the server refuses, or when it says so later in the stream."""
+        asked = {**query, "watch": "true"}
+        request = Request(
+            method="GET",
+            path=path,
+            query={key: [value] for key, value in asked.items() if value},
+            headers={**self.client.headers, "accept": TABLE},
+        )
+        response = await self.client.transport.round_trip(request)
+        if response.stream is None:
+            raise StatusError(document_of(response))
+        async for frame in response.stream:  # in-process, frames are objects; how they look as rows the server says
+            shown = orjson.loads(response.encode_frame(frame))["object"] if response.encode_frame else frame.object
+            if frame.type == "ERROR":
+                raise StatusError(shown)
+            yield shown
 
     async def table(self, path: str, query: Mapping[str, str]) -> Object:
         """GET something as a table."""

@@ -37,16 +37,15 @@ def draw_ownership(objects: Iterable[Object], *, width: float = 6.4) -> Picture:
             roots.append(obj)
     places: dict[str, tuple[float, float]] = {}
     below = 0.0
-    for root in roots:
-        below = _place(root, children, 0, below, places)
+    for obj in (*roots, *everything):  # after the roots, those that own each other in a circle
+        if obj["metadata"]["uid"] not in places:
+            below = _place(obj, children, 0, below, places)
     columns = 1 + max((x for x, _ in places.values()), default=0.0) / COLUMN
     [axes] = empty_axes(width, max(below, 1.0) * width / (columns * COLUMN) * 1.02)
     axes.set_axis_off()
     axes.set_xlim(-0.05, (columns - 1) * COLUMN + BOX + 0.05)
-    axes.set_ylim(below - 0.15, -0.15)
+    axes.set_ylim(max(below, 1.0) - 0.15, -0.15)
     for uid, obj in known.items():
-        if uid not in places:
-            continue
         x, y = places[uid]
         axes.add_patch(_box(x, y, COLOURS.get(obj["kind"], OTHER)))
         axes.text(
@@ -70,6 +69,7 @@ def _place(
     obj: Object, children: dict[str, list[Object]], depth: int, top: float, places: dict[str, tuple[float, float]]
 ) -> float:
     """Put an object and all below it; returns where the next may begin."""
+    places[obj["metadata"]["uid"]] = (depth * COLUMN, top)
     mine: Sequence[Object] = [
         child for child in children[obj["metadata"]["uid"]] if child["metadata"]["uid"] not in places
     ]
@@ -83,6 +83,5 @@ def _place(
 
 
 def _box(x: float, y: float, colour: str) -> FancyBboxPatch:
-
     style = "round,pad=0,rounding_size=0.1"
     return FancyBboxPatch((x, y), BOX, HEIGHT, boxstyle=style, facecolor=colour, edgecolor="none")

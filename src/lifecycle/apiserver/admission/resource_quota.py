@@ -16,13 +16,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from lifecycle.api.quantity import parse_quantity
+from lifecycle.api.quota import ZERO, Usage, matches_scopes, missing_requirements, usage
 from lifecycle.api.resources import Resource, resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
 from lifecycle.apiserver.admission.chain import Plugin
 from lifecycle.apiserver.admission.namespaced_index import NamespacedIndex
-from lifecycle.api.quota import ZERO, Usage, matches_scopes, missing_requirements, usage
 from lifecycle.apiserver.object_reader import ObjectReader
 
 UpdateStatus = Callable[[Object], Awaitable[object]]

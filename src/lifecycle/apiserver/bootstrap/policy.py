@@ -10,7 +10,7 @@ had.
 
 Upstream: `plugin/pkg/auth/authorizer/rbac/bootstrappolicy` (`policy.go`, `controller_policy.go`, `namespace_policy.go`),
 `apiserver/pkg/apis/flowcontrol/bootstrap/default.go`, `pkg/apis/scheduling/types.go` (`SystemPriorityClasses`), v1.36.
-Left out: reconciling objects that exist already; kubeadm's own roles (`kubeadm:*`), which come with a recording.
+What exists already is completed by `reconcile`. Left out: kubeadm's own roles (`kubeadm:*`), which come with a recording.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ Upstream: `apiserver/pkg/registry/rest/meta.go` (`FillObjectMetaSystemFields`, `
 from __future__ import annotations
 
 from lifecycle.api.clock import Clock
-from lifecycle.api.names import NameSource
 from lifecycle.api.field_errors import quote
+from lifecycle.api.names import NameSource
 from lifecycle.api.status import bad_request, failure
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.scope import RequestScope

@@ -105,7 +105,9 @@ def _go_value(value: Any) -> str:
         return f"map[{' '.join(f'{key}:{_go_value(item)}' for key, item in sorted(value.items()))}]"
     if isinstance(value, list):
         return f"[{' '.join(map(_go_value, value))}]"
-    return {None: "<nil>", True: "true", False: "false"}.get(value, str(value)) if type(value) is not int else str(value)
+    return (
+        {None: "<nil>", True: "true", False: "false"}.get(value, str(value)) if type(value) is not int else str(value)
+    )
 
 
 def report_strict(strict: list[str], scope: RequestScope) -> None:

@@ -97,7 +97,12 @@ async def evict(store: ResourceStore, scope: RequestScope, eviction: Object) -> 
     await delete(
         store,
         RequestScope(
-            scope.resource, scope.namespace, scope.name, "", scope.user, scope.manager,
+            scope.resource,
+            scope.namespace,
+            scope.name,
+            "",
+            scope.user,
+            scope.manager,
             scope.dry_run or bool(options.get("dryRun")),
         ),  # fmt: skip
         DeleteOptions(

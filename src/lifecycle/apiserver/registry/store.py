@@ -37,9 +37,16 @@ from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
 from lifecycle.apiserver.admission.chain import AdmissionChain
 from lifecycle.apiserver.cacher import Cached, Cacher
-from lifecycle.apiserver.registry.metadata import check_identity, check_no_revision, check_revision, fill_object_meta, in_go_order, is_unchanged
+from lifecycle.apiserver.registry.metadata import (
+    check_identity,
+    check_no_revision,
+    check_revision,
+    fill_object_meta,
+    in_go_order,
+    is_unchanged,
+)
 from lifecycle.apiserver.registry.scope import RequestScope
-from lifecycle.etcd.codec import encode_value
+from lifecycle.etcd.codec import JSON, encode_value
 from lifecycle.etcd.keys import registry_key
 from lifecycle.etcd.store import Store
 
@@ -59,6 +66,7 @@ class Environment:
     names: NameSource
     admission: AdmissionChain
     cachers: dict[tuple[str, str], Cacher]
+    media_type: str = JSON  # of stored values
 
     def cacher(self, resource: Resource) -> Cacher:
         """The watch cache of a resource."""
@@ -266,7 +274,8 @@ class ResourceStore:
         """Put an object on condition that the key is still at a revision (0: absent); None if it is not."""
         stored = self.to_storage(obj)
         with span("apiserver", "storage"):
-            value = encode_value(stored)
+            media_type = self.environment.media_type
+            value = encode_value(stored, media_type)
             with span("etcd", "txn", key=key, uid=obj["metadata"].get("uid", "")) as recorded:
                 if recorded is not None:
                     recorded.attributes["owner_uid"] = _controller_uid(obj)
@@ -274,7 +283,7 @@ class ResourceStore:
         if revision is None:
             return None
         stamped = {**obj, "metadata": in_go_order({**obj["metadata"], "resourceVersion": str(revision)})}
-        return self.cacher.written(key, stamped, revision, value if stored is obj else None)
+        return self.cacher.written(key, stamped, revision, value if stored is obj and media_type == JSON else None)
 
     async def erase(self, key: str, stored: Cached) -> int | None:
         """Delete on condition that nothing happened since; the revision, or None."""

@@ -1,6 +1,6 @@
 """`kubectl get`: the server prints the tables; kubectl only aligns them.
 
-Upstream: `kubectl/pkg/cmd/get/get.go`, `table_printer.go`, v1.36. Left out: `--watch`, `--sort-by`, templates.
+Upstream: `kubectl/pkg/cmd/get/get.go`, `table_printer.go`, v1.36. Left out: `--watch` of anything but tables, `--sort-by`, templates.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from lifecycle.api.resources import Resource
 from lifecycle.api.wire import Object
-from lifecycle.kubectl.failures import UsageError
+from lifecycle.kubectl.failures import CommandError, UsageError
 from lifecycle.kubectl.flags import OUTPUT, Parsed, flag, parse
 from lifecycle.kubectl.printers import (
     GET_FORMATS,
@@ -30,6 +30,8 @@ FLAGS = (
     flag("ignore-not-found", "bool"),
     flag("show-kind", "bool"),
     flag("chunk-size", "int64", 500),
+    flag("watch", "bool", short="w"),
+    flag("watch-only", "bool"),
 )
 NO_TYPE = (
     'Required resource not specified.\nUse "kubectl explain <resource>" for a detailed description of that resource '
@@ -49,7 +51,9 @@ async def get(argv: Sequence[str], session: Session) -> None:
     if output not in ("", "wide", "name", "json", "yaml"):
         raise unknown_format(output, GET_FORMATS)
     found = targets(await session.mapper(), p.args)
-    if output in ("", "wide"):
+    if p["watch"] or p["watch-only"]:
+        await _watch(found, p, session)
+    elif output in ("", "wide"):
         await _tables(found, p, session)
     else:
         await _objects(found, p, session)
@@ -89,6 +93,38 @@ async def _tables(found: list[Target], p: Parsed, session: Session) -> None:
     elif not p["ignore-not-found"]:
         inside = not p["all-namespaces"] and all(target.resource.namespaced for target in found)
         session.warn(f"No resources found in {session.namespace} namespace.\n" if inside else "No resources found\n")
+
+
+async def _watch(found: list[Target], p: Parsed, session: Session) -> None:
+    """The table, then a row for every change, until the server ends the watch."""
+    if len(found) != 1:
+        raise CommandError("you may only specify a single resource type")
+    if p["output"] not in ("", "wide"):
+        raise CommandError("only tables can be watched by this kubectl")
+    [target] = found
+    first = await session.table(_path(target, p, session), _query(p) if not target.name else {})
+    widths: list[int] = []
+    headers = not p["no-headers"]
+
+    def show(table: Object) -> None:
+        nonlocal headers
+        if table.get("rows"):
+            namespaced = p["all-namespaces"] and target.resource.namespaced
+            wide = p["output"] == "wide"
+            text = render_table(
+                [table], wide=wide, no_headers=not headers, namespaced=namespaced, columns_of=first, remembered=widths
+            )
+            session.print(text)
+            headers = False
+
+    if not p["watch-only"]:
+        show(first)
+    selector = {"fieldSelector": f"metadata.name={target.name}"} if target.name else _query(p)
+    path = target.resource.path("" if p["all-namespaces"] else session.namespace)
+    async for table in session.watch_tables(
+        path, {**selector, "resourceVersion": first["metadata"]["resourceVersion"]}
+    ):
+        show(table)
 
 
 async def _objects(found: list[Target], p: Parsed, session: Session) -> None:

@@ -1,7 +1,7 @@
 """`kubectl rollout status deployment/NAME`: watch until the new pods are there, or the deadline has passed.
 
 Upstream: `kubectl/pkg/cmd/rollout/rollout_status.go`, `kubectl/pkg/polymorphichelpers/rollout_status.go` (`DeploymentStatusViewer.Status`),
-v1.36. Left out: other kinds, `history`, `undo`, `--revision`.
+v1.36. Left out: other kinds, `pause`, `resume`, `restart`, `--revision`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.wire import Object
+from lifecycle.kubectl.commands.rollout_history import history, undo
 from lifecycle.kubectl.failures import CommandError
 from lifecycle.kubectl.flags import flag, parse, word_positions
 from lifecycle.kubectl.resource_args import targets
@@ -40,11 +41,17 @@ def deployment_status(deployment: Object) -> tuple[str, bool]:
 
 
 async def rollout(argv: Sequence[str], session: Session) -> None:
-    """Run `kubectl rollout status ARGV`."""
+    """Run `kubectl rollout ARGV`."""
     words = word_positions(argv)
-    if not words or argv[words[0]] != "status":
+    run = {"status": status, "history": history, "undo": undo}.get(argv[words[0]]) if words else None
+    if run is None:
         raise CommandError(f'unknown command {go_quote(argv[words[0]] if words else "")} for "kubectl rollout"')
-    p = parse([*argv[: words[0]], *argv[words[0] + 1 :]], FLAGS, "rollout status")
+    await run([*argv[: words[0]], *argv[words[0] + 1 :]], session)
+
+
+async def status(argv: Sequence[str], session: Session) -> None:
+    """Run `kubectl rollout status ARGV`."""
+    p = parse(argv, FLAGS, "rollout status")
     if not p.args:
         raise CommandError("required resource not specified")
     found = targets(await session.mapper(), p.args)

@@ -1,0 +1,55 @@
+"""Work that is asked for often and must not run too often.
+
+A rollout changes an EndpointSlice several times a second, and each change asks for new rules. The runner lets the
+first request through at once, then leaves at least `min_interval` seconds between two runs; requests in between
+are answered together. If nobody asks, it runs every `max_interval` anyway.
+
+Upstream: `pkg/proxy/runner/bounded_frequency_runner.go` (`BoundedFrequencyRunner`), v1.36.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+
+class BoundedFrequencyRunner:
+    """`run()` asks for a run of `work`; `loop()` does them until cancelled. Intervals in seconds."""
+
+    def __init__(self, work: Callable[[], Awaitable[None]], *, min_interval: float, max_interval: float) -> None:
+        self._work = work
+        self._min_interval = min_interval
+        self._max_interval = max_interval
+        self._asked = asyncio.Event()
+        self._retry: asyncio.TimerHandle | None = None
+
+    def run(self) -> None:
+        """Ask for a run, as soon as allowed."""
+        self._asked.set()
+
+    def retry_after(self, seconds: float) -> None:
+        """Ask for a run after a while, unless one comes before."""
+        if self._retry is not None:
+            self._retry.cancel()
+        self._retry = asyncio.get_running_loop().call_later(seconds, self._asked.set)
+
+    async def loop(self) -> None:
+        """Run `work` when asked, and now and then."""
+        loop = asyncio.get_running_loop()
+        last = loop.time() - self._min_interval
+        try:
+            while True:
+                try:
+                    async with asyncio.timeout_at(last + self._max_interval):
+                        await self._asked.wait()
+                except TimeoutError:
+                    pass
+                await asyncio.sleep(max(0.0, last + self._min_interval - loop.time()))
+                self._asked.clear()
+                if self._retry is not None:
+                    self._retry.cancel()
+                last = loop.time()
+                await self._work()
+        finally:
+            if self._retry is not None:
+                self._retry.cancel()

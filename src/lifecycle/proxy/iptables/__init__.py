@@ -1,0 +1,1 @@
+"""kube-proxy's iptables mode. Upstream: `pkg/proxy/iptables`."""

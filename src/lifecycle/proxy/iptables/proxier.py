@@ -1,0 +1,193 @@
+"""kube-proxy of one node: watches Services and EndpointSlices, and keeps the node's rules.
+
+Nothing is written before both have been listed once: half a picture would cut connections. From then on each change
+asks for a sync, and syncs come at most once in `min_sync_period`. A full sync writes everything and makes sure of the jumps from
+the kernel's chains; the others leave out the chains of Services that did not change. An empty chain of ours, the canary,
+tells whether somebody flushed the tables behind our back; if it is gone, a full sync follows.
+
+Upstream: `pkg/proxy/iptables/proxier.go` (`Proxier`, `NewProxier`), `cmd/kube-proxy/app/server.go` (`Run`),
+`pkg/util/iptables/iptables.go` (`Monitor`), v1.36. Left out: the health check server of `Local` load balancers, cleaning of
+conntrack entries of UDP Services, metrics.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from lifecycle.api.clock import Clock
+from lifecycle.api.resources import resource
+from lifecycle.api.tracing import span
+from lifecycle.api.wire import Object
+from lifecycle.client.rest import Client
+from lifecycle.client.shared_informer import SharedInformerFactory
+from lifecycle.proxy.bounded_frequency_runner import BoundedFrequencyRunner
+from lifecycle.proxy.endpoints_map import EndpointsMap, ServiceKey, service_key
+from lifecycle.proxy.iptables.chains import CANARY_TABLES, JUMP_CHAINS, KUBE_PROXY_CANARY
+from lifecycle.proxy.iptables.config import ProxierConfig
+from lifecycle.proxy.iptables.runner import Runner
+from lifecycle.proxy.iptables.sync_proxy_rules import COUNTERS, NodeFacts, sync_proxy_rules
+from lifecycle.proxy.iptables.tables import RestoreError
+from lifecycle.proxy.service_map import ServicePortMap
+
+log = logging.getLogger(__name__)
+
+NOT_OURS = "!service.kubernetes.io/service-proxy-name"
+"""Services that another proxy looks after say so with this label."""
+
+
+class Proxier:
+    """The proxy of one node and one family of addresses. `sink` is where the rules go."""
+
+    def __init__(
+        self,
+        client: Client,
+        informers: SharedInformerFactory,
+        *,
+        node_name: str,
+        node_ip: str,
+        clock: Clock,
+        sink: Runner,
+        config: ProxierConfig | None = None,
+    ) -> None:
+        self.client = client
+        self.clock = clock
+        self.sink = sink
+        self.config = config or ProxierConfig()
+        family = "IPv6" if ":" in node_ip else "IPv4"
+        self.services = ServicePortMap(family)
+        self.endpoints = EndpointsMap(node_name, family)
+        self.node = NodeFacts(node_name, node_ip)
+        self.syncs = 0
+        self.last_rule_counts = (0, 0)
+        self._changed: set[ServiceKey] = set()
+        self._need_full_sync = True
+        self._last_full_sync = 0.0
+        self._runner = BoundedFrequencyRunner(
+            self.sync, min_interval=self.config.min_sync_period, max_interval=self.config.full_sync_period
+        )
+        self._services = informers.informer(
+            resource("services"), label_selector=NOT_OURS, field_selector="spec.clusterIP!=None"
+        )
+        self._slices = informers.informer(
+            resource("endpointslices.discovery.k8s.io"),
+            label_selector=f"!service.kubernetes.io/headless,{NOT_OURS}",
+        )
+        self._nodes = informers.informer(resource("nodes"), field_selector=f"metadata.name={node_name}")
+        self._handlers = (
+            (
+                self._services,
+                self._services.add_event_handler(
+                    self.on_service, lambda old, new: self.on_service(new), self.on_service_deleted
+                ),
+            ),
+            (
+                self._slices,
+                self._slices.add_event_handler(
+                    self.on_endpoint_slice, lambda old, new: self.on_endpoint_slice(new), self.on_endpoint_slice_deleted
+                ),
+            ),
+            (self._nodes, self._nodes.add_event_handler(self.on_node, lambda old, new: self.on_node(new))),
+        )
+
+    async def run(self) -> None:
+        """Keep the rules until cancelled. They stay when it ends: connections do not need a proxy to go on."""
+        try:
+            for informer, _ in self._handlers:
+                await informer.wait_for_sync()
+            self._runner.run()
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._runner.loop(), name=f"kube-proxy {self.node.name}")
+                tasks.create_task(self._monitor(), name=f"kube-proxy monitor {self.node.name}")
+        finally:
+            for informer, handlers in self._handlers:
+                informer.remove_event_handler(handlers)
+
+    # -- what changed -------------------------------------------------------------------------------------------------
+
+    def on_service(self, service: Object) -> None:
+        """A Service is new or different."""
+        if self.services.update(service):
+            self._note((service["metadata"]["namespace"], service["metadata"]["name"]))
+
+    def on_service_deleted(self, service: Object) -> None:
+        """A Service is gone."""
+        if self.services.remove(service):
+            self._note((service["metadata"]["namespace"], service["metadata"]["name"]))
+
+    def on_endpoint_slice(self, endpoint_slice: Object) -> None:
+        """A slice is new or different."""
+        if self.endpoints.update(endpoint_slice):
+            self._note(service_key(endpoint_slice))
+
+    def on_endpoint_slice_deleted(self, endpoint_slice: Object) -> None:
+        """A slice is gone."""
+        if self.endpoints.remove(endpoint_slice):
+            self._note(service_key(endpoint_slice))
+
+    def on_node(self, node: Object) -> None:
+        """Our node's labels say which zone we are in; a change concerns every Service."""
+        labels = node["metadata"].get("labels") or {}
+        if node["metadata"]["name"] == self.node.name and labels != self.node.labels:
+            self.node = NodeFacts(self.node.name, self.node.ip, dict(labels), self.node.counters)
+            self._need_full_sync = True
+            self._runner.run()
+
+    def _note(self, key: ServiceKey | None) -> None:
+        if key is not None:
+            self._changed.add(key)
+            self._runner.run()
+
+    # -- the sync -----------------------------------------------------------------------------------------------------
+
+    async def sync(self) -> None:
+        """Bring the rules up to date. A failure is logged and tried again after `sync_period`, then in full."""
+        now = asyncio.get_running_loop().time()
+        full = self._need_full_sync or now - self._last_full_sync >= self.config.full_sync_period
+        changed, self._changed = self._changed, set()
+        with span("proxy", "syncProxyRules", node=self.node.name, full=full):
+            try:
+                await self._sync(full, changed)
+            except RestoreError as error:
+                log.error("sync of %s failed, retrying in %s s: %s", self.node.name, self.config.sync_period, error)
+                self._need_full_sync = True
+                self._runner.retry_after(self.config.sync_period)
+                return
+        self.syncs += 1
+        if full:
+            self._last_full_sync = now
+
+    async def _sync(self, full: bool, changed: set[ServiceKey]) -> None:
+        if full:
+            self._need_full_sync = False  # a change that arrives meanwhile may ask for another
+            await self._ensure_jumps()
+        existing = await self.sink.chains("nat")
+        rules = sync_proxy_rules(
+            self.services,
+            self.endpoints,
+            self.node,
+            self.config,
+            existing_nat_chains=existing,
+            changed=None if full else changed,
+        )
+        await self.sink.restore_all(rules.text())
+        self.last_rule_counts = (rules.filter_rule_count, rules.nat_rule_count)
+
+    async def _ensure_jumps(self) -> None:
+        """The way from the kernel's chains into ours, and the counters. Not part of the restore: those chains have other tenants."""
+        for table in CANARY_TABLES:
+            await self.sink.ensure_chain(table, KUBE_PROXY_CANARY)
+        for jump in JUMP_CHAINS:
+            await self.sink.ensure_chain(jump.table, jump.destination)
+            await self.sink.ensure_rule(jump.table, jump.source, jump.rule)
+        counters = frozenset([name for name in COUNTERS if await self.sink.ensure_counter(name)])
+        self.node = NodeFacts(self.node.name, self.node.ip, self.node.labels, counters)
+
+    async def _monitor(self) -> None:
+        """Somebody may flush the tables. The kernel announces no such thing, so the canary has to be looked at."""
+        while True:
+            await asyncio.sleep(self.config.sync_period)
+            if self.syncs and not await self.sink.chain_exists("mangle", KUBE_PROXY_CANARY):
+                log.warning("the rules of %s are gone; writing them again", self.node.name)
+                self._need_full_sync = True
+                self._runner.run()

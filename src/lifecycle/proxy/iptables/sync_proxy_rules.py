@@ -1,0 +1,140 @@
+"""All rules of a node, from what is known of Services and endpoints.
+
+A pure function: the same picture gives the same text. The proxier decides when to call it and what to do with it.
+
+Upstream: `pkg/proxy/iptables/proxier.go` (`syncProxyRules`), v1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+from lifecycle.proxy.endpoints_map import EndpointsMap, ServiceKey
+from lifecycle.proxy.iptables.chains import (
+    FILTER_CHAINS,
+    KUBE_FIREWALL,
+    KUBE_FORWARD,
+    KUBE_MARK_MASQ,
+    KUBE_NODEPORTS,
+    KUBE_POSTROUTING,
+    KUBE_SERVICES,
+    NAT_CHAINS,
+    is_service_chain,
+)
+from lifecycle.proxy.iptables.config import ProxierConfig
+from lifecycle.proxy.iptables.restore_input import RestoreInput, chain_line
+from lifecycle.proxy.iptables.service_rules import LOCALHOST_COUNTER, ServiceRules
+from lifecycle.proxy.service_map import ServicePortMap
+from lifecycle.proxy.topology import categorize_endpoints
+
+INVALID_COUNTER = "ct_state_invalid_dropped_pkts"
+"""The nfacct counter of packets that belong to no connection the kernel knows."""
+
+COUNTERS = (INVALID_COUNTER, LOCALHOST_COUNTER)
+
+
+@dataclass(slots=True, frozen=True)
+class NodeFacts:
+    """What the rules need to know of the node. `counters`: the nfacct counters that exist."""
+
+    name: str
+    ip: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+    counters: frozenset[str] = frozenset(COUNTERS)
+
+
+def sync_proxy_rules(
+    services: ServicePortMap,
+    endpoints: EndpointsMap,
+    node: NodeFacts,
+    config: ProxierConfig,
+    *,
+    existing_nat_chains: Collection[str] = (),
+    changed: Collection[ServiceKey] | None = None,
+) -> RestoreInput:
+    """The input for `iptables-restore`. `changed`: the Services whose own chains are to be written; None means all (a full sync)."""
+    out = RestoreInput()
+    out.filter_chains.extend(map(chain_line, FILTER_CHAINS))
+    out.nat_chains.extend(map(chain_line, NAT_CHAINS))
+    _write_masquerade(out, config)
+    v4 = services.family == "IPv4"
+    if v4 and config.localhost_node_ports:
+        _write_localnet_guard(out)
+    known = list(services)
+    with_comments = sum(len(endpoints[service.name]) for service in known) <= config.large_cluster_endpoints
+    active: set[str] = set()
+    for service in known:
+        categories = categorize_endpoints(endpoints[service.name], service, node.name, node.labels)
+        rules = ServiceRules(
+            service,
+            categories,
+            config=config,
+            node_ip=node.ip,
+            counters=node.counters,
+            with_comments=with_comments,
+        )
+        rules.write_captures(out)
+        active.update(rules.own_chains())
+        if changed is None or (service.name.namespace, service.name.name) in changed:
+            rules.write_own_chains(out)
+        else:
+            skipped = RestoreInput()
+            rules.write_own_chains(skipped)
+            out.skipped_nat_rules += len(skipped.nat_rules)
+    _delete_stale(out, existing_nat_chains, active)
+    _write_node_ports_jump(out, config, v4)
+    _write_forward(out, config, node.counters)
+    return out
+
+
+def _write_masquerade(out: RestoreInput, config: ProxierConfig) -> None:
+    """Marked packets get the node's address as their source. The mark is cleared first: a packet may come by here twice."""
+    mark = config.masquerade_mark
+    out.nat_rules += [
+        f"-A {KUBE_POSTROUTING} -m mark ! --mark {mark}/{mark} -j RETURN",
+        f"-A {KUBE_POSTROUTING} -j MARK --xor-mark {mark}",
+        f'-A {KUBE_POSTROUTING} -m comment --comment "kubernetes service traffic requiring SNAT" '
+        "-j MASQUERADE --random-fully",
+        f"-A {KUBE_MARK_MASQ} -j MARK --or-mark {mark}",
+    ]
+
+
+def _write_localnet_guard(out: RestoreInput) -> None:
+    """Node ports on 127.0.0.1 need `route_localnet`, which lets neighbours send to loopback addresses; this forbids it again."""
+    out.filter_chains.append(chain_line(KUBE_FIREWALL))
+    out.filter_rules.append(
+        f'-A {KUBE_FIREWALL} -m comment --comment "block incoming localnet connections" -d 127.0.0.0/8 '
+        "! -s 127.0.0.0/8 -m conntrack ! --ctstate RELATED,ESTABLISHED,DNAT -j DROP"
+    )
+
+
+def _delete_stale(out: RestoreInput, existing: Collection[str], active: set[str]) -> None:
+    """A chain must be declared, and so emptied, before it can be removed."""
+    for chain in sorted(set(existing) - active):
+        if is_service_chain(chain):
+            out.nat_chains.append(chain_line(chain))
+            out.nat_rules.append(f"-X {chain}")
+            out.deleted_chains += 1
+
+
+def _write_node_ports_jump(out: RestoreInput, config: ProxierConfig, v4: bool) -> None:
+    comment = "kubernetes service nodeports; NOTE: this must be the last rule in this chain"
+    local = "-m addrtype --dst-type LOCAL"
+    if not v4:
+        local += " ! -d ::1/128"
+    elif not config.localhost_node_ports:
+        local += " ! -d 127.0.0.0/8"
+    out.nat_rules.append(f'-A {KUBE_SERVICES} -m comment --comment "{comment}" {local} -j {KUBE_NODEPORTS}')
+
+
+def _write_forward(out: RestoreInput, config: ProxierConfig, counters: frozenset[str]) -> None:
+    mark = config.masquerade_mark
+    if not config.conntrack_tcp_be_liberal:
+        counted = f"-m nfacct --nfacct-name {INVALID_COUNTER} " if INVALID_COUNTER in counters else ""
+        out.filter_rules.append(f"-A {KUBE_FORWARD} -m conntrack --ctstate INVALID {counted}-j DROP")
+    out.filter_rules += [
+        f'-A {KUBE_FORWARD} -m comment --comment "kubernetes forwarding rules" -m mark --mark {mark}/{mark} -j ACCEPT',
+        f'-A {KUBE_FORWARD} -m comment --comment "kubernetes forwarding conntrack rule" '
+        "-m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT",
+    ]

@@ -1,0 +1,191 @@
+"""`--like`: a cluster that starts out as a recorded one, and then lives."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from ipaddress import ip_address, ip_network
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from lifecycle.api.clock import run_virtual
+from lifecycle.api.resources import resource
+from lifecycle.api.status import StatusError
+from lifecycle.api.wire import Object
+from lifecycle.client.rest import Client
+from lifecycle.cluster import like
+from lifecycle.cluster.cluster import Cluster, ClusterConfig
+from tests.conftest import RECORDINGS
+
+KIND, BARE = RECORDINGS / "kind-1.36.2", RECORDINGS / "bare-1.20.2"
+
+
+def on(recording: Path, ask: Callable[[Cluster, Client], Awaitable[Any]]) -> Any:
+    """What `ask` finds out about a cluster like the recorded one."""
+
+    async def main() -> Any:
+        cluster = Cluster(ClusterConfig(like=recording, https=False, seed=1))
+        try:
+            await cluster.start()
+            return await ask(cluster, cluster.client("test"))
+        finally:
+            await cluster.stop()
+
+    return run_virtual(main())
+
+
+def service(name: str, **spec: Any) -> Object:
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": name},
+        "spec": {"ports": [{"port": 80}], **spec},
+    }
+
+
+async def listed(client: Client, name: str) -> dict[str, Object]:
+    return {item["metadata"]["name"]: item for item in (await client.list(resource(name)))["items"]}
+
+
+@pytest.mark.parametrize("recording", [KIND, BARE], ids=lambda path: path.name)
+def test_everything_that_was_recorded_is_there_and_stays(recording: Path) -> None:
+    seed = like.read(recording)
+
+    async def ask(cluster: Cluster, client: Client) -> list[str]:
+        await asyncio.sleep(900)  # long enough for the garbage collector, the node monitor and every resync
+        changed = []
+        for row, obj in seed.objects:
+            metadata = obj["metadata"]
+            try:
+                now = await client.get(row, metadata["name"], metadata.get("namespace", ""))
+            except StatusError as error:
+                changed.append(error.message)
+                continue
+            if now["metadata"]["uid"] != metadata["uid"]:
+                changed.append(f"{row.plural} {metadata['name']} is another one")
+        return changed
+
+    assert len(seed.objects) > 150
+    assert on(recording, ask) == []
+
+
+def test_machines_keep_names_addresses_and_pod_networks() -> None:
+    async def ask(cluster: Cluster, client: Client) -> dict[str, Object]:
+        return await listed(client, "nodes")
+
+    nodes = on(KIND, ask)
+    recorded = {shape.name: shape for shape in like.read(KIND).nodes}
+    assert set(nodes) == {"lifecycle-control-plane", "lifecycle-worker", "lifecycle-worker2"}
+    for name, node in nodes.items():
+        shape = recorded[name]
+        assert node["spec"]["podCIDR"] == shape.pod_cidr
+        addresses = {entry["type"]: entry["address"] for entry in node["status"]["addresses"]}
+        assert addresses == {"InternalIP": shape.address, "Hostname": name}
+        assert node["metadata"]["labels"].items() >= dict(shape.labels).items()
+
+
+def test_add_ons_run_again_where_they_ran() -> None:
+    seed = like.read(KIND)
+    recorded = {obj["metadata"]["name"]: obj for row, obj in seed.objects if row.plural == "pods"}
+    pod_networks = {shape.name: shape.pod_cidr for shape in seed.nodes}
+
+    async def ask(cluster: Cluster, client: Client) -> dict[str, Object]:
+        await asyncio.sleep(60)
+        return await listed(client, "pods")
+
+    pods = on(KIND, ask)
+    assert set(pods) == set(recorded)
+    assert len(pods) >= 13
+    for name, pod in pods.items():
+        assert pod["status"]["phase"] == "Running"
+        ready = {condition["type"]: condition["status"] for condition in pod["status"]["conditions"]}["Ready"]
+        assert ready == "True", name
+        assert pod["spec"]["nodeName"] == recorded[name]["spec"]["nodeName"]
+        if pod["spec"].get("hostNetwork"):
+            assert pod["status"]["podIP"] == recorded[name]["status"]["podIP"]
+        else:  # a machine that starts again hands out its addresses anew, from the same network
+            assert ip_address(pod["status"]["podIP"]) in ip_network(pod_networks[pod["spec"]["nodeName"]])
+
+
+def test_new_services_are_allocated_around_the_recorded_ones() -> None:
+    async def ask(cluster: Cluster, client: Client) -> tuple[dict[str, Object], StatusError, str]:
+        for number in range(20):
+            await client.create(resource("services"), service(f"new-{number}"), "default")
+        with pytest.raises(StatusError) as taken:
+            await client.create(resource("services"), service("thief", clusterIP="10.96.0.10"), "default")
+        free = await client.create(resource("services"), service("wish", clusterIP="10.96.0.11"), "default")
+        return await listed(client, "services"), taken.value, free["spec"]["clusterIP"]
+
+    services, taken, free = on(KIND, ask)
+    addresses = [item["spec"]["clusterIP"] for item in services.values()]
+    assert services["kube-dns"]["spec"]["clusterIP"] == "10.96.0.10"
+    assert services["kubernetes"]["spec"]["clusterIP"] == "10.96.0.1"
+    assert len(set(addresses)) == len(addresses) == 23
+    assert taken.code == 422
+    assert "provided IP is already allocated" in taken.message
+    assert free == "10.96.0.11"
+
+
+@pytest.mark.parametrize("recording", [KIND, BARE], ids=lambda path: path.name)
+def test_new_workloads_run_on_it(recording: Path) -> None:
+    deployment: Object = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web"},
+        "spec": {
+            "replicas": 3,
+            "selector": {"matchLabels": {"app": "web"}},
+            "template": {
+                "metadata": {"labels": {"app": "web"}},
+                "spec": {"containers": [{"name": "nginx", "image": "nginx"}]},
+            },
+        },
+    }
+
+    async def ask(cluster: Cluster, client: Client) -> tuple[int, set[str], list[str]]:
+        await client.create(resource("deployments.apps"), deployment, "default")
+        await asyncio.sleep(30)
+        live = await client.get(resource("deployments.apps"), "web", "default")
+        pods = [pod for pod in (await listed(client, "pods")).values() if pod["metadata"]["namespace"] == "default"]
+        return live["status"]["readyReplicas"], {p["spec"]["nodeName"] for p in pods}, [p["status"]["podIP"] for p in pods]
+
+    ready, nodes, addresses = on(recording, ask)
+    assert ready == 3
+    assert nodes == {"lifecycle-worker", "lifecycle-worker2"}
+    assert len(set(addresses)) == 3
+
+
+def test_a_pod_may_follow_its_namespace_at_once() -> None:
+    """Admission waits for the service account that a controller is about to make."""
+    pod: Object = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "quick"},
+        "spec": {"containers": [{"name": "c", "image": "nginx"}]},
+    }
+
+    async def ask(cluster: Cluster, client: Client) -> Object:
+        namespace: Object = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "new"}}
+        await client.create(resource("namespaces"), namespace)
+        return await client.create(resource("pods"), pod, "new")
+
+    assert on(KIND, ask)["spec"]["serviceAccountName"] == "default"
+
+
+@pytest.mark.parametrize(
+    ("lines", "complaint"),
+    [
+        (None, "--like wants a recording with http/objects.jsonl"),
+        ([], "--like wants a recording that lists nodes"),
+    ],
+)
+def test_what_is_no_recording_is_refused_in_one_line(tmp_path: Path, lines: list[Object] | None, complaint: str) -> None:
+    if lines is not None:
+        (tmp_path / "http").mkdir()
+        (tmp_path / "http" / "objects.jsonl").write_bytes(b"\n".join(map(orjson.dumps, lines)))
+    with pytest.raises(ValueError, match=complaint) as refused:
+        like.read(tmp_path)
+    assert "\n" not in str(refused.value)

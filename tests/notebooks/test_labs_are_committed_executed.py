@@ -1,0 +1,73 @@
+"""Labs as they are committed: run, clean, the same kernel everywhere, and linked with their chapters both ways.
+
+Running them again is `pytest labs` (see `nb_*` in pyproject.toml).
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+import yaml
+
+from tests.conftest import ROOT
+
+LABS = sorted((ROOT / "labs").glob("*.ipynb"))
+WITHOUT_LAB: frozenset[str] = frozenset()
+"""Chapters that run code and have no lab yet. It may only shrink."""
+
+
+def notebook(path: Path) -> Any:
+    return nbformat.read(path, as_version=4)
+
+
+def listed() -> list[str]:
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text())
+    return [toc["root"], *(chapter["file"] for part in toc["parts"] for chapter in part["chapters"])]
+
+
+def chapters_with_code() -> list[Path]:
+    files = [ROOT / f"{name}.md" for name in listed() if name.startswith("book/")]
+    return [file for file in files if re.search(r"^```\{code-cell\}", file.read_text(), re.MULTILINE)]
+
+
+def test_there_are_labs() -> None:
+    assert LABS
+
+
+@pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.stem)
+def test_a_lab_is_committed_executed(lab: Path) -> None:
+    cells = [cell for cell in notebook(lab).cells if cell.cell_type == "code"]
+    assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))  # from top to bottom, once
+    silent = [cell.source for cell in cells if re.search(r"^print\(", cell.source, re.MULTILINE) and not cell.outputs]
+    assert silent == []
+    outputs = [output for cell in cells for output in cell.outputs]
+    assert [output for output in outputs if output.output_type == "error" or output.get("name") == "stderr"] == []
+
+
+@pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.stem)
+def test_a_lab_runs_on_the_kernel_everybody_has(lab: Path) -> None:
+    assert notebook(lab).metadata.kernelspec.name == "python3"
+
+
+@pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.stem)
+def test_a_lab_names_nothing_of_the_machine_it_ran_on(lab: Path) -> None:
+    text = lab.read_text()
+    assert str(ROOT) not in text
+    assert not re.search(r"/(home|root|Users|tmp)/|\x1b", text)
+
+
+@pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.stem)
+def test_a_lab_is_a_page_linked_with_its_chapter_both_ways(lab: Path) -> None:
+    assert f"labs/{lab.stem}" in listed()
+    [chapter] = [file for file in chapters_with_code() if file.stem == lab.stem]
+    assert f"labs/{lab.stem}" in chapter.read_text()
+    assert chapter.relative_to(ROOT).as_posix() in lab.read_text()
+
+
+def test_every_chapter_that_runs_code_has_a_lab() -> None:
+    labs = {lab.stem for lab in LABS}
+    assert {file.stem for file in chapters_with_code()} - labs == WITHOUT_LAB
