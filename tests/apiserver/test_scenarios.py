@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 import pytest
 
@@ -78,7 +79,7 @@ async def on_cluster(scenario: str) -> AgreementTable:
         await cluster.stop()
 
 
-def check(scenario: str, run: Callable[[str], Awaitable[AgreementTable]]) -> None:
+def check(scenario: str, run: Callable[[str], Coroutine[Any, Any, AgreementTable]]) -> None:
     table = run_virtual(run(scenario))
     found: dict[str, list[str]] = {}
     for row in table.rows:

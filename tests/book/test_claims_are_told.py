@@ -8,7 +8,10 @@ import yaml
 from tests.conftest import ROOT
 
 CHAPTERS = {
+    "authn": "book/apiserver/authentication.md",
     "authz": "book/apiserver/authorization.md",
+    "admission": "book/apiserver/admission.md",
+    "deployment-controller": "book/control-loops/deployments.md",
     "replicaset-controller": "book/control-loops/replica-sets-and-ownership.md",
     "garbage-collection": "book/control-loops/replica-sets-and-ownership.md",
 }

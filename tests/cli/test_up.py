@@ -55,7 +55,7 @@ def test_a_taken_port_is_one_line(tmp_path):
     ("options", "said"),
     [
         (["--like", "nowhere"], "nowhere has none"),
-        (["--store", "floppy"], "--store knows memory; not floppy"),
+        (["--store", "floppy"], "not floppy"),
         (["--runtime", "docker"], "--runtime knows hollow; not docker"),
         (["--without", "etcd"], "not etcd"),
         (["--nodes", "0"], "--nodes must be at least 1"),

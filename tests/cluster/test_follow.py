@@ -78,7 +78,7 @@ def test_a_command_that_fails_or_writes_nothing_has_no_journey():
 
 def test_nobody_waits_for_ever():
     config = ClusterConfig(without=("scheduler",))
-    with pytest.raises(FollowError, match="did not become ready in 0.2 s"):
+    with pytest.raises(FollowError, match=r"did not become ready in 0\.2 s"):
         asyncio.run(follow(config=config, patience=0.2))
 
 

@@ -150,7 +150,11 @@ def test_new_workloads_run_on_it(recording: Path) -> None:
         await asyncio.sleep(30)
         live = await client.get(resource("deployments.apps"), "web", "default")
         pods = [pod for pod in (await listed(client, "pods")).values() if pod["metadata"]["namespace"] == "default"]
-        return live["status"]["readyReplicas"], {p["spec"]["nodeName"] for p in pods}, [p["status"]["podIP"] for p in pods]
+        return (
+            live["status"]["readyReplicas"],
+            {p["spec"]["nodeName"] for p in pods},
+            [p["status"]["podIP"] for p in pods],
+        )
 
     ready, nodes, addresses = on(recording, ask)
     assert ready == 3
@@ -182,7 +186,9 @@ def test_a_pod_may_follow_its_namespace_at_once() -> None:
         ([], "--like wants a recording that lists nodes"),
     ],
 )
-def test_what_is_no_recording_is_refused_in_one_line(tmp_path: Path, lines: list[Object] | None, complaint: str) -> None:
+def test_what_is_no_recording_is_refused_in_one_line(
+    tmp_path: Path, lines: list[Object] | None, complaint: str
+) -> None:
     if lines is not None:
         (tmp_path / "http").mkdir()
         (tmp_path / "http" / "objects.jsonl").write_bytes(b"\n".join(map(orjson.dumps, lines)))

@@ -27,6 +27,8 @@ def deployment(replicas: int = 3, image: str = "nginx") -> Any:
 def until_rolled_out(apps: Any, namespace: str, replicas: int) -> Any:
     for event in watch.Watch().stream(apps.list_namespaced_deployment, namespace, timeout_seconds=30):
         seen = event["object"]
+        if seen.status.observed_generation != seen.metadata.generation:
+            continue  # the status still speaks of the spec before
         if seen.status.updated_replicas == replicas == seen.status.available_replicas == seen.status.replicas:
             return seen
     raise AssertionError("the rollout did not finish")

@@ -29,7 +29,7 @@ from lifecycle.api.wire import Object, WatchFrame
 from lifecycle.apiserver.cache_watcher import CacheWatcher, Criteria
 from lifecycle.etcd.codec import decode_value
 from lifecycle.etcd.keys import resource_prefix
-from lifecycle.etcd.store import CompactedError, Event, Store, StoreError, prefix_end
+from lifecycle.etcd.store import CompactedError, Event, KeyValue, Store, StoreError, prefix_end
 
 log = logging.getLogger(__name__)
 
@@ -108,7 +108,7 @@ class Cacher:
     # -- life ---------------------------------------------------------------------------------------------------------
 
     async def start(self) -> None:
-        """Read everything once, then follow. Raises StoreError; ValueError for a value that cannot be read."""
+        """Read everything once, then follow. Raises StoreError."""
         await self._read_everything()
         self._pump_task = asyncio.create_task(self._pump(), name=f"cacher {self.resource.plural}")
 
@@ -129,7 +129,9 @@ class Cacher:
         for drawer in (self._objects, self._keys, self._rows, self._window, self._written):
             drawer.clear()
         for kv in page.kvs:
-            self._put(Cached(kv.key, self.decode(kv.value, kv.mod_revision), kv.mod_revision))
+            cached = self._decoded(kv)
+            if cached is not None:
+                self._put(cached)
         self._watch = self._store.watch(self.prefix, prefix_end(self.prefix), revision=page.revision + 1)
 
     async def _pump(self) -> None:
@@ -165,6 +167,14 @@ class Cacher:
         obj = decode_value(value, revision)
         return self._from_storage(obj) if self._from_storage is not None else obj
 
+    def _decoded(self, kv: KeyValue) -> Cached | None:
+        """What is under a key; None, and a line in the log, if somebody put there what is no object."""
+        try:
+            return Cached(kv.key, self.decode(kv.value, kv.mod_revision), kv.mod_revision)
+        except (ValueError, KeyError, TypeError) as error:
+            log.error("%s cannot be read: %s", kv.key, error)
+            return None
+
     def written(self, key: str, obj: Object, revision: int, value: bytes | None = None) -> Cached:
         """The writer hands over what it wrote at a revision, so that nobody has to decode it again."""
         cached = Cached(key, obj, revision, value)
@@ -180,13 +190,16 @@ class Cacher:
             written = self._written.pop(revision, None)
             current = None
             if event.type == "PUT":
-                current = written or Cached(kv.key, self.decode(kv.value, revision), revision)
+                current = written or self._decoded(kv)
+            if current is not None:
                 self._put(current)
             elif previous is not None:
                 self._remove(previous)
                 gone = {**previous.obj, "metadata": {**previous.obj["metadata"], "resourceVersion": str(revision)}}
                 previous = Cached(kv.key, gone, revision)
             self.revision = revision
+            if current is previous is None:
+                continue
             change = Change(revision, current, previous)
             if len(self._window) == EVENT_WINDOW:
                 self._window_start = self._window[0].revision

@@ -6,7 +6,7 @@ enough.
 
 Clients can be hostile or just slow. A body has to fit into 3 MiB and to arrive within a minute, a connection
 that never asks for anything is closed, and a client that does not read its watch blocks nobody but itself: its
-frames wait in its own queue, which is cut off when it grows too long.
+frames wait in its own queue, until it has not read for a minute or the queue is too long.
 
 aiohttp parses HTTP; the answer is written by hand, since that is half of the work of a small request.
 
@@ -18,6 +18,7 @@ v1.36. Left out: HTTP/2, websockets, SPDY.
 from __future__ import annotations
 
 import asyncio
+import re
 import ssl
 import time
 from email.utils import formatdate
@@ -41,6 +42,7 @@ BODY_TIMEOUT = 60.0
 FIRST_REQUEST_TIMEOUT = 32.0
 IDLE_TIMEOUT = 90.0
 TLS_HANDSHAKE_TIMEOUT = 10.0
+WRITE_TIMEOUT = 60.0
 MAX_HEADER = 1 << 20
 
 _SETTINGS: dict[str, Any] = {
@@ -51,6 +53,7 @@ _SETTINGS: dict[str, Any] = {
     "max_field_size": MAX_HEADER,
     "lingering_time": 1.0,
 }
+_BAD_ESCAPE = re.compile("%(?![0-9a-fA-F]{2})")
 _REASONS = {status.value: status.phrase for status in HTTPStatus}
 
 
@@ -82,6 +85,18 @@ class _Connection(RequestHandler):
     def __init__(self, server: web.Server, **settings: Any) -> None:
         super().__init__(server, **settings)
         self.peer: tuple[str, bytes | None] | None = None
+
+    def handle_error(
+        self, request: web.BaseRequest, status: int = 500, exc: BaseException | None = None, message: str | None = None
+    ) -> Any:
+        """What is not HTTP is answered as Go does, and is not worth a word in the log: everybody can send anything."""
+        if status >= 500:
+            return super().handle_error(request, status, exc, message)
+        if self.transport is not None:
+            text = f"{status} {_REASONS.get(status, 'Unknown')}"
+            head = f"HTTP/1.1 {text}\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n"
+            self.transport.write(f"{head}Content-Length: {len(text)}\r\n\r\n{text}".encode())
+        return _CLOSE
 
 
 class HTTPSServer:
@@ -131,6 +146,9 @@ class HTTPSServer:
 
     async def _answer(self, incoming: web.BaseRequest) -> _Written:
         request = to_request(incoming)
+        if "%" in incoming._message.path and _BAD_ESCAPE.search(incoming._message.path.partition("?")[0]):
+            response = Response(400, {"Content-Type": "text/plain; charset=utf-8"}, body=b"400 Bad Request")
+            return await self._write(incoming, request, response, keep_alive=False)
         try:
             request.body = await read_body(incoming)
         except (_BodyTooLargeError, TimeoutError) as error:
@@ -139,9 +157,12 @@ class HTTPSServer:
                 response = Response(408, {"Content-Type": "text/plain; charset=utf-8"}, body=b"Request Timeout\n")
             return await self._write(incoming, request, response, keep_alive=False)
         response = await self._handler(request)
-        if response.stream is not None:
-            return await self._stream(incoming, request, response)
-        return await self._write(incoming, request, response, keep_alive=incoming.keep_alive)
+        try:
+            if response.stream is not None:
+                return await self._stream(incoming, request, response)
+            return await self._write(incoming, request, response, keep_alive=incoming.keep_alive)
+        except ConnectionError:  # the client went away while it was being answered
+            return _CLOSE
 
     async def _write(
         self, incoming: web.BaseRequest, request: Request, response: Response, *, keep_alive: bool
@@ -162,7 +183,7 @@ class HTTPSServer:
             transport.write(head + body)
         else:
             transport.writelines((head, body))
-            await incoming.writer.drain()
+            await _drained(incoming)
         return _KEEP_ALIVE if keep_alive else _CLOSE
 
     async def _stream(self, incoming: web.BaseRequest, request: Request, response: Response) -> _Written:
@@ -171,9 +192,11 @@ class HTTPSServer:
         assert stream is not None
         assert encode is not None
         take = getattr(stream, "take", None)
+        chunked = incoming.version >= (1, 1)  # before that, only the end of the connection ends an answer
         try:
             if incoming.transport is not None:
-                incoming.transport.write(self._head(request, response, "Transfer-Encoding: chunked", True))
+                framing = "Transfer-Encoding: chunked" if chunked else "Cache-Control: no-store"
+                incoming.transport.write(self._head(request, response, framing, chunked))
             async for frame in stream:
                 piece = encode(frame)
                 if take is not None:
@@ -181,15 +204,15 @@ class HTTPSServer:
                 transport = incoming.transport
                 if transport is None or transport.is_closing():
                     break
-                transport.write(b"%x\r\n%b\r\n" % (len(piece), piece))
-                await incoming.writer.drain()
-            if incoming.transport is not None:
+                transport.write(b"%x\r\n%b\r\n" % (len(piece), piece) if chunked else piece)
+                await _drained(incoming)
+            if incoming.transport is not None and chunked:
                 incoming.transport.write(b"0\r\n\r\n")
         finally:
             close = getattr(stream, "aclose", None)
             if close is not None:
                 await close()
-        return _KEEP_ALIVE if incoming.keep_alive else _CLOSE
+        return _KEEP_ALIVE if incoming.keep_alive and chunked else _CLOSE
 
     def _head(self, request: Request, response: Response, framing: str, keep_alive: bool) -> bytes:
         second = int(time.time())
@@ -231,6 +254,17 @@ def _peer(transport: asyncio.Transport | None) -> tuple[str, bytes | None]:
     address = transport.get_extra_info("peername")
     tls = transport.get_extra_info("ssl_object")
     return address[0] if address else "", tls.getpeercert(binary_form=True) if tls is not None else None
+
+
+async def _drained(incoming: web.BaseRequest) -> None:
+    """Wait until the client has read enough. One that reads nothing at all for a minute loses its connection, and we its data."""
+    try:
+        async with asyncio.timeout(WRITE_TIMEOUT):
+            await incoming.writer.drain()
+    except TimeoutError:
+        if incoming.transport is not None:
+            incoming.transport.abort()
+        raise ConnectionAbortedError("the client does not read") from None
 
 
 async def read_body(incoming: web.BaseRequest) -> bytes:

@@ -129,9 +129,8 @@ class APIServer:
         environment = Environment(
             store, self.clock, self.names, self.config.admission, self.cachers, storage_media_type(store)
         )
-        special = {("", "services"): ServiceStore}
         self.stores = {
-            (row.group, row.plural): special.get((row.group, row.plural), ResourceStore)(row, environment)
+            (row.group, row.plural): SPECIAL_STORES.get((row.group, row.plural), ResourceStore)(row, environment)
             for row in reversed(stored)  # so that the first version of a group wins here as well
         }
         self._resources = ResourceHandler(

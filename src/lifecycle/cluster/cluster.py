@@ -28,7 +28,7 @@ from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.cluster import like
 from lifecycle.cluster.kubeconfig_file import kubeconfig, write_kubeconfig
 from lifecycle.cluster.nodes import NodeShape, kind_nodes, pod_network
-from lifecycle.cluster.stores import open_store
+from lifecycle.cluster.stores import check_address, open_store
 from lifecycle.controllers.manager import ControllerManager
 from lifecycle.cri.hollow import HollowRuntime
 from lifecycle.cri.hollow_images import KIND_IMAGES
@@ -70,6 +70,7 @@ class ClusterConfig:
             raise ValueError(f"--without knows {', '.join(COMPONENTS)}; not {', '.join(unknown)}")
         if self.runtime not in RUNTIMES:
             raise ValueError(f"--runtime knows {', '.join(RUNTIMES)}; not {self.runtime}")
+        check_address(self.store)
 
 
 def component_user_agent(component: str) -> str:

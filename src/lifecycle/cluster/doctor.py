@@ -10,6 +10,7 @@ import shutil
 
 PROGRAMS = {
     "kubectl": "talk to the embedded cluster as you would to any other",
+    "etcd": "keep a cluster's objects in a real etcd (--store etcd:URL)",
     "docker": "run a real kind cluster to compare with",
     "kind": "create that cluster (make cluster)",
     "chromium": "check the built book as a reader sees it (make book)",

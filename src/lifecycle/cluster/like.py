@@ -19,7 +19,7 @@ from lifecycle.api.resources import Resource, resource_for_kind
 from lifecycle.api.wire import Object
 from lifecycle.cluster.nodes import CAPACITY, FIRST_ADDRESS, NodeShape
 from lifecycle.cri.runtime import Image
-from lifecycle.etcd.codec import encode_value
+from lifecycle.etcd.codec import encode_value, storage_media_type
 from lifecycle.etcd.keys import registry_key
 from lifecycle.etcd.store import Store
 
@@ -103,7 +103,8 @@ def _images(listing: Path) -> tuple[Image, ...]:
 
 async def plant(store: Store, likeness: Likeness) -> None:
     """Put the objects under their keys."""
+    media_type = storage_media_type(store)
     for row, obj in likeness.objects:
         metadata = obj["metadata"]
         key = registry_key(row, metadata.get("namespace", ""), metadata["name"])
-        await store.put(key, encode_value(obj), expected=0)
+        await store.put(key, encode_value(obj, media_type), expected=0)

@@ -48,7 +48,10 @@ class Row:
 
 
 class AgreementTable:
-    """Rows of agreement between `ours` and `cluster`, both lines of provenance. Shows itself in notebooks and terminals, `limit` rows of it."""
+    """Rows of agreement between `ours` and `cluster`, both lines of provenance.
+
+    Shows itself in notebooks and terminals, `limit` rows of it.
+    """
 
     def __init__(self, title: str, ours: str, cluster: str) -> None:
         self.title = title

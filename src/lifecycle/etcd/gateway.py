@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from base64 import b64decode, b64encode
 from collections.abc import AsyncGenerator
+from io import BytesIO
 from typing import Any
 
 import aiohttp
@@ -26,6 +27,8 @@ TIMEOUT = 30.0
 
 CONNECTIONS = 128
 """Calls at the same time; more wait."""
+
+LARGE = 2**20
 
 COMPACTED = "etcdserver: mvcc: required revision has been compacted"
 FUTURE = "etcdserver: mvcc: required revision is a future revision"
@@ -42,10 +45,11 @@ class Gateway:
 
     async def call(self, path: str, message: Message) -> Message:
         """One call. Raises StoreError with etcd's message, UnavailableError if there is no answer."""
+        body = orjson.dumps(message)
+        data = body if len(body) < LARGE else BytesIO(body)  # sent in pieces, others get their turn in between
+        timeout = aiohttp.ClientTimeout(TIMEOUT)
         try:
-            async with self._session.post(
-                self.url + path, data=orjson.dumps(message), timeout=aiohttp.ClientTimeout(TIMEOUT)
-            ) as response:
+            async with self._session.post(self.url + path, data=data, timeout=timeout) as response:
                 answer = _parsed(await response.read())
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             raise self._unavailable(error) from None

@@ -64,12 +64,12 @@ INSERT INTO compaction VALUES (0);
 STATE = "key, value, created, revision, version, lease"
 NEWEST = f"SELECT {STATE} FROM change WHERE key = ? ORDER BY revision DESC LIMIT 1"
 AT = f"SELECT {STATE} FROM change WHERE key = ? AND revision <= ? ORDER BY revision DESC LIMIT 1"
-LAST_OF_EACH = (
-    "change WHERE version > 0 AND revision IN "
-    "(SELECT max(revision) FROM change WHERE key >= ? AND key < ? AND revision <= ? GROUP BY key)"
+LAST_OF_EACH = (  # in SQLite the other columns of a group come from the row that holds the maximum
+    "SELECT key, value, created, max(revision), version, lease FROM change "
+    "WHERE key >= ? AND key < ? AND revision <= ? GROUP BY key HAVING version > 0"
 )
-RANGE = f"SELECT {STATE} FROM {LAST_OF_EACH} ORDER BY key LIMIT ?"
-COUNT = f"SELECT count(*) FROM {LAST_OF_EACH}"
+RANGE = f"{LAST_OF_EACH} ORDER BY key LIMIT ?"
+COUNT = f"SELECT count(*) FROM ({LAST_OF_EACH})"
 SINCE = (
     "SELECT n.key, n.value, n.created, n.revision, n.version, n.lease, p.key, p.value, p.created, p.revision, p.version, p.lease "
     "FROM change AS n LEFT JOIN change AS p ON p.revision = n.previous "

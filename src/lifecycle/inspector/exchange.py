@@ -16,7 +16,10 @@ _NO_MEANING = frozenset({"pretty", "timeout", "timeoutSeconds", "allowWatchBookm
 
 @dataclass(slots=True, frozen=True)
 class Exchange:
-    """A line of `http/<scenario>.jsonl`. `t` and `ms` are seconds since the scenario began and milliseconds the answer took."""
+    """A line of `http/<scenario>.jsonl`. `t` and `ms` are seconds since the scenario began and milliseconds the answer took.
+
+    `token` is the bearer token that was sent, if any.
+    """
 
     scenario: str
     n: int
@@ -33,6 +36,7 @@ class Exchange:
     status: int
     headers: dict[str, Any]
     response: Any
+    token: str = ""
 
     @classmethod
     def from_line(cls, scenario: str, line: dict[str, Any]) -> Exchange:
@@ -53,6 +57,7 @@ class Exchange:
             status=line["status"],
             headers=line["headers"] or {},
             response=line["response"],
+            token=line.get("token", ""),
         )
 
     @property

@@ -88,9 +88,7 @@ async def _ask(target: Target, scenario: str, step: Step, answers: dict[int, Any
     clock = asyncio.get_running_loop().time
     began = clock()
     status, sent, answer = await target.request(step.method, path, headers, data)
-    kept: dict[str, Any] = {key.lower(): value for key, value in sent.items() if key.lower() in KEPT_HEADERS}
-    if "warning" in kept:  # several headers of one name arrive as one, joined by commas
-        kept["warning"] = re.split(r", (?=299 )", kept["warning"])
+    kept, response = as_recorded(sent, answer)
     return Exchange(
         scenario=scenario,
         n=step.number,
@@ -106,8 +104,16 @@ async def _ask(target: Target, scenario: str, step: Step, answers: dict[int, Any
         body=body,
         status=status,
         headers=kept,
-        response=_decoded(answer, kept.get("content-type", "")),
+        response=response,
     )
+
+
+def as_recorded(headers: dict[str, str], body: bytes) -> tuple[dict[str, Any], Any]:
+    """The headers and the body of an answer as recordings hold them."""
+    kept: dict[str, Any] = {key.lower(): value for key, value in headers.items() if key.lower() in KEPT_HEADERS}
+    if "warning" in kept:  # several headers of one name arrive as one, joined by commas
+        kept["warning"] = re.split(r", (?=299 )", kept["warning"])
+    return kept, _decoded(body, kept.get("content-type", ""))
 
 
 def _decoded(answer: bytes, content_type: str) -> Any:

@@ -45,7 +45,7 @@ def draw(journey: Journey, *, width: float = 9.0) -> Figure:
 def draw_side_by_side(journeys: Sequence[Journey], *, width: float = 9.0) -> Figure:
     """Several journeys below each other, each on its own clock, with the same colours."""
     heights = [max(len(journey.rows()), 1) for journey in journeys]
-    figure = Figure(figsize=(width, sum(0.26 * rows + 0.9 for rows in heights)), layout="constrained")
+    figure = Figure(figsize=(width, sum(0.26 * rows + 1.05 for rows in heights)), layout="constrained")
     FigureCanvasAgg(figure)
     figure.patch.set_alpha(0.0)
     axes = figure.subplots(len(journeys), 1, height_ratios=[rows + 3 for rows in heights], squeeze=False)
@@ -68,7 +68,7 @@ def _paint(axis: Axes, journey: Journey) -> None:
     axis.set_xlim(0, whole * 1.02)
     axis.set_xlabel(f"{unit} since the request", color=INK, fontsize=8)
     axis.set_title(
-        f"{journey.title} – {milliseconds(journey.duration)}, {journey.provenance}", color=INK, fontsize=9, loc="left"
+        f"{journey.title}\n{milliseconds(journey.duration)}, {journey.provenance}", color=INK, fontsize=9, loc="left"
     )
     axis.tick_params(axis="x", colors=INK, labelsize=8)
     axis.tick_params(axis="y", length=0)

@@ -93,9 +93,14 @@ class AdmissionChain:
     """All plugins of a server, in upstream's order whatever order they are given in."""
 
     def __init__(self, plugins: Iterable[Plugin] = ()) -> None:
+        self._plans: dict[tuple[str, str, str, str, str], tuple[tuple[Step, ...], tuple[Step, ...]]] = {}
+        self.use(plugins)
+
+    def use(self, plugins: Iterable[Plugin]) -> None:
+        """These from now on, and no others."""
         order = {name: i for i, name in enumerate(ALL_ORDERED_PLUGINS)}
         self.plugins = sorted(plugins, key=lambda plugin: order.get(plugin.name, len(order)))
-        self._plans: dict[tuple[str, str, str, str, str], tuple[tuple[Step, ...], tuple[Step, ...]]] = {}
+        self._plans.clear()
 
     def _plan(self, attributes: Attributes) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
         resource = attributes.resource

@@ -41,7 +41,14 @@ from lifecycle.apiserver.registry.store import Environment, ResourceStore
 Review = Callable[[Request, Object], Object]
 Endpoint = Callable[["ResourceHandler", Request, RequestScope], Awaitable[Response]]
 
-WRITE_VERBS = frozenset({"create", "update", "patch", "delete", "deletecollection"})
+
+CONNECTING = frozenset({"attach", "exec", "log", "portforward", "proxy"})
+"""Subresources that upstream answers by asking the kubelet, or the pod itself, over a connection of its own."""
+
+NO_KUBELET_PORT = (
+    "the kubelets of this cluster open no port: containers of the hollow runtime are not processes, "
+    "so there is nothing to read, run in or connect to"
+)
 
 
 class ResourceHandler:
@@ -73,7 +80,7 @@ class ResourceHandler:
         info = request.info
         assert info is not None
         resource = find_resource(info.group, info.version, info.resource)
-        if resource is None:
+        if resource is None or info.path.startswith("//"):
             return no_such_resource(info)
         check_route(request.method, info, resource)
         scope = scope_of(request, resource)
@@ -216,6 +223,9 @@ class ResourceHandler:
         if (resource.plural, name) == ("pods", "eviction"):
             eviction = self._read(request, scope, "policy/v1", "Eviction")
             return Response(201, obj=await pods.evict(self.store(scope), scope, eviction))
+        if name in CONNECTING:
+            self.store(scope).get(scope.namespace, scope.name)
+            raise status.failure(501, "NotImplemented", NO_KUBELET_PORT)
         if row.kind == resource.kind and info.verb in ("get", "update", "patch"):
             return await _VERBS[info.verb](self, request, scope)
         raise status.method_not_allowed()

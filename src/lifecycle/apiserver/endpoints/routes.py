@@ -31,7 +31,7 @@ def _groups() -> frozenset[str]:
 
 def no_such_resource(info: RequestInfo) -> Response:
     """The answer for a resource that does not exist. Raises StatusError 404 where a router would answer."""
-    if info.api_prefix == "api" or info.group in _groups():
+    if not info.path.startswith("//") and (info.api_prefix == "api" or info.group in _groups()):
         raise status.generic_not_found()
     return page_not_found()
 

@@ -144,8 +144,13 @@ async def patch(
         await _admit(store, scope, new, live)
         return new
 
-    names_version = isinstance(patch, dict) and bool((patch.get("metadata") or {}).get("resourceVersion"))
-    return await store.update(scope, change, create=False, retry=not names_version)
+    return await store.update(scope, change, create=False, retry=not names_version(patch))
+
+
+def names_version(patch: Any) -> bool:
+    """Whether a patch says which version it is for: then a lost race is the client's to know."""
+    metadata = patch.get("metadata") if isinstance(patch, dict) else None
+    return isinstance(metadata, dict) and bool(metadata.get("resourceVersion"))
 
 
 async def _apply(store: ResourceStore, scope: RequestScope, applied: Object, *, force: bool) -> tuple[Cached, bool]:
@@ -186,7 +191,8 @@ def check_apply_kind(applied: Object, scope: RequestScope) -> None:
             f"Incorrect version specified in apply patch. Specified patch version: {applied['apiVersion']}, "
             f"expected: {resource.api_version}"
         )
-    name = (applied.get("metadata") or {}).get("name")
+    metadata = applied.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else None  # what else it may be, decoding will refuse
     if name and name != scope.name:
         raise status.bad_request(f"the name of the object ({name}) does not match the name on the URL ({scope.name})")
 

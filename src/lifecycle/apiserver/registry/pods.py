@@ -104,7 +104,7 @@ async def evict(store: ResourceStore, scope: RequestScope, eviction: Object) -> 
             scope.user,
             scope.manager,
             scope.dry_run or bool(options.get("dryRun")),
-        ),  # fmt: skip
+        ),
         DeleteOptions(
             grace=options.get("gracePeriodSeconds"),
             propagation=options.get("propagationPolicy", ""),

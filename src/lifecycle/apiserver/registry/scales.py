@@ -17,7 +17,7 @@ from lifecycle.api.patch.json_patch import apply_json_patch
 from lifecycle.api.patch.merge_patch import apply_merge_patch
 from lifecycle.api.schema import decode
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.registry.patching import APPLY_PATCH, JSON_PATCH
+from lifecycle.apiserver.registry.patching import APPLY_PATCH, JSON_PATCH, names_version
 from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.registry.store import ResourceStore
 
@@ -71,8 +71,7 @@ async def patch_scale(
             return apply_patch(current, patch, manager=scope.manager, force=force, now=now, subresource="scale")
         return apply_merge_patch(current, patch)
 
-    names_version = isinstance(patch, dict) and bool((patch.get("metadata") or {}).get("resourceVersion"))
-    return await _write(store, scope, patched, retry=not names_version, applied=content_type == APPLY_PATCH)
+    return await _write(store, scope, patched, retry=not names_version(patch), applied=content_type == APPLY_PATCH)
 
 
 async def _write(

@@ -37,7 +37,7 @@ NOT_OURS = "!service.kubernetes.io/service-proxy-name"
 
 
 class Proxier:
-    """The proxy of one node and one family of addresses. `sink` is where the rules go."""
+    """The proxy of one node and one family of addresses. `sink` is where the rules go; `synced` is set once they are there."""
 
     def __init__(
         self,
@@ -59,6 +59,7 @@ class Proxier:
         self.endpoints = EndpointsMap(node_name, family)
         self.node = NodeFacts(node_name, node_ip)
         self.syncs = 0
+        self.synced = asyncio.Event()
         self.last_rule_counts = (0, 0)
         self._changed: set[ServiceKey] = set()
         self._need_full_sync = True
@@ -154,6 +155,7 @@ class Proxier:
                 self._runner.retry_after(self.config.sync_period)
                 return
         self.syncs += 1
+        self.synced.set()
         if full:
             self._last_full_sync = now
 

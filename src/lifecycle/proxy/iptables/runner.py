@@ -90,7 +90,7 @@ class TextRunner:
 
 
 class CommandRunner:
-    """The real programs, as root, inside a network namespace made with `ip netns add`."""
+    """The real programs, as root, inside a network namespace made with `ip netns add`. IPv4 only."""
 
     def __init__(self, namespace: str) -> None:
         if not namespace:

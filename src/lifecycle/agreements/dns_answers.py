@@ -1,0 +1,122 @@
+"""Cluster DNS held against CoreDNS: every question a recording asked with `dig`, and the answer, section by section.
+
+Freedoms: CoreDNS' `loadbalance` answers addresses in any order, and it collects endpoints from a map, so a section is
+compared as a set; and the SOA record's serial is the second in which CoreDNS last heard of a change.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from lifecycle.agreements.iptables_rules import recorded_objects
+from lifecycle.compare import AgreementTable, Comparison, Difference
+from lifecycle.dns.answering import Answerer
+from lifecycle.dns.kubernetes_plugin import KubernetesPlugin
+from lifecycle.dns.records import Answer, Record
+from lifecycle.dns.service_index import ServiceIndex
+from lifecycle.inspector import Recording
+
+ANY_ORDER = "order of records, shuffled to share the load"
+SERIAL = "serial of the zone: when it last changed"
+SECTIONS = ("answer", "authority", "additional")
+
+Ask = Callable[[str, str], Answer]
+"""Name and type → answer."""
+
+
+@dataclass(slots=True)
+class DigAnswer:
+    """One question and answer as `dig` printed them. Records as it prints them, with single spaces."""
+
+    name: str
+    type: str
+    status: str = ""
+    flags: frozenset[str] = frozenset()
+    sections: dict[str, list[str]] = field(default_factory=lambda: {section: [] for section in SECTIONS})
+
+
+def parse_dig(text: str) -> Iterator[DigAnswer]:
+    """The answers in a text of `dig` calls, each after the line with its command."""
+    found: DigAnswer | None = None
+    section = ""
+    for line in text.splitlines():
+        words = line.split()
+        if line.startswith("$ dig "):
+            if found is not None:
+                yield found
+            found, section = DigAnswer(words[2], words[3] if len(words) > 3 else "A"), ""
+        elif found is None or not words:
+            section = section if words else ""
+        elif "->>HEADER<<-" in line:
+            found.status = line.partition("status: ")[2].partition(",")[0]
+        elif line.startswith(";; flags:"):
+            found.flags = frozenset(line.partition(":")[2].partition(";")[0].split())
+        elif line.startswith(";; ") and line.endswith(" SECTION:"):
+            section = words[1].lower()
+        elif section in found.sections and not line.startswith(";"):
+            found.sections[section].append(" ".join(words))
+    if found is not None:
+        yield found
+
+
+def as_dug(record: Record) -> str:
+    """A record as `dig` prints it, with single spaces."""
+    return f"{record.name} {record.ttl} IN {record.type} {record.data}"
+
+
+def recorded_answerer(recording: Recording) -> Answerer:
+    """Our DNS over the Services and EndpointSlices that the recorded CoreDNS had."""
+    services, slices = recorded_objects(recording, "services")
+    namespaces = {obj["metadata"]["namespace"] for obj in (*services, *slices)}
+    for exchange in recording.exchanges("objects"):
+        if exchange.method == "GET" and exchange.path == "/api/v1/namespaces":
+            namespaces |= {item["metadata"]["name"] for item in exchange.response["items"]}
+    return Answerer(KubernetesPlugin(ServiceIndex.of(services, slices, sorted(namespaces))))
+
+
+def compare_answer(ours: Answer, theirs: DigAnswer) -> Comparison:
+    """Code, the flag `aa`, and each record of each section."""
+    result = Comparison()
+    where = f"/{theirs.name}/{theirs.type}"
+
+    def field_equal(name: str, here: object, there: object) -> None:
+        result.total += 1
+        if here == there:
+            result.equal += 1
+        else:
+            result.differences.append(Difference(f"{where}/{name}", here, there))
+
+    field_equal("status", ours.rcode, theirs.status)
+    field_equal("aa", ours.authoritative, "aa" in theirs.flags)
+    for section in SECTIONS:
+        records: list[Record] = getattr(ours, section)
+        here = [_masked(as_dug(record), result.freedoms) for record in records]
+        there = [_masked(text, Counter()) for text in theirs.sections[section]]
+        if here != there and Counter(here) == Counter(there):
+            result.freedoms[ANY_ORDER] += 1
+        for text in sorted(set(here) | set(there)):
+            field_equal(section, text if text in here else None, text if text in there else None)
+    return result
+
+
+def _masked(text: str, freedoms: Counter[str]) -> str:
+    words = text.split()
+    if words[3] == "SOA":
+        words[6] = "SERIAL"
+        freedoms[SERIAL] += 1
+    return " ".join(words)
+
+
+def dns_agreement(recording: Recording, ask: Ask | None = None) -> AgreementTable:
+    """One row for each question. `ask`: judge this one instead of ours."""
+    ask = ask or recorded_answerer(recording).answer
+    table = AgreementTable("DNS answers", "lifecycle, from the recorded Services", f"recording {recording.provenance}")
+    for theirs in parse_dig(recording.dns("svc")):
+        ours = ask(theirs.name, theirs.type)
+        comparison = compare_answer(ours, theirs)
+        here = f"{ours.rcode}, {len(ours.answer)} records"
+        there = f"{theirs.status}, {len(theirs.sections['answer'])} records"
+        table.add("dns", f"{theirs.name} {theirs.type}", here, there, comparison)
+    return table

@@ -1,0 +1,169 @@
+"""Questions to answers: the semantics of DNS on top of the cluster's names.
+
+Three ways to say no must be told apart, for resolvers act on them: the name does not exist (NXDOMAIN: try the next search
+domain), it exists without such records (NODATA: do not), and we cannot know (SERVFAIL: ask again). The first two carry the zone's
+SOA record, whose last number says how long the "no" may be remembered.
+
+Upstream: CoreDNS 1.14, `plugin/kubernetes/handler.go` (`ServeDNS`), `plugin/backend_lookup.go` (`A`, `AAAA`, `SRV`, `PTR`, `CNAME`,
+`NS`, `SOA`, `BackendError`). Left out: MX, DNSSEC, looking up names outside the cluster (an ExternalName is answered with the
+CNAME alone, as CoreDNS does when its own resolver knows nothing of the target).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from ipaddress import ip_address
+
+from lifecycle.dns.kubernetes_plugin import NS_NAME, KubernetesPlugin, NameDoesNotExist
+from lifecycle.dns.records import NOERROR, NXDOMAIN, SERVFAIL, Answer, Record, Target, fqdn
+
+REVERSE_ZONES = ("in-addr.arpa.", "ip6.arpa.")
+CHAIN_LIMIT = 7
+"""CNAMEs followed before giving up."""
+
+REFRESH, RETRY, EXPIRE = 7200, 1800, 86400
+MAX_NEGATIVE_TTL = 300
+
+
+class Answerer:
+    """Answers questions about `plugin`'s zone and about addresses. `ttl` in seconds."""
+
+    def __init__(self, plugin: KubernetesPlugin, *, ttl: int = 30) -> None:
+        self.plugin = plugin
+        self.ttl = ttl
+
+    def answer(self, qname: str, qtype: str) -> Answer:
+        """The answer to one question; names in it are spelled as asked. Outside our zones: SERVFAIL, there being nobody to ask."""
+        qname = fqdn(qname)
+        name = qname.lower()
+        if name == self.plugin.zone or name.endswith(f".{self.plugin.zone}"):
+            return self._in_zone(qname, name, qtype)
+        for zone in REVERSE_ZONES:
+            if name == zone or name.endswith(f".{zone}"):
+                return self._reverse(qname, name, zone, qtype)
+        return Answer(SERVFAIL, authoritative=False)
+
+    def soa(self, zone: str = "") -> Record:
+        """The zone's SOA record. Its serial is the time of the last change."""
+        zone = zone or self.plugin.zone
+        serial = int(self.plugin.index.modified)
+        ttl = min(self.ttl, MAX_NEGATIVE_TTL)
+        numbers = f"{serial} {REFRESH} {RETRY} {EXPIRE} {ttl}"
+        return Record(zone, ttl, "SOA", f"{NS_NAME}.{zone} hostmaster.{zone} {numbers}")
+
+    def _in_zone(self, qname: str, name: str, qtype: str) -> Answer:
+        found = Answer()
+        find: Callable[[Answer, str, str], None] = {
+            "A": self._addresses,
+            "AAAA": self._addresses_v6,
+            "SRV": self._services,
+            "TXT": self._text,
+            "CNAME": self._alias,
+            "NS": self._name_servers,
+            "SOA": self._soa,
+        }.get(qtype, self._nothing)
+        try:
+            find(found, qname, name)
+        except NameDoesNotExist:
+            return Answer(NXDOMAIN, authority=[self.soa()])
+        return found if found.answer else self.no_data()
+
+    def no_data(self, zone: str = "") -> Answer:
+        """The name exists; there are no such records."""
+        return Answer(NOERROR, authority=[self.soa(zone)])
+
+    def _addresses(self, found: Answer, qname: str, name: str) -> None:
+        found.answer = self._resolve(qname, "A", [])
+
+    def _addresses_v6(self, found: Answer, qname: str, name: str) -> None:
+        found.answer = self._resolve(qname, "AAAA", [])
+
+    def _resolve(self, qname: str, qtype: str, before: list[Record]) -> list[Record]:
+        """Addresses of a name, each once; an alias is followed as long as it stays in the cluster."""
+        records: list[Record] = []
+        for target in self.plugin.targets(qname.lower(), qtype):
+            if target.type == "CNAME":
+                alias = Record(qname, self.ttl, "CNAME", target.host)
+                if target.host.lower() == qname.lower() or len(before) > CHAIN_LIMIT or alias in before:
+                    continue
+                if not target.host.lower().endswith(f".{self.plugin.zone}"):
+                    records.append(alias)
+                    continue
+                try:
+                    further = self._resolve(target.host, qtype, [*before, alias])
+                except NameDoesNotExist:
+                    continue
+                records += [alias, *further] if further else []
+            elif target.type == qtype:
+                record = Record(qname, self.ttl, qtype, target.host)
+                if record not in records:
+                    records.append(record)
+        return records
+
+    def _services(self, found: Answer, qname: str, name: str) -> None:
+        """SRV records share 100 points of weight; each target's address comes along."""
+        targets = self.plugin.targets(name, "SRV")
+        weight = max(1, 100 // len(targets)) if targets else 0
+        for target in targets:
+            if target.port < 0:
+                continue
+            record = Record(qname, self.ttl, "SRV", f"0 {weight} {target.port} {target.name}")
+            if record not in found.answer:
+                found.answer.append(record)
+            address = self._address(target)
+            if address not in found.additional:
+                found.additional.append(address)
+
+    def _address(self, target: Target) -> Record:
+        return Record(target.name, self.ttl, target.type, target.host)
+
+    def _text(self, found: Answer, qname: str, name: str) -> None:
+        text = self.plugin.text(name)
+        if text:
+            found.answer.append(Record(qname, self.ttl, "TXT", f'"{text}"'))
+
+    def _alias(self, found: Answer, qname: str, name: str) -> None:
+        targets = self.plugin.targets(name, "CNAME")
+        if targets and targets[0].type == "CNAME":
+            found.answer.append(Record(qname, self.ttl, "CNAME", targets[0].host))
+
+    def _name_servers(self, found: Answer, qname: str, name: str) -> None:
+        if name != self.plugin.zone:
+            self._nothing(found, qname, name)
+            return
+        servers = self.plugin.name_servers()
+        found.answer += [Record(qname, self.ttl, "NS", server) for server in dict.fromkeys(s.name for s in servers)]
+        found.additional += [self._address(server) for server in servers]
+
+    def _soa(self, found: Answer, qname: str, name: str) -> None:
+        if name == self.plugin.zone:
+            found.answer.append(self.soa())
+
+    def _nothing(self, found: Answer, qname: str, name: str) -> None:
+        """A type we have no records of: only whether the name exists matters."""
+        self.plugin.targets(name, "A")
+
+    def _reverse(self, qname: str, name: str, zone: str, qtype: str) -> Answer:
+        """PTR. An address nobody here has is passed on (`fallthrough`), and there is nobody to pass it on to."""
+        ip = address_of(name)
+        if qtype == "SOA" and name == zone:
+            return Answer(answer=[self.soa(zone)])
+        names = self.plugin.reverse(ip) if ip and qtype == "PTR" else []
+        if names:
+            return Answer(answer=[Record(qname, self.ttl, "PTR", text) for text in names])
+        return Answer(SERVFAIL, authoritative=False) if ip else self.no_data(zone)
+
+
+def address_of(name: str) -> str:
+    """The address a reverse name stands for: `22.2.244.10.in-addr.arpa.` → `10.244.2.22`; empty if it is none."""
+    for zone, joined in zip(REVERSE_ZONES, (".", "")):
+        if name.endswith(f".{zone}"):
+            labels = name[: -len(zone) - 1].split(".")[::-1]
+            text = joined.join(labels)
+            if zone == "ip6.arpa.":
+                text = ":".join(text[i : i + 4] for i in range(0, len(text), 4))
+            try:
+                return str(ip_address(text))
+            except ValueError:
+                return ""
+    return ""

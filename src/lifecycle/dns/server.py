@@ -1,0 +1,122 @@
+"""Cluster DNS as a server: watches the cluster, answers over UDP and TCP.
+
+Nothing is answered from a half-read cluster: until Services, EndpointSlices and Namespaces have been listed, every question gets
+SERVFAIL, which makes a resolver try again, rather than an NXDOMAIN that it would believe.
+
+Upstream: CoreDNS 1.14 (`core/dnsserver/server.go`, `plugin/kubernetes/setup.go`). Left out: forwarding of names outside the cluster,
+the cache, metrics, DNS over TLS.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+import struct
+from typing import Any
+
+from lifecycle.api.clock import Clock
+from lifecycle.api.resources import resource
+from lifecycle.api.wire import Object
+from lifecycle.client.rest import Client
+from lifecycle.client.shared_informer import SharedInformerFactory
+from lifecycle.dns.answering import Answerer
+from lifecycle.dns.kubernetes_plugin import KubernetesPlugin
+from lifecycle.dns.records import SERVFAIL, Answer
+from lifecycle.dns.service_index import ServiceIndex
+from lifecycle.dns.wire import respond
+
+IDLE_SECONDS = 10.0
+"""A TCP connection that asks nothing for this long is closed."""
+
+
+class ClusterDNS:
+    """A DNS server on `host`; `port` 0 lets the system choose one, `self.port` says which, once `started` is set."""
+
+    def __init__(
+        self,
+        client: Client,
+        informers: SharedInformerFactory,
+        *,
+        clock: Clock,
+        zone: str = "cluster.local.",
+        ttl: int = 30,
+        host: str = "127.0.0.1",
+        port: int = 0,
+    ) -> None:
+        self.client = client
+        self.clock = clock
+        self.host = host
+        self.port = port
+        self.started = asyncio.Event()
+        self._dice = random.Random(port)  # which address comes first is no secret
+        names = ("services", "endpointslices.discovery.k8s.io", "namespaces")
+        self._informers = [informers.informer(resource(name)) for name in names]
+        services, slices, namespaces = (informer.indexer for informer in self._informers)
+        self.index = ServiceIndex(services, slices, namespaces)
+        self.answerer = Answerer(KubernetesPlugin(self.index, zone=zone), ttl=ttl)
+        self._handlers = [
+            (informer, informer.add_event_handler(self._changed, lambda old, new: self._changed(new), self._changed))
+            for informer in self._informers[:2]
+        ]
+
+    @property
+    def has_synced(self) -> bool:
+        """Whether the whole cluster has been read once."""
+        return all(informer.has_synced for informer in self._informers)
+
+    def answer(self, name: str, qtype: str) -> Answer:
+        """The answer to a question, without a packet."""
+        return self.answerer.answer(name, qtype) if self.has_synced else Answer(SERVFAIL, authoritative=False)
+
+    async def run(self) -> None:
+        """Serve until cancelled."""
+        loop = asyncio.get_running_loop()
+        tcp = await asyncio.start_server(self._serve_tcp, self.host, self.port)
+        self.port = tcp.sockets[0].getsockname()[1]
+        udp, _ = await loop.create_datagram_endpoint(lambda: _Datagrams(self), local_addr=(self.host, self.port))
+        try:
+            for informer in self._informers:
+                await informer.wait_for_sync()
+            self.started.set()
+            await asyncio.Event().wait()
+        finally:
+            udp.close()
+            tcp.close()
+            for informer, handlers in self._handlers:
+                informer.remove_event_handler(handlers)
+
+    def respond(self, packet: bytes, *, tcp: bool = False) -> bytes:
+        """The packet that answers a packet."""
+        return respond(packet, self, self._dice, tcp=tcp)
+
+    def _changed(self, obj: Object) -> None:
+        self.index.modified = int(self.clock.now())
+
+    async def _serve_tcp(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Questions and answers, each behind two bytes of length."""
+        with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError, TimeoutError):
+            while True:
+                async with asyncio.timeout(IDLE_SECONDS):
+                    (length,) = struct.unpack("!H", await reader.readexactly(2))
+                    packet = await reader.readexactly(length)
+                reply = self.respond(packet, tcp=True)
+                if not reply:
+                    break
+                writer.write(struct.pack("!H", len(reply)) + reply)
+                await writer.drain()
+        writer.close()
+
+
+class _Datagrams(asyncio.DatagramProtocol):
+    def __init__(self, server: ClusterDNS) -> None:
+        self._server = server
+        self._transport: asyncio.DatagramTransport | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        self._transport = transport
+
+    def datagram_received(self, data: bytes, addr: Any) -> None:
+        reply = self._server.respond(data)
+        if reply and self._transport is not None:
+            self._transport.sendto(reply, addr)

@@ -1,0 +1,1 @@
+"""kube-proxy's nftables mode, as text. Upstream: `pkg/proxy/nftables`."""

@@ -1,0 +1,263 @@
+"""What the registry does beside storing: quotas are charged, evictions pass admission, versions and small kinds are found."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from lifecycle.api.clock import run_virtual
+from lifecycle.api.resources import resource
+from lifecycle.api.schema import schema_for
+from lifecycle.api.status import StatusError
+from lifecycle.api.wire import Object, UserInfo
+from lifecycle.apiserver.bootstrap.reconcile import reconciled
+from lifecycle.client.rest import JSON_PATCH, MERGE_PATCH, Client
+from lifecycle.cluster.cluster import Cluster, ClusterConfig
+
+PODS, QUOTAS, CONFIG_MAPS = resource("pods"), resource("resourcequotas"), resource("configmaps")
+
+
+def on_cluster(ask: Callable[[Cluster, Client], Awaitable[Any]], **config: Any) -> Any:
+    """What `ask` finds out about a small cluster without sockets."""
+
+    async def main() -> Any:
+        cluster = Cluster(ClusterConfig(nodes=1, https=False, **config))
+        try:
+            await cluster.start()
+            return await ask(cluster, cluster.client("test"))
+        finally:
+            await cluster.stop()
+
+    return run_virtual(main())
+
+
+def pod(name: str, cpu: str = "", **spec: Any) -> Object:
+    container: Object = {"name": "c", "image": "nginx"}
+    if cpu:
+        container["resources"] = {"requests": {"cpu": cpu}}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {"containers": [container], **spec}}
+
+
+def config_map(name: str) -> Object:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}}
+
+
+def quota(**hard: str) -> Object:
+    limits = {name.replace("_", "."): amount for name, amount in hard.items()}
+    return {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q"}, "spec": {"hard": limits}}
+
+
+async def used(client: Client) -> dict[str, str]:
+    return dict((await client.get(QUOTAS, "q", "default"))["status"]["used"])
+
+
+# -- quotas ----------------------------------------------------------------------------------------------------------------
+
+
+def test_a_quota_is_charged_and_gives_back_what_is_deleted() -> None:
+    async def ask(cluster: Cluster, client: Client) -> list[Any]:
+        found: list[Any] = []
+        await client.create(QUOTAS, quota(pods="2", requests_cpu="1"), "default")
+        await asyncio.sleep(1)
+        found.append(await used(client))
+        await client.create(PODS, pod("a", "600m"), "default")
+        found.append(await used(client))  # at once: admission has charged it
+        for too_much in (pod("b", "500m"), pod("b")):
+            with pytest.raises(StatusError) as refused:
+                await client.create(PODS, too_much, "default")
+            found.append(refused.value.message)
+        await client.create(PODS, pod("b", "400m"), "default")
+        await client.delete(PODS, "a", "default", grace_period=0)
+        await asyncio.sleep(1)
+        found.append(await used(client))
+        return found
+
+    empty, charged, exceeded, silent, after = on_cluster(ask)
+    assert empty == {"pods": "0", "requests.cpu": "0"}
+    assert charged == {"pods": "1", "requests.cpu": "600m"}
+    assert exceeded == (
+        'pods "b" is forbidden: exceeded quota: q, requested: requests.cpu=500m, used: requests.cpu=600m, limited: requests.cpu=1'
+    )
+    assert silent == 'pods "b" is forbidden: failed quota: q: must specify requests.cpu for: c'
+    assert after == {"pods": "1", "requests.cpu": "400m"}
+
+
+def test_a_race_for_the_last_bit_of_a_quota_has_one_winner() -> None:
+    async def ask(cluster: Cluster, client: Client) -> tuple[int, dict[str, str]]:
+        existing = len((await client.list(CONFIG_MAPS, "default"))["items"])
+        await client.create(QUOTAS, quota(configmaps=str(existing + 3)), "default")
+        await asyncio.sleep(1)
+
+        refused: list[StatusError] = []
+
+        async def create(number: int) -> int:
+            try:
+                await client.create(CONFIG_MAPS, config_map(f"c{number}"), "default")
+            except StatusError as error:
+                refused.append(error)
+                return 0
+            return 1
+
+        won = sum(await asyncio.gather(*(create(number) for number in range(12))))
+        assert all("exceeded quota" in error.message or error.code == 409 for error in refused)
+        await asyncio.sleep(1)
+        return won, {"existing": str(existing), **await used(client)}
+
+    won, counts = on_cluster(ask)
+    assert won <= 3
+    assert int(counts["configmaps"]) == int(counts["existing"]) + won
+
+
+def test_a_dry_run_is_checked_and_not_charged() -> None:
+    async def ask(cluster: Cluster, client: Client) -> dict[str, str]:
+        await client.create(QUOTAS, quota(secrets="1"), "default")
+        await asyncio.sleep(1)
+        secret: Object = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}
+        await client.request("POST", "/api/v1/namespaces/default/secrets", query={"dryRun": "All"}, obj=secret)
+        return await used(client)
+
+    assert on_cluster(ask)["secrets"] == "0"
+
+
+# -- evictions -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_kubelet_may_only_evict_its_own_pods() -> None:
+    async def ask(cluster: Cluster, client: Client) -> tuple[str, str]:
+        await asyncio.sleep(1)
+        bound = pod("p", nodeName="lifecycle-control-plane")
+        await client.create(PODS, bound, "default")
+        stranger = cluster.client("kubelet", UserInfo("system:node:stranger", ("system:nodes", "system:authenticated")))
+        eviction: Object = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "p"}}
+        with pytest.raises(StatusError) as refused:
+            await stranger.create(PODS, eviction, "default", name="p", subresource="eviction")
+        with pytest.raises(StatusError) as other:
+            await client.create(
+                PODS, eviction | {"metadata": {"name": "x"}}, "default", name="p", subresource="eviction"
+            )
+        await client.create(PODS, eviction, "default", name="p", subresource="eviction")
+        live = await client.get(PODS, "p", "default")
+        assert "deletionTimestamp" in live["metadata"]
+        return refused.value.message, other.value.message
+
+    refused, other = on_cluster(ask)
+    assert refused.endswith("node stranger can only evict pods with spec.nodeName set to itself")
+    assert other == "name in URL does not match name in Eviction object"
+
+
+# -- conversions before anybody looks -----------------------------------------------------------------------------------------
+
+
+def test_string_data_becomes_data_before_managed_fields_are_worked_out() -> None:
+    async def ask(cluster: Cluster, client: Client) -> Object:
+        secret: Object = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "stringData": {"k": "v"}}
+        created = await client.create(resource("secrets"), secret, "default")
+        assert "stringData" not in created
+        return created
+
+    created = on_cluster(ask, without=("scheduler", "controllers", "kubelet"))
+    assert created["data"] == {"k": "dg=="}
+    assert created["metadata"]["managedFields"][0]["fieldsV1"]["f:data"] == {".": {}, "f:k": {}}
+    assert "f:stringData" not in created["metadata"]["managedFields"][0]["fieldsV1"]
+
+
+@pytest.mark.parametrize("given", ["serviceAccountName", "serviceAccount"])
+def test_both_names_of_the_service_account_say_the_same(given: str) -> None:
+    async def ask(cluster: Cluster, client: Client) -> Object:
+        account: Object = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "robot"}}
+        await client.create(resource("serviceaccounts"), account, "default")
+        return await client.create(PODS, pod("p", **{given: "robot"}), "default")
+
+    created = on_cluster(ask, without=("scheduler", "controllers", "kubelet"))
+    assert (created["spec"]["serviceAccountName"], created["spec"]["serviceAccount"]) == ("robot", "robot")
+    owned = created["metadata"]["managedFields"][0]["fieldsV1"]["f:spec"]
+    assert {"f:serviceAccountName", "f:serviceAccount"} <= set(owned)
+
+
+# -- small kinds -----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind", "field"),
+    [("autoscaling/v1", "Scale", "spec"), ("policy/v1", "Eviction", "deleteOptions"), ("authentication.k8s.io/v1", "TokenRequest", "spec")],
+)  # fmt: skip
+def test_kinds_of_subresources_have_schemas(api_version: str, kind: str, field: str) -> None:
+    assert field in schema_for(api_version, kind).fields
+
+
+def test_who_takes_a_kind_that_is_nowhere_published_hears_of_it() -> None:
+    with pytest.raises(KeyError, match="autoscaling/v1 Nothing"):
+        schema_for("autoscaling/v1", "Nothing")
+
+
+def test_patches_that_name_no_metadata_are_patches_too() -> None:
+    async def ask(cluster: Cluster, client: Client) -> list[int]:
+        codes = []
+        await client.create(CONFIG_MAPS, config_map("c"), "default")
+        for patch_type, patch in (
+            (MERGE_PATCH, {"metadata": []}),
+            (JSON_PATCH, [{"op": "add", "path": "/metadata", "value": 5}]),
+        ):
+            with pytest.raises(StatusError) as refused:
+                await client.patch(CONFIG_MAPS, "c", "default", patch, patch_type=patch_type)
+            codes.append(refused.value.code)
+        return codes
+
+    assert on_cluster(ask, without=("scheduler", "controllers", "kubelet")) == [422, 422]
+
+
+# -- default roles from an older cluster -------------------------------------------------------------------------------------------
+
+
+def test_a_default_role_is_completed_and_keeps_what_was_added() -> None:
+    old: Object = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRole",
+        "metadata": {"name": "system:x", "labels": {"mine": "yes"}},
+        "rules": [{"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}],
+    }
+    expected = old | {
+        "rules": [{"verbs": ["get", "list"], "apiGroups": [""], "resources": ["pods"]}],
+        "metadata": {"name": "system:x"},
+    }
+    new = reconciled(old, expected)
+    assert new is not None
+    assert new["rules"] == [*old["rules"], {"verbs": ["list"], "apiGroups": [""], "resources": ["pods"]}]
+    assert new["metadata"]["labels"] == {"mine": "yes"}
+    assert reconciled(new, expected) is None
+    alone = {
+        **old,
+        "metadata": {"name": "system:x", "annotations": {"rbac.authorization.kubernetes.io/autoupdate": "false"}},
+    }
+    assert reconciled(alone, expected) is None
+
+
+# -- events ------------------------------------------------------------------------------------------------------------------------
+
+
+def test_an_event_of_the_newer_group_is_read_as_an_old_one() -> None:
+    new: Object = {
+        "apiVersion": "events.k8s.io/v1",
+        "kind": "Event",
+        "metadata": {"name": "e"},
+        "eventTime": "2026-01-01T00:00:00.000000Z",
+        "regarding": {"kind": "Pod", "name": "p", "namespace": "default"},
+        "reportingController": "example.com/c",
+        "reportingInstance": "i",
+        "action": "a",
+        "reason": "R",
+        "note": "n",
+        "type": "Normal",
+    }
+
+    async def ask(cluster: Cluster, client: Client) -> tuple[Object, Object]:
+        await client.create(resource("events.events.k8s.io"), new, "default")
+        old = await client.get(resource("events"), "e", "default")
+        return old, await client.get(resource("events.events.k8s.io"), "e", "default")
+
+    old, same = on_cluster(ask, without=("scheduler", "controllers", "kubelet"))
+    assert (old["apiVersion"], old["message"], old["involvedObject"]["name"]) == ("v1", "n", "p")
+    assert (same["apiVersion"], same["note"], same["regarding"]["name"]) == ("events.k8s.io/v1", "n", "p")

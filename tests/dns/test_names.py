@@ -1,0 +1,149 @@
+"""What each kind of name is answered with, and which of the three ways to say no."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lifecycle.dns.answering import address_of
+from lifecycle.dns.records import Answer, Record
+from tests.dns.cluster import answerer
+
+
+def ask(name: str, qtype: str = "A") -> Answer:
+    if not name.endswith((".", "arpa")):
+        name += ".svc.cluster.local."
+    return answerer().answer(name, qtype)
+
+
+def data(name: str, qtype: str = "A") -> list[str]:
+    found = ask(name, qtype)
+    assert found.rcode == "NOERROR"
+    assert bool(found.answer) != bool(found.authority)
+    return [record.data for record in found.answer]
+
+
+def test_a_service_is_its_cluster_ip() -> None:
+    assert ask("web.shop").answer == [Record("web.shop.svc.cluster.local.", 30, "A", "10.96.0.5")]
+    assert data("both.shop", "AAAA") == ["fd00::6"]
+
+
+def test_case_is_the_askers() -> None:
+    assert ask("WeB.ShOp").answer == [Record("WeB.ShOp.svc.cluster.local.", 30, "A", "10.96.0.5")]
+
+
+def test_a_headless_service_is_its_ready_endpoints() -> None:
+    assert data("db.shop") == ["10.244.1.2", "10.244.1.3"]
+    assert data("db-0.db.shop") == ["10.244.1.2"]
+    assert data("10-244-1-3.db.shop") == ["10.244.1.3"]
+    assert ask("10-244-1-2.db.shop").rcode == "NXDOMAIN"  # it has a hostname of its own
+    assert data("10-244-1-2.web.shop") == ["10.244.1.2"]
+
+
+def test_srv_records_share_the_weight_and_bring_addresses() -> None:
+    found = ask("_http._tcp.db.shop", "SRV")
+    assert [r.data for r in found.answer] == [
+        "0 50 8080 db-0.db.shop.svc.cluster.local.",
+        "0 50 8080 10-244-1-3.db.shop.svc.cluster.local.",
+    ]
+    assert [r.data for r in found.additional] == ["10.244.1.2", "10.244.1.3"]
+    assert ask("_smtp._tcp.db.shop", "SRV").rcode == "NXDOMAIN"
+    assert data("_http._tcp.web.shop") == ["10.96.0.5"]
+
+
+def test_without_declared_ports_there_are_addresses_but_no_srv() -> None:
+    assert data("portless.shop") == ["10.244.1.4"]
+    assert data("portless.shop", "SRV") == []
+
+
+def test_an_external_service_is_an_alias() -> None:
+    assert [(r.type, r.data) for r in ask("out.shop").answer] == [("CNAME", "example.com.")]
+    assert data("out.shop", "CNAME") == ["example.com."]
+    assert data("out.shop", "SRV") == []
+    assert ask("number.shop").rcode == "NXDOMAIN"
+    assert ask("x.out.shop").rcode == "NXDOMAIN"
+
+
+def test_an_alias_inside_the_cluster_is_followed() -> None:
+    assert [(r.type, r.data) for r in ask("in.shop").answer] == [
+        ("CNAME", "WEB.shop.svc.cluster.local."),
+        ("A", "10.96.0.5"),
+    ]
+    assert data("round.shop") == []
+    assert data("nowhere.shop") == []
+
+
+def test_a_pods_name_is_its_address_whether_or_not_it_exists() -> None:
+    pod = "10-244-1-2.shop.pod.cluster.local."
+    assert ask(pod).answer == [Record(pod, 30, "A", "10.244.1.2")]
+    assert data(pod, "AAAA") == []
+    assert data("fd00--7.shop.pod.cluster.local.", "AAAA") == ["fd00::7"]
+    assert ask("any.shop.pod.cluster.local.").rcode == "NXDOMAIN"
+    assert ask("10-244-1-2.nowhere.pod.cluster.local.").rcode == "NXDOMAIN"
+
+
+@pytest.mark.parametrize("name", ["shop", "empty", "cluster.local.", "svc.cluster.local.", "pod.cluster.local."])
+def test_names_on_the_way_exist_without_records(name: str) -> None:
+    assert data(name) == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["gone.shop", "web.gone", "waiting.shop", "a.b.c.web.shop", "other.cluster.local.", "shop.srv.cluster.local."],
+)
+def test_names_that_do_not_exist(name: str) -> None:
+    found = ask(name)
+    assert found.rcode == "NXDOMAIN"
+    assert found.authoritative
+    assert [r.type for r in found.authority] == ["SOA"]
+
+
+def test_negative_answers_say_how_long_they_hold() -> None:
+    (soa,) = ask("gone.shop").authority
+    assert soa == Record(
+        "cluster.local.", 30, "SOA", "ns.dns.cluster.local. hostmaster.cluster.local. 1795226175 7200 1800 86400 30"
+    )
+
+
+def test_the_zone_itself() -> None:
+    assert data("dns-version.cluster.local.", "TXT") == ['"1.1.0"']
+    assert data("web.shop", "TXT") == []
+    assert ask("gone.shop", "TXT").rcode == "NXDOMAIN"
+    found = ask("cluster.local.", "NS")
+    assert [r.data for r in found.answer] == ["kube-dns.kube-system.svc.cluster.local."]
+    assert [r.data for r in found.additional] == ["10.96.0.10"]
+    assert data("ns.dns.cluster.local.") == ["10.96.0.10"]
+    assert data("web.shop", "MX") == []
+    assert ask("gone.shop", "MX").rcode == "NXDOMAIN"
+
+
+def test_addresses_have_names() -> None:
+    assert data("5.0.96.10.in-addr.arpa", "PTR") == ["web.shop.svc.cluster.local."]
+    assert data("2.1.244.10.in-addr.arpa", "PTR") == [
+        "db-0.db.shop.svc.cluster.local.",
+        "10-244-1-2.web.shop.svc.cluster.local.",
+    ]
+    six = "6.0.0.0." + "0.0.0.0." * 6 + "0.0.d.f.ip6.arpa"
+    assert data(six, "PTR") == ["both.shop.svc.cluster.local."]
+
+
+def test_what_is_not_ours_is_nobodys() -> None:
+    for name, qtype in (("example.com.", "A"), ("1.2.0.192.in-addr.arpa", "PTR")):
+        found = ask(name, qtype)
+        assert found.rcode == "SERVFAIL"
+        assert not found.authoritative
+
+
+@given(st.ip_addresses())
+def test_reverse_names_are_read_as_python_writes_them(address: object) -> None:
+    assert address_of(f"{address.reverse_pointer}.") == str(address)  # type: ignore[attr-defined]
+
+
+@given(
+    st.text(alphabet="abc-_.0123456789", max_size=40), st.sampled_from(["A", "AAAA", "SRV", "TXT", "PTR", "SOA", "ANY"])
+)
+def test_any_name_has_an_answer(name: str, qtype: str) -> None:
+    for zone in ("cluster.local.", "svc.cluster.local.", "shop.pod.cluster.local.", "in-addr.arpa."):
+        found = answerer().answer(f"{name}.{zone}" if name else zone, qtype)
+        assert found.rcode in ("NOERROR", "NXDOMAIN", "SERVFAIL")

@@ -1,0 +1,138 @@
+"""The rules in a real kernel: loaded, printed, and balanced through."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections import Counter
+
+import pytest
+
+from lifecycle.agreements.iptables_rules import recorded_objects
+from lifecycle.api.clock import Clock
+from lifecycle.api.resources import resource
+from lifecycle.client.rest import Client
+from lifecycle.client.shared_informer import SharedInformerFactory
+from lifecycle.inspector import open_recording
+from lifecycle.proxy.endpoints_map import EndpointsMap
+from lifecycle.proxy.iptables.config import ProxierConfig
+from lifecycle.proxy.iptables.proxier import Proxier
+from lifecycle.proxy.iptables.runner import CommandRunner, Runner, TextRunner
+from lifecycle.proxy.iptables.sync_proxy_rules import NodeFacts, sync_proxy_rules
+from lifecycle.proxy.iptables.tables import Tables
+from lifecycle.proxy.service_map import ServicePortMap
+from tests.conftest import RECORDINGS
+from tests.fake_api import FakeAPI
+from tests.proxy.namespace import inside, network_namespace, saved
+from tests.proxy.shapes import NODE, endpoint, endpoint_slice, everything, rules, service
+
+pytestmark = pytest.mark.real
+
+BACKENDS = ("10.244.9.1", "10.244.9.2", "10.244.9.3")
+
+CLIENT = """
+import json, socket, sys, threading
+backends, calls = json.loads(sys.argv[1])
+def serve(ip, listener):
+    while True:
+        connection, _ = listener.accept()
+        connection.sendall(ip.encode()); connection.close()
+for ip in backends:
+    listening = socket.create_server((ip, 8080), backlog=64)
+    threading.Thread(target=serve, args=(ip, listening), daemon=True).start()
+answers = {}
+for name, ip, port, times in calls:
+    answers[name] = []
+    for _ in range(times):
+        try:
+            with socket.create_connection((ip, port), timeout=5) as connection:
+                answers[name].append(connection.recv(64).decode())
+        except OSError as error:
+            answers[name].append(type(error).__name__)
+print(json.dumps(answers))
+"""
+
+
+def test_the_kernel_keeps_our_rules_as_our_model_of_it_says() -> None:
+    """Every shape of Service, and all of a recorded cluster: `iptables-restore`, then `iptables-save`, compared whole."""
+    without_counters = NodeFacts(NODE.name, NODE.ip, NODE.labels, frozenset())
+    services, slices = recorded_objects(open_recording(str(RECORDINGS / "kind-1.36.2")), "services")
+    for objects in (everything(), (services, slices)):
+        ports, endpoints = ServicePortMap(), EndpointsMap(NODE.name)
+        for obj in objects[0]:
+            ports.update(obj)
+        for obj in objects[1]:
+            endpoints.update(obj)
+        text = sync_proxy_rules(ports, endpoints, without_counters, ProxierConfig()).text()
+        tables = Tables()
+        tables.restore(text)
+        with network_namespace("model") as namespace:
+            inside(namespace, "iptables-restore", "-w", "5", "--noflush", "--counters", stdin=text)
+            assert saved(namespace) == tables.save()
+            stale = rules([], [], existing_nat_chains=tables.chains("nat")).text().replace(COUNTED, "")
+            inside(namespace, "iptables-restore", "-w", "5", "--noflush", stdin=stale)
+            tables.restore(stale)
+            assert saved(namespace) == tables.save()
+            assert "KUBE-SVC" not in saved(namespace)
+
+
+COUNTED = "-m nfacct --nfacct-name ct_state_invalid_dropped_pkts "
+
+
+async def _proxy(sink: Runner) -> None:
+    """Run a proxier until it has written its rules once."""
+    api = FakeAPI()
+    client = Client(api, "kube-proxy")
+    services, slices = resource("services"), resource("endpointslices.discovery.k8s.io")
+    ends = [endpoint(ip, "here") for ip in BACKENDS]
+    sticky = {"sessionAffinity": "ClientIP", "sessionAffinityConfig": {"clientIP": {"timeoutSeconds": 60}}}
+    await client.create(services, service("web", "10.96.0.50", type="NodePort", node_port=30050), "ns")
+    await client.create(services, service("sticky", "10.96.0.51", **sticky), "ns")
+    await client.create(services, service("gone", "10.96.0.52"), "ns")
+    for name in ("web", "sticky"):
+        await client.create(slices, endpoint_slice(name, ends), "ns")
+    informers = SharedInformerFactory(client)
+    proxier = Proxier(client, informers, node_name="here", node_ip=BACKENDS[0], clock=Clock(), sink=sink)
+    task = asyncio.create_task(proxier.run())
+    async with asyncio.timeout(15):
+        await proxier.synced.wait()
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    await informers.stop()
+
+
+def test_connections_are_balanced_through_the_real_rules() -> None:
+    with network_namespace("balance") as namespace:
+        inside(namespace, "ip", "link", "add", "pods", "type", "veth", "peer", "name", "other-end")
+        inside(namespace, "ip", "link", "set", "other-end", "up")
+        for ip in BACKENDS:
+            inside(namespace, "ip", "addr", "add", f"{ip}/24", "dev", "pods")
+        inside(namespace, "ip", "link", "set", "pods", "up")
+        inside(namespace, "ip", "route", "add", "default", "dev", "pods")
+        asyncio.run(_proxy(CommandRunner(namespace)))
+
+        counted = "nfacct" in saved(namespace)
+        model = TextRunner(counters=counted)
+        asyncio.run(_proxy(model))
+        assert saved(namespace) == model.tables.save()
+
+        calls = [
+            ["cluster IP", "10.96.0.50", 80, 60],
+            ["node port", BACKENDS[1], 30050, 60],
+            ["sticky", "10.96.0.51", 80, 12],
+            ["gone", "10.96.0.52", 80, 1],
+        ]
+        answers = json.loads(inside(namespace, sys.executable, "-c", CLIENT, json.dumps([BACKENDS, calls])))
+    for way in ("cluster IP", "node port"):
+        reached = Counter(answers[way])
+        assert set(reached) == set(BACKENDS), reached  # by chance one of three is missed once in 10^10 runs
+        assert min(reached.values()) >= 3
+    assert len(set(answers["sticky"])) == 1
+    assert answers["sticky"][0] in BACKENDS
+    assert answers["gone"] == ["ConnectionRefusedError"]
+
+
+def test_a_command_runner_must_be_told_its_namespace() -> None:
+    with pytest.raises(ValueError, match="network namespace"):
+        CommandRunner("")
