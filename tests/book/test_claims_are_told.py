@@ -11,6 +11,7 @@ CHAPTERS = {
     "authn": "book/apiserver/authentication.md",
     "authz": "book/apiserver/authorization.md",
     "admission": "book/apiserver/admission.md",
+    "informers": "book/control-loops/informers.md",
     "deployment-controller": "book/control-loops/deployments.md",
     "replicaset-controller": "book/control-loops/replica-sets-and-ownership.md",
     "garbage-collection": "book/control-loops/replica-sets-and-ownership.md",

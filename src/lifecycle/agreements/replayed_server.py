@@ -44,11 +44,15 @@ def recorded_events(recording: Recording, scenario: str = "journey") -> dict[str
 
 
 class ReplayedServer:
-    """A `Transport` over `recorded_events`. `asked` counts lists, watches, and watches that are to stream the list, by path."""
+    """A `Transport` over `recorded_events`. `asked` counts lists, watches, and watches that are to stream the list, by path.
+
+    While it is not `reachable` every request fails with an OSError.
+    """
 
     def __init__(self, events: Mapping[str, list[Recorded]], *, streams_lists: bool = True) -> None:
         self.events = events
         self.revision = 0
+        self.reachable = True
         self.asked: Counter[tuple[str, str]] = Counter()
         self._streams_lists = streams_lists
         self._forgotten = 0
@@ -98,6 +102,8 @@ class ReplayedServer:
 
     async def round_trip(self, request: Request) -> Response:
         """Lists and watches; anything else is a mistake of the caller."""
+        if not self.reachable:
+            raise ConnectionRefusedError("connection refused")
         path, version = request.path, request.param("resourceVersion") or ""
         try:
             if not request.param("watch"):

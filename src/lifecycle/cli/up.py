@@ -20,7 +20,9 @@ DEFAULT_KUBECONFIG = Path("lifecycle.kubeconfig")
 @click.option(
     "--like", type=click.Path(path_type=Path), help="Start out like a recorded cluster, e.g. recordings/kind-1.36.2."
 )
-@click.option("--store", default="memory", show_default=True, help="Where objects live: memory, sqlite:PATH or etcd:URL.")
+@click.option(
+    "--store", default="memory", show_default=True, help="Where objects live: memory, sqlite:PATH or etcd:URL."
+)
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port on 127.0.0.1; 0 picks a free one.")
 @click.option(
     "--kubeconfig",
