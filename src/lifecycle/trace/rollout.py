@@ -7,7 +7,7 @@ available. Dashed lines are the limits that the controller promises to keep.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from matplotlib.ticker import MaxNLocator
 
@@ -33,15 +33,18 @@ def draw_rollout(
     times = [look.at for look in looks]
     new = [float(look.new) for look in looks]
     both = [float(look.new + look.old) for look in looks]
-    axes.fill_between(times, new, step="post", color=GOOD, alpha=0.75, linewidth=0, label="new template")
-    axes.fill_between(times, both, new, step="post", color=BAD, alpha=0.75, linewidth=0, label="old template")
+    axes.fill_between(times, new, step="post", color=GOOD, linewidth=0, label="new template")
+    axes.fill_between(times, both, new, step="post", color=BAD, linewidth=0, label="old template")
     available = [look.available for look in looks]
     axes.step(times, available, where="post", color=SERVING, linewidth=2.2, label="pods available")
-    for limit, name in ((low, f"never fewer available: {low}"), (high, f"never more in all: {high}")):
-        axes.axhline(limit, color=INK, linewidth=1.1, linestyle=(0, (4, 3)))
-        axes.annotate(
-            name, (1, limit), (0, 3), ("axes fraction", "data"), "offset points", ha="right", color=INK, size=10
-        )
+    # The lower limit lies within the coloured areas and is written on them; the upper one lies above them.
+    for limit, name, ink, place in (
+        (low, f"never fewer available: {low}", "white", {"xytext": (-4, -4), "va": "top"}),
+        (high, f"never more in all: {high}", INK, {"xytext": (-4, 3), "va": "bottom"}),
+    ):
+        axes.axhline(limit, color=ink, linewidth=1.1, linestyle=(0, (4, 3)))
+        where: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", **place}
+        axes.annotate(name, (1, limit), ha="right", color=ink, size=10, **where)
     axes.set_ylim(0, high * 1.16)
     axes.set_xlim(times[0], times[-1])
     axes.set_xlabel(unit, color=INK, size=11)
