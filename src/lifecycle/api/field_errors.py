@@ -158,12 +158,6 @@ def too_long(field: str, limit: int) -> FieldError:
     return FieldError(TOO_LONG, field, "", detail)
 
 
-def too_long_characters(field: str, limit: int) -> FieldError:
-    """More characters than allowed; the value is not shown."""
-    detail = f"may not be more than {limit} character{'' if limit == 1 else 's'}" if limit >= 0 else "value is too long"
-    return FieldError(TOO_LONG, field, "", detail)
-
-
 def too_many(field: str, actual: int, limit: int) -> FieldError:
     """More items than allowed."""
     detail = f"must have at most {limit} item{'' if limit == 1 else 's'}" if limit >= 0 else "has too many items"

@@ -11,7 +11,7 @@ for the pod.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from lifecycle.api.clock import format_time
@@ -275,8 +275,3 @@ def runtime_started_containers(pod: Object, runtime: PodStatus) -> bool:
     """Whether any of the pod's own containers has ever been started."""
     names = {container["name"] for container in pod["spec"]["containers"]}
     return any(status.metadata.name in names for status in runtime.containers)
-
-
-def names_of(containers: Iterable[Object]) -> list[str]:
-    """Their names."""
-    return [container["name"] for container in containers]

@@ -53,23 +53,6 @@ def validate_legacy_ip(text: str, path: str) -> list[FieldError]:
     return []
 
 
-def validate_ip(text: str, path: str) -> list[FieldError]:
-    """An address in canonical form."""
-    errors = validate_legacy_ip(text, path)
-    if errors:
-        return errors
-    address = parse_ip(text)
-    assert address is not None
-    if isinstance(address, ipaddress.IPv4Address):
-        if str(address) != text:
-            errors.append(invalid(path, text, "must not have leading 0s"))
-    elif address.ipv4_mapped is not None:
-        errors.append(invalid(path, text, "must not be an IPv4-mapped IPv6 address"))
-    elif str(address) != text:
-        errors.append(invalid(path, text, f"must be in canonical form ({quote(str(address))})"))
-    return errors
-
-
 @lru_cache(1024)
 def parse_network(text: str) -> tuple[Address, Network] | None:
     """Address and network of a CIDR, or None."""
@@ -87,21 +70,6 @@ def validate_legacy_cidr(text: str, path: str) -> list[FieldError]:
     """A network in a field that predates strict parsing."""
     if parse_network(text) is None:
         return [invalid(path, text, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)")]
-    return []
-
-
-def validate_cidr(text: str, path: str) -> list[FieldError]:
-    """A network in canonical form."""
-    errors = validate_legacy_cidr(text, path)
-    if errors:
-        return errors
-    parsed = parse_network(text)
-    assert parsed is not None
-    address, network = parsed
-    if address != network.network_address:
-        return [invalid(path, text, "must not have bits set beyond the prefix length")]
-    if str(network) != text:
-        return [invalid(path, text, f"must be in canonical form ({quote(str(network))})")]
     return []
 
 

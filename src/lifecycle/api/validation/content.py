@@ -23,7 +23,6 @@ _VALUE = f"({_KEY})?"
 _CONFIG_KEY = "[-._a-zA-Z0-9]+"
 _ENV_NAME = "[-._a-zA-Z][-._a-zA-Z0-9]*"
 _HEADER = "[-A-Za-z0-9]+"
-_C_IDENTIFIER = "[A-Za-z_][A-Za-z0-9_]*"
 _PERCENT = "[0-9]+%"
 
 _compiled: dict[str, re.Pattern[str]] = {}
@@ -185,19 +184,6 @@ def relaxed_env_name(text: str) -> Messages:
 
 
 @lru_cache(1024)
-def env_name(text: str) -> Messages:
-    """The stricter rule, for keys taken as variables."""
-    found = []
-    if not _matches(_ENV_NAME, text):
-        why = (
-            "a valid environment variable name must consist of alphabetic characters, digits, '_', '-', or '.', "
-            "and must not start with a digit"
-        )
-        found.append(regex_error(why, _ENV_NAME, "my.env-name", "MY_ENV.NAME", "MyEnvName1"))
-    return tuple(found + _dots(text))
-
-
-@lru_cache(1024)
 def port_name(text: str) -> Messages:
     """An IANA service name."""
     found = []
@@ -240,22 +226,6 @@ def percent(text: str) -> Messages:
     return (
         regex_error("a valid percent string must be a numeric string followed by an ending '%'", _PERCENT, "1%", "93%"),
     )
-
-
-def c_identifier(text: str) -> Messages:
-    """A C identifier."""
-    if _matches(_C_IDENTIFIER, text):
-        return ()
-    why = (
-        "a valid C identifier must start with alphabetic character or '_', followed by a string of "
-        "alphanumeric characters or '_'"
-    )
-    return (regex_error(why, _C_IDENTIFIER, "my_name", "MY_NAME", "MyName"),)
-
-
-def is_domain_prefixed(text: str) -> bool:
-    """Has the name a `domain/` before it?"""
-    return "/" in text
 
 
 def _mask_trailing_dash(name: str) -> str:

@@ -6,8 +6,6 @@ Upstream: `apimachinery/pkg/api/validation/objectmeta.go` (`ValidateObjectMetaAc
 
 from __future__ import annotations
 
-from typing import Any
-
 from lifecycle.api.field_errors import FieldError, forbidden, internal, invalid, required, too_long
 from lifecycle.api.validation import content
 from lifecycle.api.validation.content import NameFunction
@@ -171,11 +169,6 @@ def validate_core_object_meta(meta: Object, namespaced: bool, name_function: Nam
 def validate_core_object_meta_update(new: Object, old: Object) -> list[FieldError]:
     """The same for an update."""
     return validate_object_meta_update(new, old) + _kube_finalizers(new)
-
-
-def validate_immutable(new: Any, old: Any, path: str) -> list[FieldError]:
-    """A value that must not change."""
-    return [] if new == old else [invalid(path, new, IMMUTABLE)]
 
 
 _IDENTITY = ("name", "namespace", "uid")
