@@ -1,6 +1,6 @@
 """`python -m benchmarks [NAME…]`: run the measurements, write `results/results.json` and a picture.
 
-Names: journey, requests, fanout, scale, building. Without a name, all of them.
+Names: journey, requests, fanout, scale, building, linux (real containers: needs root). Without a name, all of them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from benchmarks.measure import Result
 from benchmarks.picture import draw
 
-NAMES = ("journey", "requests", "fanout", "scale", "building")
+NAMES = ("journey", "requests", "fanout", "scale", "building", "linux")
 RESULTS = Path(__file__).resolve().parent / "results"
 
 

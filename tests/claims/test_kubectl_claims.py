@@ -6,8 +6,9 @@ import shlex
 
 import pytest
 
+from lifecycle.agreements.claim_checks import kubectl as checks
+from lifecycle.agreements.claim_checks import kubectl_requests as _requests  # noqa: F401 (binds its checks)
 from lifecycle.compare import claims
-from lifecycle.compare.claim_checks import kubectl as checks
 from lifecycle.inspector import Recording
 from tests.conftest import RECORDINGS, ROOT
 from tests.kubectl.fake_server import kubectl
@@ -35,6 +36,15 @@ def test_no_recorded_kubectl_contradicts_the_ledger():
              if expected.get(claim.verdicts[key[1]], seen) is not seen]  # fmt: skip
     assert wrong == []
     assert {claim.id for claim in ledger} - set(bound) == BY_OUR_KUBECTL_ONLY
+
+
+def test_what_no_recording_shows_is_put_to_our_own_kubectl():
+    bound = claims.rebuilt_checks()
+    assert set(bound) >= BY_OUR_KUBECTL_ONLY
+    ledger = {claim.id: claim for claim in claims.load_claims(ROOT / "book" / "claims.yaml")}
+    for claim_id in BY_OUR_KUBECTL_ONLY:
+        verdict, said = ledger[claim_id].verdicts["v1.36"], bound[claim_id]()
+        assert not claims.Cell(verdict, said).contradicted, claim_id
 
 
 def sent(line: str, **more):

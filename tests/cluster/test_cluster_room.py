@@ -49,8 +49,11 @@ def test_many_nodes_get_a_larger_pod_network() -> None:
     ("config", "complaint"),
     [
         (ClusterConfig(nodes=0), "--nodes must be at least 1"),
-        (ClusterConfig(without=("kubelets",)), "--without knows scheduler, controllers, kubelet; not kubelets"),
-        (ClusterConfig(runtime="docker"), "--runtime knows hollow; not docker"),
+        (
+            ClusterConfig(without=("kubelets",)),
+            "--without knows scheduler, controllers, kubelet, proxy, dns; not kubelets",
+        ),
+        (ClusterConfig(runtime="docker"), "--runtime knows hollow, sandbox, containerd, containerd:SOCKET; not docker"),
     ],
 )
 def test_impossible_configurations_are_refused_in_one_line(config: ClusterConfig, complaint: str) -> None:

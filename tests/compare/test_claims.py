@@ -12,6 +12,7 @@ LEDGER = Path(__file__).parents[2] / "book" / "claims.yaml"
 @pytest.fixture(autouse=True)
 def no_checks(monkeypatch):
     monkeypatch.setattr(claims, "_checks", {})
+    monkeypatch.setattr(claims, "_rebuilt", {})
 
 
 def test_the_ledger_is_whole():
@@ -45,3 +46,29 @@ def test_a_claim_has_one_check():
     claims.check("a")(lambda cluster: True)
     with pytest.raises(ValueError, match="has a check already"):
         claims.check("a")(lambda cluster: True)
+
+
+def test_what_is_rebuilt_must_do_what_the_newest_version_does_and_a_model_what_is_claimed():
+    ledger = claims.load_claims(LEDGER)
+    held, other = [claim for claim in ledger if claim.verdicts["v1.36"] == "holds"][:2]
+    gone, gone_too = [claim for claim in ledger if claim.verdicts["v1.36"] == "removed"][:2]
+    claims.rebuilt(held.id)(lambda: True)
+    claims.rebuilt(other.id)(lambda: False)
+    claims.rebuilt(gone.id)(lambda: False)
+    claims.rebuilt(gone_too.id, model=True)(lambda: True)
+    matrix = claims.ClaimsMatrix(ledger, {})
+    assert matrix.contradicted == [f"{other.id} in rebuilt"]
+    assert str(matrix.cells[gone.id, "rebuilt"]) == "removed ✓ seen not to hold"
+    assert str(matrix.cells[gone_too.id, "rebuilt"]) == "holds ✓ seen"
+    assert len(matrix.unchecked) == 288
+
+
+def test_a_claim_that_is_partly_true_wants_both_halves():
+    ledger = claims.load_claims(LEDGER)
+    both, half, bare = [claim for claim in ledger if claim.verdicts["v1.36"] == "partly"][:3]
+    claims.rebuilt(both.id)(lambda: claims.Partly(holds_here=True, fails_there=True))
+    claims.rebuilt(half.id)(lambda: claims.Partly(holds_here=True, fails_there=False))
+    claims.rebuilt(bare.id)(lambda: True)
+    matrix = claims.ClaimsMatrix(ledger, {})
+    assert matrix.contradicted == [f"{half.id} in rebuilt", f"{bare.id} in rebuilt"]
+    assert str(matrix.cells[both.id, "rebuilt"]) == "partly ✓ both seen"

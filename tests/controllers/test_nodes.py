@@ -14,7 +14,7 @@ from lifecycle.api.wire import Object
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.controllers.manager import CONTROLLERS, is_enabled
-from lifecycle.controllers.node_lifecycle import wanted_taints
+from lifecycle.controllers.node_lifecycle.taints import wanted_taints
 from lifecycle.controllers.nodeipam import CIDRSet
 from lifecycle.controllers.ttl import TTLController
 

@@ -327,6 +327,8 @@ def test_nodes_get_a_pod_range_and_lose_their_taint_when_ready() -> None:
         assert [n["spec"]["podCIDR"] for n in nodes] == ["10.244.0.0/24", "10.244.1.0/24"]
         assert nodes[0]["metadata"]["annotations"] == {"node.alpha.kubernetes.io/ttl": "0"}
         assert nodes[0]["spec"]["taints"] == [{"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}]
+        ready = {"status": {"conditions": [{"type": "Ready", "status": "True"}]}}
+        await cluster.client.patch(NODES, "n2", "", ready, subresource="status")  # or nobody would be given up
         for status, taints in (
             ("True", []),
             ("False", [("node.kubernetes.io/not-ready", "NoSchedule"), ("node.kubernetes.io/not-ready", "NoExecute")]),
@@ -334,7 +336,7 @@ def test_nodes_get_a_pod_range_and_lose_their_taint_when_ready() -> None:
         ):
             conditions = [{"type": "Ready", "status": status}]
             await cluster.client.patch(NODES, "n1", "", {"status": {"conditions": conditions}}, subresource="status")
-            await asyncio.sleep(1)
+            await asyncio.sleep(6)  # the next look at nodes' health
             node = await cluster.client.get(NODES, "n1")
             assert [(t["key"], t["effect"]) for t in node["spec"].get("taints", [])] == taints
 

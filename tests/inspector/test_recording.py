@@ -1,10 +1,13 @@
 """A recording answers the official client like the cluster it was taken from."""
 
+import asyncio
+
 import kubernetes
 import pytest
 
 from lifecycle.inspector import InspectorError, open_recording
 from lifecycle.inspector.exchange import Question
+from lifecycle.inspector.recorder import _to_the_end
 
 
 @pytest.fixture(scope="module")
@@ -122,3 +125,16 @@ def test_questions_are_matched_by_meaning():
     assert a != Question.of(
         "GET", "/api/v1/pods?labelSelector=a=b&limit=3", "application/json;as=Table;v=v1;g=meta.k8s.io"
     )
+
+
+def test_a_recorder_works_where_a_loop_runs_already() -> None:
+    """In a notebook, that is. The chapter about one's own cluster records from a cell."""
+
+    async def steps() -> str:
+        await asyncio.sleep(0)
+        return "recorded"
+
+    async def cell() -> str:
+        return _to_the_end(steps())
+
+    assert asyncio.run(cell()) == _to_the_end(steps()) == "recorded"

@@ -69,7 +69,10 @@ def test_paths_are_relative_to_their_file(tmp_path):
     loaded = client_config(load([tmp_path / "config"]))
     assert (loaded.ca, loaded.token) == (b"CA", "secret")
     config["users"] = []
-    config["clusters"][0]["cluster"] = {"server": "s", "certificate-authority-data": base64.b64encode(b"X").decode()}
+    config["clusters"][0]["cluster"] = {
+        "server": "https://s",
+        "certificate-authority-data": base64.b64encode(b"X").decode(),
+    }
     assert client_config(config).ca == b"X"
 
 

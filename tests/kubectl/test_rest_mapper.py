@@ -61,8 +61,8 @@ def test_categories(mapper):
     ("typed", "message"),
     [
         ("foo", 'the server doesn\'t have a resource type "foo"'),
-        ("pods.apps", 'the server doesn\'t have a resource type "pods" in group "apps"'),
-        ("pods.v1.apps", 'the server doesn\'t have a resource type "pods" in group "apps" and version "v1"'),
+        ("pods.apps", 'the server doesn\'t have a resource type "pods"'),
+        ("pods.v1.apps", 'the server doesn\'t have a resource type "pods"'),
     ],
 )
 def test_what_is_not_served(mapper, typed, message):

@@ -81,3 +81,14 @@ def test_the_command_line_compares_a_live_cluster(connect, kubeconfig, pause, mo
 def test_any_other_context_is_refused(kubeconfig):
     with pytest.raises(InspectorError, match="refusing context 'production'"):
         LiveCluster("production", config_file=kubeconfig)
+
+
+def test_what_is_recorded_in_a_namespace_of_its_own_is_compared_as_if_it_were_default(connect, tmp_path, pause):
+    with connect() as cluster:
+        taken, table = agreement(cluster, tmp_path / "kind-lifecycle", "storage", pause)
+    assert taken.stand_ins("storage") == {"lifecycle-storage": "default"}
+    assert table.freedoms["a namespace made for the recording"] > 50
+    ours = [
+        row.comparison for row in table.rows if "kube-system" not in row.input
+    ]  # whose pods have lives of their own
+    assert sum(c.equal for c in ours) / sum(c.total for c in ours) > 0.93, str(table)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from lifecycle.api.taints import tolerates
 from lifecycle.api.wire import Object
 from lifecycle.scheduler.cache import NodeTree
 from lifecycle.scheduler.plugins.node_resources_balanced_allocation import balance
 from lifecycle.scheduler.plugins.node_resources_fit import least_requested_score
-from lifecycle.scheduler.plugins.taints import tolerates
 from lifecycle.scheduler.resources import pod_requests
 from lifecycle.scheduler.schedule_one import num_feasible_nodes_to_find
 from tests.scheduler.cluster_model import Model, make_node, make_pod

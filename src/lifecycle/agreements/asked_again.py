@@ -25,10 +25,14 @@ from lifecycle.compare import AgreementTable
 from lifecycle.compare.scenarios import compare_exchanges
 from lifecycle.inspector import Exchange, Recording
 from lifecycle.inspector.runner import as_recorded
+from lifecycle.inspector.unrecorded import unrecorded_before, unrecorded_namespaces
 
 OURS = "lifecycle, started like the recorded cluster"
 MASTER = ("kubernetes-admin", (MASTERS,))
 """Who kubeadm's admin certificate spoke for before 1.29."""
+
+PREPARATION = 0.2
+"""Seconds between a namespace and the first question in it: the controllers have to give it its service account."""
 
 Tamper = Callable[[APIServer], None]
 """Changes something in a server that has been started: how a reader's own stage gets in."""
@@ -39,7 +43,7 @@ class Asker(HandlerTarget):
 
     def __init__(self, server: APIServer, admin: tuple[str, tuple[str, ...]] = KIND_ADMIN) -> None:
         super().__init__(server, admin)
-        self._shown: bytes | None = None
+        self._shown: bytes | None = self._certificate
         self._issued: dict[str, str] = {}
 
     async def ask(self, recorded: Exchange) -> Exchange:
@@ -95,9 +99,15 @@ def ask_again(
             if tamper is not None:
                 tamper(cluster.server)
             asker, loop = Asker(cluster.server, admin), asyncio.get_running_loop()
+            for name in unrecorded_namespaces(recording.exchanges(scenario)):
+                body = json.dumps({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}).encode()
+                await asker.request("POST", "/api/v1/namespaces", {"Content-Type": "application/json"}, body)
+                await asyncio.sleep(PREPARATION)
             start = loop.time()
             for recorded in recording.exchanges(scenario):
                 await asyncio.sleep(max(0.0, start + recorded.t - loop.time()))
+                for method, path in unrecorded_before(scenario, recorded.method, recorded.path):
+                    await asker.request(method, path, {"Accept": "application/json"}, b"")
                 answers.append(await asker.ask(recorded))
         finally:
             await cluster.stop()

@@ -94,7 +94,7 @@ def show(value: Any) -> str:
     return text
 
 
-_ESCAPES = {
+ESCAPES = {
     "\a": "\\a",
     "\b": "\\b",
     "\f": "\\f",
@@ -105,6 +105,7 @@ _ESCAPES = {
     '"': '\\"',
     "\\": "\\\\",
 }
+"""What Go writes for them in a quoted string."""
 
 
 def quote(text: str) -> str:
@@ -113,8 +114,8 @@ def quote(text: str) -> str:
         return f'"{text}"'
     out = []
     for char in text:
-        if char in _ESCAPES:
-            out.append(_ESCAPES[char])
+        if char in ESCAPES:
+            out.append(ESCAPES[char])
         elif char.isprintable():
             out.append(char)
         elif ord(char) < 0x80:

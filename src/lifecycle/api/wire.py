@@ -109,11 +109,28 @@ class WatchFrame:
     encoded: bytes | None = None
 
 
+class Connection(Protocol):
+    """Bytes in both directions: what is left of a request once it has been upgraded."""
+
+    async def read(self) -> bytes:
+        """The next bytes; empty at the end."""
+        ...
+
+    async def write(self, data: bytes) -> None:
+        """Send. Raises ConnectionError when nobody listens any more."""
+        ...
+
+    def close(self) -> None:
+        """No more in either direction; again does no harm."""
+        ...
+
+
 @dataclass(slots=True)
 class Response:
     """An answer: exactly one of `obj` (to be encoded as negotiated), `body` (ready bytes) or `stream` (a watch).
 
     `encode_frame` turns a frame of the stream into the bytes that were negotiated; in-process callers take the frames as they are.
+    With status 101, `upgrade` serves the connection once the head is written, and returns when it is done.
     """
 
     status: int = 200
@@ -122,6 +139,7 @@ class Response:
     body: bytes | None = None
     stream: AsyncIterator[WatchFrame] | None = None
     encode_frame: Callable[[WatchFrame], bytes] | None = None
+    upgrade: Callable[[Connection], Awaitable[None]] | None = None
 
 
 Handler = Callable[[Request], Awaitable[Response]]

@@ -14,14 +14,13 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from lifecycle.api.fields import FieldSelector
 from lifecycle.api.labels import Selector
+from lifecycle.api.resources import Resource
 from lifecycle.api.wire import Object, WatchFrame
-
-if TYPE_CHECKING:
-    from lifecycle.apiserver.cacher import Cacher, Change
+from lifecycle.apiserver.cached_object import Change
 
 MAX_PENDING = 100_000
 """Frames a client may leave unread before it is cut off."""
@@ -69,10 +68,21 @@ class Criteria:
         return self.fields is None or self.fields.matches(fields_of(obj))
 
 
+class Watched(Protocol):
+    """What a watcher asks of the cacher that feeds it."""
+
+    resource: Resource
+    revision: int
+    fields_of: Callable[[Object], dict[str, str]]
+
+    def forget(self, watcher: CacheWatcher) -> None:
+        """Feed it no more."""
+
+
 class CacheWatcher:
     """An async iterator of `WatchFrame`s. `end()` finishes it."""
 
-    def __init__(self, cacher: Cacher, criteria: Criteria, *, bookmarks: bool, after: int = 0) -> None:
+    def __init__(self, cacher: Watched, criteria: Criteria, *, bookmarks: bool, after: int = 0) -> None:
         self.criteria = criteria
         self.after = after  # a client may ask for a revision that has not happened yet
         self.bookmarks = bookmarks

@@ -6,9 +6,8 @@ encoded once, however many watchers it goes to.
 
 Objects in the cache are shared with everybody and never change; a newer version is another object.
 
-Upstream: `apiserver/pkg/storage/cacher/cacher.go` (`Cacher`), `watch_cache.go` (`watchCache`), `cache_watcher.go`,
-`caching_object.go`, v1.36. Left out: decoding and dispatching in separate goroutines; snapshots for old list
-revisions (the store answers those).
+Upstream: `apiserver/pkg/storage/cacher/cacher.go` (`Cacher`), `watch_cache.go` (`watchCache`), v1.36. Left out: decoding and
+dispatching in separate goroutines; snapshots for old list revisions (the store answers those).
 """
 
 from __future__ import annotations
@@ -18,65 +17,21 @@ import logging
 from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from itertools import takewhile
-
-import orjson
 
 from lifecycle.api.resources import Resource
 from lifecycle.api.status import failure
 from lifecycle.api.wire import Object, WatchFrame
 from lifecycle.apiserver.cache_watcher import CacheWatcher, Criteria
+from lifecycle.apiserver.cached_object import Cached, Change
 from lifecycle.etcd.codec import decode_value
 from lifecycle.etcd.keys import resource_prefix
-from lifecycle.etcd.store import CompactedError, Event, KeyValue, Store, StoreError, prefix_end
+from lifecycle.etcd.store import Bell, CompactedError, Event, KeyValue, Store, StoreError, prefix_end
 
 log = logging.getLogger(__name__)
 
 EVENT_WINDOW = 5_000
 """How many changes of a resource a watch can go back. Upstream adapts between 100 and 102,400."""
-
-
-class Cached:
-    """One object as the cache holds it. `json` is made when first asked for, then kept.
-
-    `value` are the bytes under its key, where they are known: the stored JSON lacks nothing but the resourceVersion.
-    """
-
-    __slots__ = ("_json", "_value", "key", "obj", "revision")
-
-    def __init__(self, key: str, obj: Object, revision: int, value: bytes | None = None) -> None:
-        self.key, self.obj, self.revision = key, obj, revision
-        self._value = value
-        self._json: bytes | None = None
-
-    @property
-    def json(self) -> bytes:
-        """The object as JSON, with kind and apiVersion first."""
-        if self._json is None:
-            stored, self._value = self._value, None
-            spliced = with_resource_version(stored, self.obj) if stored is not None else None
-            self._json = spliced if spliced is not None else orjson.dumps(self.obj)
-        return self._json
-
-
-def with_resource_version(value: bytes, obj: Object) -> bytes | None:
-    """A stored value completed to the object's JSON without encoding it again; None if its uid is not where we look for it."""
-    metadata = obj["metadata"]
-    uid = b'"uid":"%b"' % metadata.get("uid", "").encode()
-    before, found, after = value.partition(uid)
-    if not found or b"{" in before[before.find(b'"metadata":{') + 12 :]:  # the first uid is some other object's
-        return None
-    return b'%b%b,"resourceVersion":"%b"%b' % (before, uid, metadata["resourceVersion"].encode(), after)
-
-
-@dataclass(slots=True)
-class Change:
-    """One event of the window: what was and what is. `current` is None for a deletion, `previous` for a creation."""
-
-    revision: int
-    current: Cached | None
-    previous: Cached | None
 
 
 class Cacher:
@@ -104,6 +59,7 @@ class Cacher:
         self._rows: dict[str, list[Cached]] = {}
         self._pump_task: asyncio.Task[None] | None = None
         self.version = 0
+        self._bells: list[Bell] = []
 
     # -- life ---------------------------------------------------------------------------------------------------------
 
@@ -133,6 +89,9 @@ class Cacher:
             if cached is not None:
                 self._put(cached)
         self._watch = self._store.watch(self.prefix, prefix_end(self.prefix), revision=page.revision + 1)
+        self._watch.bells = self._bells
+        for bell in self._bells:
+            bell.ring()
 
     async def _pump(self) -> None:
         while True:
@@ -159,6 +118,10 @@ class Cacher:
         batch = self._watch.take()
         if batch:
             self._apply(batch)
+
+    def add_bell(self, bell: Bell) -> None:
+        """Ring it from now on whenever the store tells of a change, before anybody could read the change here."""
+        self._bells.append(bell)
 
     # -- changes ------------------------------------------------------------------------------------------------------
 

@@ -54,17 +54,29 @@ class CertificateAuthority:
         alternatives = x509.SubjectAlternativeName(names)
         return self._issue(_name("kube-apiserver", ()), ExtendedKeyUsageOID.SERVER_AUTH, alternatives)
 
+    def serving_certificate(self, names: Sequence[str], addresses: Sequence[str] = ()) -> tuple[bytes, bytes]:
+        """Certificate and key of some other server, such as a webhook, that answers under names and IPv4 addresses."""
+        alternatives: list[x509.GeneralName] = [x509.DNSName(name) for name in names]
+        alternatives += [x509.IPAddress(IPv4Address(address)) for address in addresses]
+        subject = _name((*names, *addresses)[0], ())
+        return self._issue(subject, ExtendedKeyUsageOID.SERVER_AUTH, x509.SubjectAlternativeName(alternatives))
+
     def client_certificate(self, user: str, groups: Sequence[str] = ()) -> tuple[bytes, bytes]:
         """Certificate and key of a user who belongs to groups."""
         return self._issue(_name(user, groups), ExtendedKeyUsageOID.CLIENT_AUTH, None)
 
-    def server_context(self) -> ssl.SSLContext:
-        """TLS for the server: asks for a client certificate, takes none as well, refuses one signed by others."""
+    def server_context(self, names: Sequence[str] = (), addresses: Sequence[str] = ()) -> ssl.SSLContext:
+        """TLS for the server: asks for a client certificate, takes none as well, refuses one signed by others.
+
+        With names or addresses, for another server that answers under them.
+        """
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         context.verify_mode = ssl.CERT_OPTIONAL
         context.load_verify_locations(cadata=self.ca_pem.decode())
-        certificate, key = self.server_certificate()
+        certificate, key = (
+            self.serving_certificate(names, addresses) if names or addresses else self.server_certificate()
+        )
         with tempfile.TemporaryDirectory() as folder:  # the ssl module reads chains from files only
             chain = Path(folder) / "chain.pem"
             chain.touch(mode=0o600)

@@ -1,8 +1,8 @@
 """Everything that guards the API, put together as a standard cluster has it.
 
-Authentication: client certificates, then tokens – static ones, service accounts, bootstrap tokens – then anonymous.
-Authorization: masters, the node authorizer, RBAC. Admission: the plugins that are on by default, and NodeRestriction, which
-kubeadm adds. Flow control from its API objects.
+Authentication: client certificates, then tokens – static ones, service accounts, bootstrap tokens – then anonymous; a front proxy,
+identity providers and a webhook if the options say so. Authorization: masters, then what the options name: the node authorizer and
+RBAC. Admission: the plugins that are on by default, and NodeRestriction, which kubeadm adds. Flow control from its API objects.
 
 Upstream: `pkg/kubeapiserver/{authenticator,authorizer}/config.go`, `pkg/kubeapiserver/options/plugins.go`
 (`DefaultOffAdmissionPlugins`), kubeadm's `--authorization-mode=Node,RBAC --enable-admission-plugins=NodeRestriction`, v1.36.
@@ -11,28 +11,30 @@ Upstream: `pkg/kubeapiserver/{authenticator,authorizer}/config.go`, `pkg/kubeapi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from lifecycle.api.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.wire import UserInfo
 from lifecycle.apiserver.admission.chain import AdmissionChain
 from lifecycle.apiserver.admission.default_plugins import default_plugins
+from lifecycle.apiserver.admission.initializers import Initializers
+from lifecycle.apiserver.admission.matching import admission_configuration
+from lifecycle.apiserver.admission.options import AdmissionOptions
+from lifecycle.apiserver.admission.registration import Registration
 from lifecycle.apiserver.admission.resource_quota import ResourceQuota
 from lifecycle.apiserver.admission.role_escalation import RoleEscalation
-from lifecycle.apiserver.authn.bearer_token import BearerTokenAuthenticator, StaticTokenAuthenticator
 from lifecycle.apiserver.authn.bootstrap_token import BootstrapTokenAuthenticator
 from lifecycle.apiserver.authn.openid_metadata import OpenIDMetadata
+from lifecycle.apiserver.authn.options import AuthenticationOptions, build_authentication
 from lifecycle.apiserver.authn.reviews import AuthenticationReviews
 from lifecycle.apiserver.authn.service_account import ServiceAccountTokens
 from lifecycle.apiserver.authn.token_request import TokenRequests
-from lifecycle.apiserver.authn.union import Authenticator, UnionRequestAuthenticator, UnionTokenAuthenticator
-from lifecycle.apiserver.authn.x509 import X509Authenticator
-from lifecycle.apiserver.authz.always import PrivilegedGroups
+from lifecycle.apiserver.authz.configuration import build_authorization
 from lifecycle.apiserver.authz.escalation import EscalationCheck
-from lifecycle.apiserver.authz.node import NodeAuthorizer
+from lifecycle.apiserver.authz.modes import AuthorizationOptions
 from lifecycle.apiserver.authz.rbac import RBACAuthorizer
 from lifecycle.apiserver.authz.reviews import AccessReviews, Review
-from lifecycle.apiserver.authz.union import UnionAuthorizer
 from lifecycle.apiserver.chain import ChainConfig
 from lifecycle.apiserver.filters.audit import AuditLog
 from lifecycle.apiserver.filters.priority_and_fairness import FlowController
@@ -40,7 +42,7 @@ from lifecycle.apiserver.object_reader import ObjectReader
 
 
 class Config:
-    """The guards of one server, over the server's own caches.
+    """The guards of one server, over the server's own caches. Raises ValueError or OSError for options that cannot be used.
 
     `static_tokens` maps bearer tokens to users. `audit` is off when None. `resource_quota.update_status` is for the server to set: it
     is how quotas are charged.
@@ -57,21 +59,39 @@ class Config:
         audit: AuditLog | None = None,
         flow_control: bool = True,
         request_names: NameSource | None = None,
+        authentication: AuthenticationOptions | None = None,
+        authorization: AuthorizationOptions | None = None,
+        admission: AdmissionOptions | None = None,
     ) -> None:
         self.tokens = ServiceAccountTokens(reader, clock, request_names or NameSource())
-        self.token_authenticator = UnionTokenAuthenticator(
-            StaticTokenAuthenticator(static_tokens or {}), self.tokens, BootstrapTokenAuthenticator(reader, clock)
+        options = replace(authentication or AuthenticationOptions())
+        options.anonymous = options.anonymous and allow_anonymous
+        self.authentication = build_authentication(
+            options,
+            clock,
+            (self.tokens, BootstrapTokenAuthenticator(reader, clock)),
+            static_tokens=static_tokens,
+            issuers=(self.tokens.issuer,),
+            audiences=self.tokens.audiences,
         )
-        credentials = UnionRequestAuthenticator(X509Authenticator(), BearerTokenAuthenticator(self.token_authenticator))
-        self.authenticator = Authenticator(credentials, allow_anonymous=allow_anonymous)
+        self.token_authenticator = self.authentication.tokens
+        self.authenticator = self.authentication.authenticator
+        self.request_header = options.request_header
 
-        self.rbac = RBACAuthorizer(reader)
-        self.authorizer = UnionAuthorizer(PrivilegedGroups(), NodeAuthorizer(reader), self.rbac)
+        self.authorizer = build_authorization(authorization or AuthorizationOptions(), reader, clock)
+        members = self.authorizer.authorizers
+        self.rbac = next((each for each in members if isinstance(each, RBACAuthorizer)), None) or RBACAuthorizer(reader)
         self.escalation = EscalationCheck(self.authorizer, self.rbac)
 
         self.resource_quota = ResourceQuota(reader)
-        plugins = [*default_plugins(reader, names), self.resource_quota, RoleEscalation(self.escalation)]
-        self.admission = AdmissionChain(plugins)
+        defaults = [*default_plugins(reader, names, self.authorizer.authorize), self.resource_quota]
+        chosen = admission or AdmissionOptions()
+        self.initializers = Initializers(self.authorizer.authorize) if chosen.initializers else None
+        historical = [self.initializers] if self.initializers is not None else []
+        self.admission = AdmissionChain(
+            [*chosen.chosen(defaults, clock), RoleEscalation(self.escalation), Registration(), *historical],
+            reader.changes(admission_configuration()),
+        )
         self.chain = ChainConfig(
             authenticator=self.authenticator,
             authorizer=self.authorizer,

@@ -12,13 +12,14 @@ aiohttp parses HTTP; the answer is written by hand, since that is half of the wo
 
 Upstream: `apiserver/pkg/server/secure_serving.go` (`SecureServingInfo.Serve`, its timeouts),
 `endpoints/handlers/rest.go` (`limitedReadBody`), `endpoints/handlers/watch.go` (`WatchServer.HandleHTTP`),
-v1.36. Left out: HTTP/2, websockets, SPDY.
+v1.36. Left out: HTTP/2.
 """
 
 from __future__ import annotations
 
 import asyncio
 import re
+import socket
 import ssl
 import time
 from email.utils import formatdate
@@ -30,6 +31,7 @@ from aiohttp import web
 from aiohttp.web_protocol import RequestHandler
 
 from lifecycle.api.status import request_entity_too_large
+from lifecycle.api.upgrade import hand_over
 from lifecycle.api.wire import Handler, Request, Response
 from lifecycle.apiserver.compression import THRESHOLD, Compressor
 from lifecycle.apiserver.endpoints.negotiation import finish
@@ -110,13 +112,17 @@ class HTTPSServer:
         self._listener: asyncio.Server | None = None
         self._date = (0, "")
 
-    async def start(self, host: str, port: int = 0) -> int:
-        """Listen; the port (a free one for 0). Raises OSError if it is taken."""
+    async def start(self, host: str, port: int = 0, sock: socket.socket | None = None) -> int:
+        """Listen; the port (a free one for 0). Raises OSError if it is taken. `sock`: one that is bound already, instead."""
         self._connections = web.Server(self._answer, handler_cancellation=True)  # type: ignore[arg-type]
         loop = asyncio.get_running_loop()
         timeout = TLS_HANDSHAKE_TIMEOUT if self._tls else None
         self._listener = await loop.create_server(
-            self._connection, host, port, ssl=self._tls, ssl_handshake_timeout=timeout, backlog=1024
+            self._connection,
+            **({"host": host, "port": port} if sock is None else {"sock": sock}),
+            ssl=self._tls,
+            ssl_handshake_timeout=timeout,
+            backlog=1024,
         )
         bound: int = self._listener.sockets[0].getsockname()[1]
         return bound
@@ -126,7 +132,12 @@ class HTTPSServer:
         if self._listener is not None:
             self._listener.close()
         if self._connections is not None:
+            transports = [connection.transport for connection in self._connections.connections]
             await self._connections.shutdown(timeout=0.2)
+            for transport in transports:  # TLS would wait half a minute for the other side's goodbye
+                if transport is not None:
+                    transport.abort()
+            await asyncio.sleep(0)
         if self._listener is not None:
             await self._listener.wait_closed()
 
@@ -160,6 +171,8 @@ class HTTPSServer:
         try:
             if response.stream is not None:
                 return await self._stream(incoming, request, response)
+            if response.upgrade is not None:
+                return await self._upgrade(incoming, request, response)
             return await self._write(incoming, request, response, keep_alive=incoming.keep_alive)
         except ConnectionError:  # the client went away while it was being answered
             return _CLOSE
@@ -213,6 +226,18 @@ class HTTPSServer:
             if close is not None:
                 await close()
         return _KEEP_ALIVE if incoming.keep_alive and chunked else _CLOSE
+
+    async def _upgrade(self, incoming: web.BaseRequest, request: Request, response: Response) -> _Written:
+        """Write the head, then let go of the connection. aiohttp has to be told that it is over: it cannot see it any more."""
+        transport, protocol = incoming.transport, incoming.protocol
+        assert response.upgrade is not None
+        if transport is not None:
+            transport.write(self._head(request, response, "Cache-Control: no-cache", True))
+            try:
+                await hand_over(transport, response.upgrade)
+            finally:
+                asyncio.get_running_loop().call_soon(protocol.connection_lost, None)
+        return _CLOSE
 
     def _head(self, request: Request, response: Response, framing: str, keep_alive: bool) -> bytes:
         second = int(time.time())

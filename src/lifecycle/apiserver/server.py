@@ -4,14 +4,17 @@ It starts in the order that makes each part safe for the next: first the caches 
 that every cluster has are written if they are missing, and only then does anybody get an answer.
 
 Upstream: `cmd/kube-apiserver/app/server.go` (`CreateServerChain`), `pkg/controlplane/instance.go`, v1.36. Left out:
-running several servers, the separate servers for custom resources and aggregation.
+running several servers, a separate server for custom resources.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Sequence
+import socket
+import ssl
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 from lifecycle.api.clock import Clock
@@ -20,30 +23,61 @@ from lifecycle.api.resources import Resource, all_resources, resource_for_kind
 from lifecycle.api.status import StatusError, failure, generic_not_found
 from lifecycle.api.strategy import selectable_fields
 from lifecycle.api.wire import MASTERS, Handler, Object, Request, Response, UserInfo
+from lifecycle.apiserver.admission.initializer_visibility import InitializerVisibility
+from lifecycle.apiserver.admission.options import AdmissionOptions
+from lifecycle.apiserver.aggregation.aggregator import Aggregator
+from lifecycle.apiserver.aggregation.changes import ChangeFollower
+from lifecycle.apiserver.aggregation.front_proxy import FrontProxy, publish_authentication_config
+from lifecycle.apiserver.aggregation.local_api_services import register_local_api_services
+from lifecycle.apiserver.apiextensions.definition_store import DefinitionStore
+from lifecycle.apiserver.apiextensions.extensions import Extensions
+from lifecycle.apiserver.authn.options import AuthenticationOptions
+from lifecycle.apiserver.authz.modes import AuthorizationOptions
 from lifecycle.apiserver.bootstrap.policy import bootstrap_objects, system_namespaces
 from lifecycle.apiserver.bootstrap.reconcile import reconciled
 from lifecycle.apiserver.cacher import Cacher
 from lifecycle.apiserver.certificates import CertificateAuthority
-from lifecycle.apiserver.chain import default_build_handler_chain
+from lifecycle.apiserver.chain import ChainConfig, default_build_handler_chain
 from lifecycle.apiserver.config import Config
 from lifecycle.apiserver.consistent_reads import needs_the_newest
+from lifecycle.apiserver.endpoints.connect import NodeTransport, PodConnector
 from lifecycle.apiserver.endpoints.resource_handler import ResourceHandler, storable
+from lifecycle.apiserver.filters.audit import AuditLog
+from lifecycle.apiserver.filters.audit_backends import Backends
+from lifecycle.apiserver.filters.audit_options import AuditOptions, build_backends, read_policy
+from lifecycle.apiserver.filters.metrics import RequestMetrics
 from lifecycle.apiserver.https import HTTPSServer
 from lifecycle.apiserver.non_resource import NonResourceHandler
 from lifecycle.apiserver.non_resource.discovery import group_names
+from lifecycle.apiserver.non_resource.document import text
+from lifecycle.apiserver.non_resource.flow_control_dump import PREFIX, dump
+from lifecycle.apiserver.non_resource.metrics import Metrics
+from lifecycle.apiserver.object_reader import Counter
 from lifecycle.apiserver.precedence import Precedence
 from lifecycle.apiserver.registry.event_versions import EVENTS, from_core, to_core
+from lifecycle.apiserver.registry.service_addresses import default_service_cidr
 from lifecycle.apiserver.registry.services import ServiceStore
 from lifecycle.apiserver.registry.store import Environment, ResourceStore
+from lifecycle.apiserver.yaml_input import reading_ahead
 from lifecycle.etcd.codec import storage_media_type
-from lifecycle.etcd.store import Store, StoreError
+from lifecycle.etcd.store import Bell, Store, StoreError
 
 LOOPBACK_USER = UserInfo("system:apiserver", (MASTERS, "system:authenticated"))
 USER_AGENT = "kube-apiserver/v1.36.2"
 KUBERNETES_SERVICE_IP = "10.96.0.1"
 
 
-class EventStore(ResourceStore):
+EVENT_TTL = 3600
+"""Seconds that an Event lives: `--event-ttl`."""
+
+
+class CoreEventStore(ResourceStore):
+    """Events: they go after an hour."""
+
+    ttl = EVENT_TTL
+
+
+class EventStore(CoreEventStore):
     """Events of the newer group: stored as `v1`."""
 
     def to_storage(self, obj: Object) -> Object:
@@ -53,7 +87,9 @@ class EventStore(ResourceStore):
 
 SPECIAL_STORES: dict[tuple[str, str], type[ResourceStore]] = {
     ("", "services"): ServiceStore,
+    ("", "events"): CoreEventStore,
     ("events.k8s.io", "events"): EventStore,
+    ("apiextensions.k8s.io", "customresourcedefinitions"): DefinitionStore,
 }
 
 
@@ -82,6 +118,13 @@ class CacheReader:
         cacher = self._cachers[resource.group, resource.plural]
         cacher.catch_up()
         return cacher.version
+
+    def changes(self, resources: Iterable[Resource]) -> Counter:
+        """See `ObjectReader`: rung by the watches of the caches themselves, so nobody has to look whether something has come."""
+        bell = Bell()
+        for resource in resources:
+            self._cachers[resource.group, resource.plural].add_bell(bell)
+        return bell.count
 
 
 class InProcessTransport:
@@ -113,6 +156,11 @@ class APIServer:
         clock: Clock | None = None,
         names: NameSource | None = None,
         token: str = "",
+        authentication: AuthenticationOptions | None = None,
+        authorization: AuthorizationOptions | None = None,
+        admission: AdmissionOptions | None = None,
+        audit: AuditOptions | None = None,
+        cors_allowed_origins: Sequence[str] = (),
     ) -> None:
         self.store = store
         self._remote = store.remote
@@ -125,7 +173,22 @@ class APIServer:
             self.cachers.setdefault((row.group, row.plural), Cacher(store, row, selectable_fields, convert))
         self.reader = CacheReader(self.cachers)
         tokens = {token: UserInfo("lifecycle-token", (MASTERS, "system:authenticated"))} if token else {}
-        self.config = Config(self.reader, self.clock, self.names, static_tokens=tokens)
+        self._audit: Backends | None = None
+        audit_log = None
+        if audit is not None and audit.policy_file is not None:
+            policy = read_policy(audit.policy_file)
+            self._audit = Backends(*build_backends(audit))
+            audit_log = AuditLog(policy, self._audit.write, self.clock)
+        self.config = Config(
+            self.reader,
+            self.clock,
+            self.names,
+            static_tokens=tokens,
+            authentication=self._with_own_ca(authentication),
+            authorization=authorization,
+            admission=admission,
+            audit=audit_log,
+        )
         environment = Environment(
             store, self.clock, self.names, self.config.admission, self.cachers, storage_media_type(store)
         )
@@ -139,11 +202,28 @@ class APIServer:
             self.config.virtual_resources,
             self.config.virtual_subresources,
         )
+        self.extensions = Extensions(environment, self.stores["apiextensions.k8s.io", "customresourcedefinitions"])
+        self.kubelets: dict[str, NodeTransport] = {}
+        """The way to each node's kubelet, by node name."""
+        self._resources.connector = PodConnector(self.kubelets, self.config.chain.authorizer)
         self.config.resource_quota.update_status = self._charge_quota
         checks = {name: lambda: store.problem for name in ("etcd", "etcd-readiness")}
-        self._others = NonResourceHandler(self.config.openid_metadata, checks=checks)
-        self.handler: Handler = default_build_handler_chain(self._serve, self.config.chain)
-        self._https: HTTPSServer | None = None
+        self._others = NonResourceHandler(self.config.openid_metadata, checks=checks, served=self.extensions)
+        serve: Handler = reading_ahead(self._serve)
+        if self.config.initializers is not None:
+            serve = InitializerVisibility(serve, self.config.initializers, self.clock, self.names)
+        self.front_proxy = FrontProxy()
+        self.aggregator = Aggregator(serve, self.reader, self.clock, self.front_proxy, self._write_api_service_status)
+        self._changes = ChangeFollower(self.aggregator, self.cachers)
+        self._started = self._stopping = False
+        chain = self.config.chain
+        chain.cors_allowed_origins = tuple(cors_allowed_origins)
+        chain.mux_and_discovery_complete = lambda: self._started
+        chain.shutting_down = lambda: self._stopping
+        chain.metrics = RequestMetrics()
+        self.handler: Handler = default_build_handler_chain(self.aggregator, chain)
+        self._add_monitoring(chain)
+        self._https: list[HTTPSServer] = []
         self._precedence = Precedence()
 
     @cached_property
@@ -156,23 +236,77 @@ class APIServer:
         await asyncio.gather(*(cacher.start() for cacher in self.cachers.values()))
         if restore is not None:
             await restore(self.store)
+        await register_local_api_services(self.store, self.clock)
         await self._bootstrap()
+        await self.extensions.start()
+        self._changes.start()
+        self._started = True
+
+    def _add_monitoring(self, chain: ChainConfig) -> None:
+        """`/metrics`, and a look into flow control."""
+        assert chain.metrics is not None
+        flow_control = chain.flow_control
+        row = resource_for_kind("apiregistration.k8s.io/v1", "APIService")
+        assert row is not None
+        counts = self.cachers.items()
+        metrics = Metrics(
+            chain.metrics,
+            flow_control,
+            lambda: ((group, plural, len(cacher)) for (group, plural), cacher in counts),
+            lambda: self.reader.list(row),
+        )
+        self._others.more["/metrics"] = lambda rest: metrics.serve() if not rest else None
+        if flow_control is not None:
+            flow_control.count_objects = lambda group, plural: len(self.cachers.get((group, plural), ()))
+
+            def dumped(rest: str) -> Response | None:
+                ahead = self.clock.now() - asyncio.get_running_loop().time()
+                table = dump(flow_control, rest, ahead)
+                return text(table) if table is not None else None
+
+            self._others.more[PREFIX] = dumped
+
+    def _with_own_ca(self, options: AuthenticationOptions | None) -> AuthenticationOptions | None:
+        """Beside a front proxy's authority, certificates are users only if ours signed them."""
+        if options is None or options.request_header is None or options.client_ca:
+            return options
+        return replace(options, client_ca=self.certificates.ca_pem)
 
     async def serve_https(self, host: str = "127.0.0.1", port: int = 0) -> int:
         """Listen on a loopback address; the port. Raises OSError if it is taken."""
-        self._https = HTTPSServer(self._from_outside, self.certificates.server_context())
-        port = await self._https.start(host, port)
+        await publish_authentication_config(self.store, self.clock, self.certificates.ca_pem, self.front_proxy)
+        https = HTTPSServer(self._from_outside, self._tls())
+        port = await https.start(host, port)
+        self._https.append(https)
         self._others.address = self.config.openid_metadata.external_address = f"{host}:{port}"
         return port
+
+    async def serve_socket(self, sock: socket.socket) -> None:
+        """Listen on one more socket, bound elsewhere: in another network namespace."""
+        https = HTTPSServer(self._from_outside, self._tls())
+        await https.start("", sock=sock)
+        self._https.append(https)
+
+    def _tls(self) -> ssl.SSLContext:
+        tls = self.certificates.server_context()
+        if self.config.request_header is not None:
+            tls.load_verify_locations(cadata=self.config.request_header.client_ca.decode())
+        return tls
 
     async def _from_outside(self, request: Request) -> Response:
         self._precedence.outside()
         return await self.handler(request)
 
     async def stop(self) -> None:
-        """Close the socket, end all watches, close the store."""
-        if self._https is not None:
-            await self._https.stop()
+        """Close the sockets, end all watches, close the store."""
+        self._stopping = True
+        for https in self._https:
+            await https.stop()
+        await self._changes.stop()
+        await self.aggregator.stop()
+        if self._audit is not None:
+            await self._audit.close()
+        await self.extensions.stop()
         for cacher in self.cachers.values():
             await cacher.stop()
         await self.store.close()
@@ -190,6 +324,15 @@ class APIServer:
                 return await self._resources(request)
             except StoreError as error:
                 raise failure(500, "", str(error)) from None
+        if info is not None and info.is_resource_request:
+            try:
+                if self._remote and needs_the_newest(request, self.store.revision):
+                    await self.store.catch_up()
+                answer = await self.extensions.serve(request)
+            except StoreError as error:
+                raise failure(500, "", str(error)) from None
+            if answer is not None:
+                return answer
         response = await self._others.serve(request)
         if response is None:
             raise generic_not_found()
@@ -207,9 +350,21 @@ class APIServer:
         if response.status >= 400:
             raise StatusError(response.obj or {})
 
+    async def _write_api_service_status(self, service: Object) -> None:
+        """Write an APIService's status, as the server itself. Raises StatusError."""
+        row = resource_for_kind(service["apiVersion"], service["kind"])
+        assert row is not None
+        metadata = {key: value for key, value in service["metadata"].items() if key != "managedFields"}
+        request = Request("PUT", row.path("", metadata["name"], "status"), accepts_object=True)
+        request.obj = {**service, "metadata": metadata}
+        request.headers["user-agent"] = USER_AGENT
+        response = await self.in_process_transport(LOOPBACK_USER).round_trip(request)
+        if response.status >= 400:
+            raise StatusError(response.obj or {})
+
     async def _bootstrap(self) -> None:
         """Namespaces, policy, classes, flow schemas and the Service `kubernetes`: written if missing; roles are completed."""
-        for obj in (*system_namespaces(), *bootstrap_objects(), _kubernetes_service()):
+        for obj in (*system_namespaces(), *bootstrap_objects(), default_service_cidr(), _kubernetes_service()):
             row = resource_for_kind(obj["apiVersion"], obj["kind"])
             assert row is not None, obj["kind"]
             metadata = obj["metadata"]

@@ -12,13 +12,17 @@ words for a text that is not YAML.
 
 from __future__ import annotations
 
+import asyncio
 import math
 import re
+from collections.abc import Awaitable
+from contextvars import ContextVar
 from typing import Any
 
 import yaml
 
-_PLAIN = "plain"
+from lifecycle.api.wire import Handler, Request, Response
+
 _NULL = frozenset({"", "~", "null", "Null", "NULL"})
 _TRUE = frozenset({"y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"})
 _FALSE = frozenset({"n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"})
@@ -30,17 +34,15 @@ MAX_DEPTH = 200
 """How deep a document may nest. Go allows 10,000; nothing that is stored comes near this."""
 
 MAX_NODES = 400_000
-"""How many values the aliases of a document may expand to."""
+"""How many values a document may have, those included that its aliases stand for. Go counts only the latter."""
+
+LARGE = 64 << 10
+"""Bytes of YAML that are read beside the event loop: 400 kB take half a second, and nobody else is to wait for them."""
+
+_ahead: ContextVar[tuple[bytes, tuple[Any, list[str]] | ValueError] | None] = ContextVar("read ahead", default=None)
 
 
-class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """Parses; leaves the meaning of plain scalars to us."""
-
-    def resolve(self, kind: type[yaml.Node], value: str, implicit: Any) -> Any:
-        """Mark a scalar without quotes and tag."""
-        if kind is yaml.ScalarNode:
-            return _PLAIN if implicit[0] else "tag:yaml.org,2002:str"
-        return self.DEFAULT_SEQUENCE_TAG if kind is yaml.SequenceNode else self.DEFAULT_MAPPING_TAG
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def from_yaml(text: bytes) -> tuple[Any, list[str]]:
@@ -48,41 +50,37 @@ def from_yaml(text: bytes) -> tuple[Any, list[str]]:
 
     Raises ValueError for a text that is not YAML, or cannot be said in JSON.
     """
+    ahead = _ahead.get()
+    if ahead is not None and ahead[0] is text:
+        if isinstance(ahead[1], ValueError):
+            raise ahead[1]
+        return ahead[1]
     try:
-        return _read(text)
-    except RecursionError:
-        raise ValueError("yaml: exceeded max depth") from None
-
-
-def _read(text: bytes) -> tuple[Any, list[str]]:
-    try:
-        _check_depth(text)
-        loader = _Loader(text)
-        try:
-            node = loader.get_node() if loader.check_node() else None
-        finally:
-            loader.dispose()
+        return _Reader().read(text)
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ValueError(f"yaml: {_one_line(error)}") from None
-    if node is None:
-        return None, []
-    strict: list[str] = []
-    _check_aliases(node)
-    return _value(node, strict), list(dict.fromkeys(strict))
 
 
-def _check_depth(text: bytes) -> None:
-    """Raises ValueError for a document so deep that building it would exhaust the stack. Only the parser runs here, and it has none."""
-    depth = 0
-    for event in yaml.parse(text, Loader=_Loader):
-        if isinstance(event, (yaml.SequenceStartEvent, yaml.MappingStartEvent)):
-            depth += 1
-            if depth > MAX_DEPTH:
-                raise ValueError("yaml: exceeded max depth")
-        elif isinstance(event, (yaml.SequenceEndEvent, yaml.MappingEndEvent)):
-            depth -= 1
-        elif isinstance(event, yaml.DocumentEndEvent):
-            return
+def reading_ahead(serve: Handler) -> Handler:
+    """A handler whose large YAML bodies have been read, in a thread, before anybody asks for them."""
+
+    async def after_reading(request: Request) -> Response:
+        try:
+            read: Any = await asyncio.to_thread(from_yaml, request.body)
+        except ValueError as error:
+            read = error
+        token = _ahead.set((request.body, read))
+        try:
+            return await serve(request)
+        finally:
+            _ahead.reset(token)
+
+    def handler(request: Request) -> Awaitable[Response]:
+        if len(request.body) > LARGE and "yaml" in request.headers.get("content-type", ""):
+            return after_reading(request)
+        return serve(request)
+
+    return handler
 
 
 def _one_line(error: Exception) -> str:
@@ -91,66 +89,156 @@ def _one_line(error: Exception) -> str:
     return " ".join(str(error).split())
 
 
-def _check_aliases(root: yaml.Node) -> None:
-    """Raises ValueError if a node contains itself or the document grows beyond measure when its aliases are written out."""
-    sizes: dict[int, int] = {}
-    open_nodes: set[int] = set()
+class _Meaningless(Exception):
+    """YAML, but nothing that JSON could say."""
 
-    def size(node: yaml.Node) -> int:
-        known = sizes.get(id(node))
-        if known is not None:
-            return known
-        if id(node) in open_nodes:
-            raise ValueError("yaml: anchor value contains itself")
-        open_nodes.add(id(node))
-        children = node.value if isinstance(node, yaml.SequenceNode) else ()
-        if isinstance(node, yaml.MappingNode):
-            children = [part for pair in node.value for part in pair]
-        total = 1 + sum(map(size, children))
-        if total > MAX_NODES:
+
+class _Key:
+    """A key that waits for its value. `number` is its line."""
+
+    __slots__ = ("merge", "number", "text")
+
+    def __init__(self, text: str, number: int, merge: bool) -> None:
+        self.text, self.number, self.merge = text, number, merge
+
+
+class _Open:
+    """A list or map that is not complete yet. `count` is how many values there were before it."""
+
+    __slots__ = ("anchor", "count", "height", "key", "merged", "value")
+
+    def __init__(self, value: Any, anchor: str | None, count: int) -> None:
+        self.value, self.anchor, self.count = value, anchor, count
+        self.height = 1
+        self.key: _Key | None = None
+        self.merged: dict[str, Any] = {}
+
+
+class _Reader:
+    """Builds values straight from the parser's events: one pass, no tree of nodes, and it stops where a limit is reached."""
+
+    def __init__(self) -> None:
+        self._stack: list[_Open] = []
+        self._anchors: dict[
+            str, tuple[Any, int, int, bool]
+        ] = {}  # value, how many values in it, height, whether it stood without quotes
+        self._count = 0
+        self._strict: list[str] = []
+        self._root: Any = None
+
+    def read(self, text: bytes) -> tuple[Any, list[str]]:
+        """See `from_yaml`."""
+        events = yaml.parse(text, Loader=_LOADER)
+        for event in events:
+            if type(event) is yaml.DocumentEndEvent:
+                break
+            try:
+                self._take(event)
+            except _Meaningless as error:
+                for later in events:  # what is no YAML at all is said first, wherever it stands
+                    if type(later) is yaml.DocumentEndEvent:
+                        break
+                raise ValueError(f"yaml: {error}") from None
+        return self._root, list(dict.fromkeys(self._strict))
+
+    def _take(self, event: Any) -> None:
+        kind = type(event)
+        if kind is yaml.ScalarEvent:
+            plain = event.implicit[0] and event.tag in (None, "!")
+            self._one_more(1)
+            if event.anchor:
+                self._anchors[event.anchor] = (event.value, 1, 0, plain)
+            self._scalar(event.value, plain, event)
+        elif kind is yaml.MappingStartEvent or kind is yaml.SequenceStartEvent:
+            self._begin({} if kind is yaml.MappingStartEvent else [], event)
+        elif kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
+            self._end()
+        elif kind is yaml.AliasEvent:
+            self._alias(event)
+
+    def _one_more(self, values: int) -> None:
+        self._count += values
+        if self._count > MAX_NODES:
             raise ValueError("yaml: document contains excessive aliasing")
-        open_nodes.discard(id(node))
-        sizes[id(node)] = total
-        return total
 
-    size(root)
+    def _scalar(self, text: str, plain: bool, event: Any) -> None:
+        parent = self._stack[-1] if self._stack else None
+        if parent is not None and parent.key is None and type(parent.value) is dict:
+            line = event.start_mark.line + 1
+            key = _scalar(text) if plain else text
+            shown = "null" if key is None else str(key).lower() if isinstance(key, bool) else str(key)
+            parent.key = _Key(shown, line, plain and text == _MERGE)
+        else:
+            self._put(_scalar(text) if plain else text)
+
+    def _begin(self, value: Any, event: Any) -> None:
+        parent = self._stack[-1] if self._stack else None
+        if parent is not None and parent.key is None and type(parent.value) is dict:
+            raise _Meaningless("invalid map key")
+        self._one_more(1)
+        self._stack.append(_Open(value, event.anchor, self._count - 1))
+        if len(self._stack) > MAX_DEPTH:
+            raise ValueError("yaml: exceeded max depth")
+
+    def _end(self) -> None:
+        done = self._stack.pop()
+        value = {**done.merged, **done.value} if done.merged else done.value
+        if done.anchor:
+            self._anchors[done.anchor] = (value, self._count - done.count, done.height, False)
+        if self._stack:
+            self._stack[-1].height = max(self._stack[-1].height, done.height + 1)
+        self._put(value)
+
+    def _alias(self, event: Any) -> None:
+        name = event.anchor
+        if any(each.anchor == name for each in self._stack):
+            raise _Meaningless("anchor value contains itself")
+        known = self._anchors.get(name)
+        if known is None:
+            raise ValueError(f"yaml: unknown anchor '{name}' referenced")
+        value, values, height, plain = known
+        self._one_more(values)
+        if len(self._stack) + height > MAX_DEPTH:
+            raise ValueError("yaml: exceeded max depth")
+        if not height:
+            return self._scalar(value, plain, event)
+        parent = self._stack[-1]
+        if parent.key is None and type(parent.value) is dict:
+            raise _Meaningless("invalid map key")
+        parent.height = max(parent.height, height + 1)
+        self._put(_copy(value))  # whoever gets the object may change it in one place
+
+    def _put(self, value: Any) -> None:
+        if not self._stack:
+            self._root = value
+            return
+        parent = self._stack[-1]
+        if type(parent.value) is list:
+            parent.value.append(value)
+            return
+        key, parent.key = parent.key, None
+        assert key is not None
+        if key.merge:
+            parent.merged |= _merged(value)
+            return
+        if key.text in parent.value:
+            self._strict.append(f'line {key.number}: key "{key.text}" already set in map')
+        parent.value[key.text] = value
 
 
-def _value(node: yaml.Node, strict: list[str]) -> Any:
-    if isinstance(node, yaml.ScalarNode):
-        return _scalar(node.value) if node.tag == _PLAIN else node.value
-    if isinstance(node, yaml.SequenceNode):
-        return [_value(item, strict) for item in node.value]
-    out: dict[str, Any] = {}
-    merged: dict[str, Any] = {}
-    for key_node, value_node in node.value:
-        if key_node.tag == _PLAIN and key_node.value == _MERGE:
-            merged |= _merged(value_node, strict)
-            continue
-        key = _key(key_node)
-        if key in out:
-            strict.append(f'line {key_node.start_mark.line + 1}: key "{key}" already set in map')
-        out[key] = _value(value_node, strict)
-    return {**merged, **out} if merged else out
+def _copy(value: Any) -> Any:
+    if type(value) is dict:
+        return {key: _copy(item) for key, item in value.items()}
+    return [_copy(item) for item in value] if type(value) is list else value
 
 
-def _merged(node: yaml.Node, strict: list[str]) -> dict[str, Any]:
-    if isinstance(node, yaml.SequenceNode):
-        parts = [_merged(item, strict) for item in node.value]
-        return {key: value for part in reversed(parts) for key, value in part.items()}
-    value = _value(node, strict)
-    if not isinstance(value, dict):
-        raise ValueError("yaml: map merge requires map or sequence of maps as the value")
+def _merged(value: Any) -> dict[str, Any]:
+    if type(value) is list:
+        parts = [_merged(part) for part in value]
+        return {key: item for part in reversed(parts) for key, item in part.items()}
+    if type(value) is not dict:
+        raise _Meaningless("map merge requires map or sequence of maps as the value")
     return value
-
-
-def _key(node: yaml.Node) -> str:
-    if not isinstance(node, yaml.ScalarNode):
-        raise ValueError("yaml: invalid map key")
-    key = _scalar(node.value) if node.tag == _PLAIN else node.value
-    if key is None:
-        return "null"
-    return str(key).lower() if isinstance(key, bool) else str(key)
 
 
 def _scalar(text: str) -> Any:

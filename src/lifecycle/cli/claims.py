@@ -23,22 +23,22 @@ def claims(ledger: Path | None, stage: str | None, unchecked: bool) -> None:
     """
     from rich.console import Console
 
+    from lifecycle.agreements import claim_checks
     from lifecycle.compare import claims as book
     from lifecycle.inspector import open_recording, recordings_directory
 
     with refusals():
         file = ledger or recordings_directory().parent / "book" / "claims.yaml"
         entries = book.load_claims(file)
-        _import_checks()
+        stages = sorted({claim.stage for claim in entries})
+        if stage not in (None, *stages):
+            raise Refusal(f"no claims of stage {stage!r}; there are: {', '.join(stages)}")
+        book.import_checks(claim_checks)
         evidence = {version: open_recording(name) for version, name in VERSIONS.items()}
-        everything = book.ClaimsMatrix(entries, evidence)
-        shown = everything.unchecked if unchecked else entries
-        if stage is not None:
-            stages = sorted({claim.stage for claim in entries})
-            if stage not in stages:
-                raise Refusal(f"no claims of stage {stage!r}; there are: {', '.join(stages)}")
-            shown = [claim for claim in shown if claim.stage == stage]
-        everything.claims, summary = list(shown), everything.summary
+        everything = book.ClaimsMatrix(entries, evidence, stage or "")
+        summary = everything.summary
+        if unchecked:
+            everything.claims = [claim for claim in everything.claims if claim in everything.unchecked]
     table = everything.__rich__()
     table.title = summary
     console = Console(width=None if sys.stdout.isatty() else 140)
@@ -46,16 +46,3 @@ def claims(ledger: Path | None, stage: str | None, unchecked: bool) -> None:
     console.print(summary)
     if everything.contradicted:
         sys.exit(1)
-
-
-def _import_checks() -> None:
-    """The checks live in `lifecycle.compare.claim_checks`, if anybody has written some."""
-    import importlib
-
-    from lifecycle.compare.claims import import_checks
-
-    try:
-        package = importlib.import_module("lifecycle.compare.claim_checks")
-    except ModuleNotFoundError:
-        return
-    import_checks(package)

@@ -1,16 +1,29 @@
-"""`lifecycle doctor`: what this machine has."""
+"""`lifecycle doctor`: what this machine has, and what former runs left on it."""
 
 from __future__ import annotations
 
 import os
+import sys
 
 import click
 
+from lifecycle.cli.refusal import refusals
+
 
 @click.command()
-def doctor() -> None:
-    """Say which optional programs this machine has, and what each is for."""
-    from lifecycle.cluster.doctor import checkup
+@click.option("--clean", is_flag=True, help="Take away what killed runs with real containers left behind.")
+def doctor(clean: bool) -> None:
+    """Say which optional programs this machine has, what each is for, and what real containers would need."""
+    from lifecycle.cluster.doctor import abandoned, checkup, real_containers
 
-    for line in checkup(os.environ.get("PATH", "")):
-        click.echo(line)
+    with refusals():
+        if clean:
+            if sys.platform == "linux":
+                from lifecycle.cluster.linux.clean import clean_abandoned
+
+                for line in clean_abandoned():
+                    click.echo(line)
+            click.echo("nothing of a former run is left")
+            return
+        for line in [*checkup(os.environ.get("PATH", "")), *real_containers(), *abandoned()]:
+            click.echo(line)

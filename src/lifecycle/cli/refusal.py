@@ -1,11 +1,13 @@
 """Refusals: one line on stderr that says what is wrong and what to do, and an exit code other than zero; never a traceback.
 
-Usage errors leave with 2, as click's own do; everything else with 1.
+Usage errors leave with 2, as click's own do; Ctrl-C with 130, as a shell says it; everything else with 1. Whoever stops reading in the
+middle (`| head`) gets no complaint.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -26,6 +28,35 @@ class Misused(Refusal):
     exit_code = 2
 
 
+class Words(click.Group):
+    """The command with all its words: what click would say in four lines it says in one."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run, and leave the process."""
+        try:
+            done = super().main(args, prog_name or "lifecycle", complete_var, standalone_mode=False, **extra)
+        except click.exceptions.NoArgsIsHelpError as error:
+            error.show()
+            sys.exit(error.exit_code)
+        except click.UsageError as error:
+            path = error.ctx.command_path if error.ctx is not None else "lifecycle"
+            Misused(f"{error.format_message()} (see {path} --help)").show()
+            sys.exit(2)
+        except click.ClickException as error:
+            error.show()
+            sys.exit(error.exit_code)
+        except click.Abort:
+            sys.exit(130)
+        sys.exit(done if isinstance(done, int) else 0)
+
+
 @contextmanager
 def refusals() -> Iterator[None]:
     """Turn what can go wrong outside this program – files, sockets, clusters, time – into a `Refusal`."""
@@ -35,13 +66,19 @@ def refusals() -> Iterator[None]:
     from kubernetes.config import ConfigException
 
     from lifecycle.api.status import StatusError
+    from lifecycle.etcd.store import StoreError
     from lifecycle.inspector import InspectorError
 
     try:
         yield
+    except BrokenPipeError:
+        raise  # nobody reads any more: nothing to say, and nobody to say it to
     except TimeoutError as error:
         raise Refusal(str(error) or "it took too long") from None
-    except (InspectorError, OSError, UnicodeDecodeError, ValueError, StatusError, ConfigException) as error:
+    except OSError as error:
+        where = error.filename2 or error.filename
+        raise Refusal(f"{where}: {error.strerror}" if where and error.strerror else str(error)) from None
+    except (InspectorError, UnicodeDecodeError, ValueError, StatusError, StoreError, ConfigException) as error:
         raise Refusal(str(error)) from None
     except yaml.YAMLError as error:
         raise Refusal(f"not readable as YAML: {error}") from None

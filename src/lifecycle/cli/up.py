@@ -32,25 +32,74 @@ DEFAULT_KUBECONFIG = Path("lifecycle.kubeconfig")
     help="Where to write it.",
 )
 @click.option(
-    "--runtime", default="hollow", show_default=True, help="What runs containers: hollow (in memory, instant)."
+    "--runtime",
+    default="hollow",
+    show_default=True,
+    help="What runs containers: hollow (in memory, instant), sandbox (real ones, ours), containerd (real ones, in a private"
+    " containerd), containerd:SOCKET (in yours, with --nodes 1).",
+)
+@click.option(
+    "--overlay", default="vxlan", show_default=True, help="Between real nodes: vxlan (a tunnel) or host-gw (routes)."
 )
 @click.option(
     "--latency", type=click.FloatRange(0), default=0.0, help="Seconds each step of a container's start takes."
 )
 @click.option("--token", default="", help="A bearer token for a user in system:masters.")
-@click.option("--without", default="", help="Components to leave out: scheduler,controllers,kubelet.")
+@click.option("--without", default="", help="Components to leave out: scheduler,controllers,kubelet,proxy,dns.")
 @click.option("--context", default="lifecycle", show_default=True, help="Name of the context in the kubeconfig.")
 @click.option("--seed", type=int, help="Make uids and names repeatable.")
-def up(kubeconfig: Path, context: str, without: str, **options: Any) -> None:
+@click.option(
+    "--enable-admission-plugins", "enable", default="", help="Plugins that are off by default: AlwaysPullImages."
+)
+@click.option("--disable-admission-plugins", "disable", default="", help="Plugins that are on by default.")
+@click.option(
+    "--audit-log-path",
+    type=click.Path(path_type=Path),
+    help="Write audit events there, a line of JSON each; - is stdout.",
+)
+@click.option(
+    "--audit-policy-file", type=click.Path(path_type=Path), help="A Policy of audit.k8s.io/v1: what to record."
+)
+@click.option(
+    "--audit-webhook-config-file",
+    type=click.Path(path_type=Path),
+    help="A kubeconfig that says where to post audit events.",
+)
+@click.option(
+    "--cors-allowed-origins",
+    default="",
+    help="Web pages that may use the API: regular expressions, with commas between.",
+)
+def up(
+    kubeconfig: Path,
+    context: str,
+    without: str,
+    enable: str,
+    disable: str,
+    audit_log_path: Path | None,
+    audit_policy_file: Path | None,
+    audit_webhook_config_file: Path | None,
+    cors_allowed_origins: str,
+    **options: Any,
+) -> None:
     """Start a whole cluster in this process; serve until Ctrl-C.
 
     Prints one line, `ready <https-url>`, when the API answers and all nodes are Ready.
     """
+    from lifecycle.apiserver.admission.options import AdmissionOptions
+    from lifecycle.apiserver.filters.audit_options import AuditOptions
     from lifecycle.cluster.background import new_event_loop
     from lifecycle.cluster.cluster import ClusterConfig
 
-    config = ClusterConfig(without=tuple(name for name in without.split(",") if name), **options)
+    def names(text: str) -> tuple[str, ...]:
+        return tuple(name for name in text.split(",") if name)
+
     with refusals():
+        admission = AdmissionOptions(enable=names(enable), disable=names(disable))
+        audit = AuditOptions(audit_policy_file, audit_log_path, audit_webhook_config_file)
+        audit.check()
+        guards: Any = {"admission": admission, "audit": audit, "cors_allowed_origins": names(cors_allowed_origins)}
+        config = ClusterConfig(without=names(without), **guards, **options)
         config.check()
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
             runner.run(_serve(config, kubeconfig, context))
@@ -71,12 +120,18 @@ async def _serve(config: Any, kubeconfig: Path, context: str) -> None:
         await asyncio.wait([starting, waiting], return_when=asyncio.FIRST_COMPLETED)
         if not starting.done():
             starting.cancel()
+            await asyncio.wait([starting])  # it takes back what it has begun
             return
         await starting
         favour_throughput()
         cluster.write_kubeconfig(kubeconfig, context)
         print(f"ready {cluster.url}", flush=True)
         print(f"kubeconfig: {kubeconfig}", file=sys.stderr, flush=True)
+        if cluster.dns is not None:
+            ask = f"dig @127.0.0.1 -p {cluster.dns.port} kubernetes.default.svc.cluster.local"
+            print(f"dns: 127.0.0.1:{cluster.dns.port} (try {ask})", file=sys.stderr, flush=True)
+        if cluster.machines is not None:
+            print(cluster.machines.where, file=sys.stderr, flush=True)
         failing = asyncio.ensure_future(cluster.failure())
         await asyncio.wait([failing, waiting], return_when=asyncio.FIRST_COMPLETED)
         if failing.done():

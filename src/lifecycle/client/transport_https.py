@@ -21,7 +21,6 @@ import orjson
 
 from lifecycle.api.wire import Object, Request, Response, WatchFrame
 
-READ_CHUNK = 1 << 16
 MAX_CONNECTIONS = 100
 
 

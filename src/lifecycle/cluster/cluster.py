@@ -16,42 +16,59 @@ import contextlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from lifecycle.api.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.published import KUBERNETES_VERSION
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import MASTERS, Object, UserInfo
+from lifecycle.apiserver.admission.options import AdmissionOptions
+from lifecycle.apiserver.authn.options import AuthenticationOptions
+from lifecycle.apiserver.authz.modes import AuthorizationOptions
+from lifecycle.apiserver.filters.audit_options import AuditOptions
 from lifecycle.apiserver.server import APIServer
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.cluster import like
+from lifecycle.cluster.cluster_addons import DNS_ACCOUNT, DNS_GROUPS, PROXY_USER, DNSAddon, NodeProxies, install_dns
 from lifecycle.cluster.kubeconfig_file import kubeconfig, write_kubeconfig
+from lifecycle.cluster.kubelet_connections import KubeletConnection
 from lifecycle.cluster.nodes import NodeShape, kind_nodes, pod_network
 from lifecycle.cluster.stores import check_address, open_store
 from lifecycle.controllers.manager import ControllerManager
 from lifecycle.cri.hollow import HollowRuntime
 from lifecycle.cri.hollow_images import KIND_IMAGES
+from lifecycle.cri.runtime import Runtime
+from lifecycle.dns.server import ClusterDNS
 from lifecycle.kubelet.kubelet import Kubelet
 from lifecycle.scheduler.scheduler import Scheduler
 
-COMPONENTS = ("scheduler", "controllers", "kubelet")
+if TYPE_CHECKING:
+    from lifecycle.cluster.linux.given_containerd import GivenContainerd
+    from lifecycle.cluster.linux.machines import LinuxMachines
+
+COMPONENTS = ("scheduler", "controllers", "kubelet", "proxy", "dns")
 """What `--without` can leave out, so that a real one can take its place."""
 
-RUNTIMES = ("hollow",)
+RUNTIMES = ("hollow", "sandbox", "containerd")
+OVERLAYS = ("vxlan", "host-gw")
 
 
 @dataclass(slots=True)
 class ClusterConfig:
     """What a cluster is made of. `nodes` counts all machines; `port` 0 picks a free one; `without` names components to leave out.
 
+    `authentication`, `authorization` and `admission` are what stands in kube-apiserver's flags of those names; None: as kubeadm sets them.
     `latency`: seconds that the hollow runtime takes for each step of starting a container; 0: none.
+    `overlay`: how packets get from node to node where there are real ones (`vxlan`, `host-gw`).
     """
 
     nodes: int = 3
     store: str = "memory"
     port: int = 0
     runtime: str = "hollow"
+    overlay: str = "vxlan"
     token: str = ""
     without: tuple[str, ...] = ()
     seed: int | None = None
@@ -59,6 +76,11 @@ class ClusterConfig:
     https: bool = True
     ready_timeout: float = 60.0
     latency: float = 0.0
+    authentication: AuthenticationOptions | None = None
+    authorization: AuthorizationOptions | None = None
+    admission: AdmissionOptions | None = None
+    audit: AuditOptions | None = None
+    cors_allowed_origins: tuple[str, ...] = ()
     node_shapes: list[NodeShape] = field(default_factory=list)
 
     def check(self) -> None:
@@ -68,8 +90,15 @@ class ClusterConfig:
         unknown = [name for name in self.without if name not in COMPONENTS]
         if unknown:
             raise ValueError(f"--without knows {', '.join(COMPONENTS)}; not {', '.join(unknown)}")
-        if self.runtime not in RUNTIMES:
-            raise ValueError(f"--runtime knows {', '.join(RUNTIMES)}; not {self.runtime}")
+        kind, colon, socket = self.runtime.partition(":")
+        if kind not in RUNTIMES or (colon and (kind != "containerd" or not socket)):
+            raise ValueError(f"--runtime knows {', '.join(RUNTIMES)}, containerd:SOCKET; not {self.runtime}")
+        if colon and self.nodes != 1:
+            raise ValueError(f"--runtime {self.runtime} is one machine: use --nodes 1, or --runtime containerd")
+        if self.overlay not in OVERLAYS:
+            raise ValueError(f"--overlay knows {', '.join(OVERLAYS)}; not {self.overlay}")
+        if self.runtime != "hollow" and (self.like or self.node_shapes):
+            raise ValueError(f"--like describes nodes that are not here: it needs --runtime hollow, not {self.runtime}")
         check_address(self.store)
 
 
@@ -89,6 +118,12 @@ class Cluster:
         self.server: APIServer
         self.kubelets: dict[str, Kubelet] = {}
         self.runtimes: dict[str, HollowRuntime] = {}
+        self.machines: LinuxMachines | GivenContainerd | None = None
+        """The nodes, where they are real ones."""
+        self.proxies: NodeProxies | None = None
+        """The hollow nodes' kube-proxies; None if they were left out."""
+        self.dns: ClusterDNS | None = None
+        """The cluster's DNS; None if it was left out, or if nothing listens on sockets at all (`https=False`)."""
         self._port = 0
         self._tasks: list[asyncio.Task[None]] = []
         self._informers: SharedInformerFactory | None = None
@@ -101,7 +136,17 @@ class Cluster:
         self._failed = asyncio.get_running_loop().create_future()
         store = await open_store(self.config.store)
         seed = like.read(self.config.like) if self.config.like else None
-        self.server = APIServer(store, clock=self.clock, names=self.names, token=self.config.token)
+        self.server = APIServer(
+            store,
+            clock=self.clock,
+            names=self.names,
+            token=self.config.token,
+            authentication=self.config.authentication,
+            authorization=self.config.authorization,
+            admission=self.config.admission,
+            audit=self.config.audit,
+            cors_allowed_origins=self.config.cors_allowed_origins,
+        )
         await self.server.start((lambda store: like.plant(store, seed)) if seed else None)
         if self.config.https:
             self._port = await self.server.serve_https("127.0.0.1", self.config.port)
@@ -125,17 +170,35 @@ class Cluster:
                 client, self._informers, clock=self.clock, names=self.names, rng_seed=self.config.seed
             )
             self._run("scheduler", scheduler.run)
+        if self.config.runtime != "hollow" and "kubelet" not in self.config.without:
+            await self._start_machines(shapes)
+        elif "proxy" not in self.config.without:
+            client = self.client("kube-proxy", UserInfo(PROXY_USER, ("system:authenticated",)))
+            self.proxies = NodeProxies(client, clock=self.clock, cluster_cidr=pod_network(len(shapes)))
+        if "dns" not in self.config.without and self.config.https:
+            await install_dns(self.client("kubeadm"))
+            addon = DNSAddon(self.client("coredns", UserInfo(DNS_ACCOUNT, DNS_GROUPS)), clock=self.clock)
+            self.dns = addon.server
+            self._run("dns", addon.run)
         if "kubelet" not in self.config.without:
             for shape in shapes:
                 self.join(shape)
             await self._until_ready(shapes)
+        if self.dns is not None:
+            await self._until_answering(self.dns)
 
     def join(self, shape: NodeShape) -> None:
         """Let a machine join: a kubelet with its runtime, under the identity of its node."""
         user = UserInfo(f"system:node:{shape.name}", ("system:nodes", "system:authenticated"))
-        runtime = self.runtimes[shape.name] = HollowRuntime(
-            clock=self.clock, names=self.names, latency=self.config.latency, images=shape.images or KIND_IMAGES
-        )
+        runtime: Runtime
+        real: dict[str, Any] = {}
+        if self.machines is not None:
+            runtime = self.machines.runtime(shape.name)
+            real = self.machines.kubelet_options(shape.name, self.server.certificates.server_context)
+        else:
+            runtime = self.runtimes[shape.name] = HollowRuntime(
+                clock=self.clock, names=self.names, latency=self.config.latency, images=shape.images or KIND_IMAGES
+            )
         kubelet = Kubelet(
             self.client("kubelet", user),
             shape.name,
@@ -147,9 +210,37 @@ class Cluster:
             taints=list(shape.taints),
             capacity=dict(shape.capacity),
             machine_info=shape.machine_info,
+            **real,
         )
+        if self.proxies is not None:
+            self.proxies.add(shape.name, shape.address)
         self.kubelets[shape.name] = kubelet
+        self.server.kubelets[shape.name] = KubeletConnection(kubelet)
         self._run(f"kubelet {shape.name}", kubelet.run)
+
+    async def _start_machines(self, shapes: list[NodeShape]) -> None:
+        """Real nodes: everything that is there before a kubelet joins."""
+        from lifecycle.cluster.linux.given_containerd import GivenContainerd  # Linux only
+        from lifecycle.cluster.linux.machines import LinuxMachines
+
+        _, _, socket = self.config.runtime.partition(":")
+        if socket:
+            self.machines = GivenContainerd(shapes, socket)
+            await self.machines.start()
+            return
+        self.machines = LinuxMachines(
+            shapes,
+            runtime=self.config.runtime,
+            overlay=self.config.overlay,
+            pod_network=pod_network(len(shapes)),
+            client_for=self.client,
+            clock=self.clock,
+        )
+        await self.machines.start()
+        await self.server.serve_socket(self.machines.api_socket())
+        await self.machines.publish()
+        for name, run in self.machines.tasks(self.config.without):
+            self._run(name, run)
 
     def _controller_client(self, account: str) -> Client:
         """The client of one controller: each has a service account of its own, and just the rights it needs."""
@@ -170,6 +261,10 @@ class Cluster:
             with contextlib.suppress(asyncio.CancelledError, Exception):
                 await task
         self._tasks.clear()
+        if self.proxies is not None:
+            await self.proxies.stop()
+        if self.machines is not None:
+            await self.machines.stop()
         if self._informers is not None:
             await self._informers.stop()
         if hasattr(self, "server"):
@@ -217,6 +312,17 @@ class Cluster:
                 raise
 
         self._tasks.append(asyncio.create_task(supervised(), name=name))
+
+    async def _until_answering(self, dns: ClusterDNS) -> None:
+        assert self._failed is not None
+        started = asyncio.ensure_future(dns.started.wait())
+        either: list[asyncio.Future[Any]] = [started, self._failed]
+        try:
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            if self._failed.done():
+                await self._failed
+        finally:
+            started.cancel()
 
     async def _until_ready(self, shapes: list[NodeShape]) -> None:
         waiting = {shape.name for shape in shapes}

@@ -7,6 +7,7 @@ and what it is for.
 from __future__ import annotations
 
 import shutil
+import sys
 
 PROGRAMS = {
     "kubectl": "talk to the embedded cluster as you would to any other",
@@ -27,4 +28,30 @@ def checkup(path: str) -> list[str]:
     for program, use in PROGRAMS.items():
         place = shutil.which(program, path=path)
         lines.append(f"{'ok     ' if place else 'missing'}  {program:<{width}}  {use}{f' ({place})' if place else ''}")
+    return lines
+
+
+def real_containers() -> list[str]:
+    """One line for each of `--runtime sandbox` and `--runtime containerd`, or one for each thing that is missing for it."""
+    from lifecycle.cluster.linux.requirements import missing
+
+    lines = []
+    for runtime in ("sandbox", "containerd"):
+        found = missing(runtime)
+        lines += [f"missing  --runtime {runtime}: {why}" for why in found] or [f"ok       --runtime {runtime}"]
+    return lines
+
+
+def abandoned() -> list[str]:
+    """One line for each run with real containers whose process is gone but not its traces."""
+    if sys.platform != "linux":
+        return []
+    from lifecycle.cluster.linux.clean import leftovers
+    from lifecycle.cluster.linux.run_state import runs
+
+    lines = []
+    for run in runs():
+        if not run.owned():
+            found = leftovers(run)
+            lines.append(f"left     run {run.id}: {len(found)} things, such as {found[0]}: lifecycle doctor --clean")
     return lines

@@ -47,7 +47,14 @@ def write_kubeconfig(config: Object, path: Path) -> None:
     """Write it for the owner's eyes only, in one piece: a reader never sees half a file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{os.getpid()}")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w") as file:
-        yaml.safe_dump(config, file, sort_keys=False)
-    draft.replace(path)
+    try:
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, str(path)) from None  # the draft is nobody's business
+    try:
+        with os.fdopen(descriptor, "w") as file:
+            yaml.safe_dump(config, file, sort_keys=False)
+        draft.replace(path)
+    except BaseException:
+        draft.unlink(missing_ok=True)  # there is a key in it
+        raise

@@ -45,9 +45,14 @@ def read(recording: Path) -> Likeness:
     for file in files:
         if file.is_file():
             with file.open("rb") as lines:
-                for line in lines:
+                for number, line in enumerate(lines, 1):
                     if b'"items"' in line:
-                        _take(orjson.loads(line), likeness)
+                        try:
+                            _take(orjson.loads(line), likeness)
+                        except (ValueError, KeyError, TypeError, AttributeError) as error:
+                            raise ValueError(
+                                f"--like: line {number} of {file} is no recorded answer: {error!r}"
+                            ) from None
     if not likeness.nodes:
         raise ValueError(f"--like wants a recording that lists nodes; {source} lists none")
     _give_addresses(likeness.nodes)

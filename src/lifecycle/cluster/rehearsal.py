@@ -126,16 +126,19 @@ def rehearse(
     nodes: int = 3,
     seed: int = 1,
     latency: float = 0.0,
+    container_latency: float = 0.0,
     late_watches: Mapping[str, float] | None = None,
     **options: Any,
 ) -> T:
     """Play `scene(cluster)` and return what it returns. Further options are those of `ClusterConfig`.
 
+    `container_latency` is what `ClusterConfig` calls latency: seconds for each step of a container's start.
+
     Works where a loop runs already, as in a notebook: the cluster's loop then gets a thread of its own.
     """
 
     async def main() -> T:
-        config = ClusterConfig(nodes=nodes, seed=seed, https=False, **options)
+        config = ClusterConfig(nodes=nodes, seed=seed, https=False, latency=container_latency, **options)
         cluster = RehearsedCluster(config, latency=latency, late_watches=late_watches)
         try:
             await cluster.start()

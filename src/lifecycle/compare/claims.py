@@ -1,8 +1,9 @@
 """The claims ledger: every behavioural claim of the source articles, and whether a running check stands behind it.
 
-The ledger (`book/claims.yaml`) says what is claimed and what became of it in v1.36 and v1.20. A check is a function that is handed the
-evidence of one version (a `Recording`) and says whether the claim holds there; `@check("claim-id")` binds it. A claim without a
-check is listed as unchecked, and their number is public.
+The ledger (`book/claims.yaml`) says what is claimed and what became of it in v1.36 and v1.20. A check says whether the claim, as worded,
+is true: `@check("claim-id")` binds one that is handed the evidence of one version (a `Recording`), `@rebuilt("claim-id")` one that
+looks at our own component, which must do what v1.36 does. Rules that are gone are rebuilt as models: `@rebuilt("claim-id", model=True)`
+must find the claim true of the model. A claim without any check is listed as unchecked, and their number is public.
 """
 
 from __future__ import annotations
@@ -20,7 +21,24 @@ import yaml
 from rich.table import Table
 
 VERDICTS = ("holds", "changed", "removed", "wrong-from-the-start", "partly")
-Check = Callable[[Any], bool]
+EXPECTED = {"holds": True, "changed": False, "removed": False, "wrong-from-the-start": False}
+NEWEST = "v1.36"
+
+
+@dataclass(slots=True, frozen=True)
+class Partly:
+    """The answer for a claim that is true only under conditions: seen to hold where it does, and not to hold where it does not?"""
+
+    holds_here: bool
+    fails_there: bool
+
+    def __bool__(self) -> bool:
+        return self.holds_here and self.fails_there
+
+
+Check = Callable[[Any], bool | Partly | None]
+"""Of one version's evidence. None: this version's evidence does not show it."""
+ModelCheck = Callable[[], bool | Partly]
 
 
 @dataclass(slots=True, frozen=True)
@@ -36,6 +54,7 @@ class Claim:
 
 
 _checks: dict[str, Check] = {}
+_rebuilt: dict[str, tuple[ModelCheck, bool]] = {}
 
 
 def check(claim_id: str) -> Callable[[Check], Check]:
@@ -53,9 +72,29 @@ def check(claim_id: str) -> Callable[[Check], Check]:
     return bind
 
 
+def rebuilt(claim_id: str, *, model: bool = False) -> Callable[[ModelCheck], ModelCheck]:
+    """Bind a check of our own component to a claim. `model`: of a model of rules that are gone, of which the claim must be true.
+
+    Raises ValueError if the claim has such a check already.
+    """
+
+    def bind(function: ModelCheck) -> ModelCheck:
+        if claim_id in _rebuilt:
+            raise ValueError(f"claim {claim_id!r} has a check already: {_rebuilt[claim_id][0].__qualname__}")
+        _rebuilt[claim_id] = function, model
+        return function
+
+    return bind
+
+
 def checks() -> Mapping[str, Check]:
-    """All bound checks by claim id."""
+    """All bound checks of evidence by claim id."""
     return dict(_checks)
+
+
+def rebuilt_checks() -> Mapping[str, ModelCheck]:
+    """All bound checks of our own components by claim id."""
+    return {claim_id: function for claim_id, (function, _) in _rebuilt.items()}
 
 
 def import_checks(package: ModuleType) -> None:
@@ -87,43 +126,64 @@ def _claim(entry: dict[str, Any]) -> Claim:
 
 @dataclass(slots=True, frozen=True)
 class Cell:
-    """A claim in one version: the ledger's verdict, and what the check said (None: none ran)."""
+    """A claim in one version: the ledger's verdict, and what the check said (None: none ran, or its evidence does not show it)."""
 
     verdict: str
-    seen: bool | None
+    seen: bool | Partly | None
 
     @property
     def contradicted(self) -> bool:
-        """The evidence says otherwise than the ledger."""
-        expected = {"holds": True, "changed": False, "removed": False, "wrong-from-the-start": False}.get(self.verdict)
-        return self.seen is not None and expected is not None and self.seen is not expected
+        """The check says otherwise than the ledger."""
+        if self.seen is None:
+            return False
+        if isinstance(self.seen, Partly) or self.verdict == "partly":
+            return not (self.verdict == "partly" and isinstance(self.seen, Partly) and bool(self.seen))
+        return EXPECTED.get(self.verdict, self.seen) is not self.seen
 
     def __str__(self) -> str:
-        mark = {None: "", True: " ✓ seen", False: " ✓ seen not to hold"}[self.seen]
-        return f"{self.verdict} ✗ contradicted" if self.contradicted else self.verdict + mark
+        if self.contradicted:
+            return f"{self.verdict} ✗ contradicted"
+        if self.seen is None:
+            return self.verdict
+        return f"{self.verdict} ✓ " + (
+            "both seen" if isinstance(self.seen, Partly) else "seen" if self.seen else "seen not to hold"
+        )
 
 
 class ClaimsMatrix:
-    """Claim × version."""
+    """Claim × version, and claim × what is rebuilt.
 
-    def __init__(self, claims: Sequence[Claim], evidence: Mapping[str, Any]) -> None:
-        self.claims = list(claims)
+    `evidence` maps versions to recordings; `stage` leaves the other stages' claims out. Raises ValueError if there is a check for a claim
+    that the ledger does not have.
+    """
+
+    def __init__(self, claims: Sequence[Claim], evidence: Mapping[str, Any], stage: str = "") -> None:
+        self.ledger = list(claims)
+        self.claims = [claim for claim in claims if stage in ("", claim.stage)]
         self.versions = list(evidence)
         known = {claim.id for claim in claims}
-        strangers = sorted(set(_checks) - known)
+        strangers = sorted((_checks.keys() | _rebuilt.keys()) - known)
         if strangers:
             raise ValueError(f"checks for claims that are not in the ledger: {', '.join(strangers)}")
         self.cells: dict[tuple[str, str], Cell] = {}
-        for claim in claims:
+        for claim in self.claims:
             function = _checks.get(claim.id)
+            self.cells[claim.id, REBUILT] = self._rebuilt_cell(claim)
             for version, cluster in evidence.items():
-                seen = bool(function(cluster)) if function and cluster is not None else None
+                seen = _answer(function(cluster)) if function and cluster is not None else None
                 self.cells[claim.id, version] = Cell(claim.verdicts.get(version, "?"), seen)
+
+    @staticmethod
+    def _rebuilt_cell(claim: Claim) -> Cell:
+        if claim.id not in _rebuilt:
+            return Cell("", None)
+        function, model = _rebuilt[claim.id]
+        return Cell("holds" if model else claim.verdicts.get(NEWEST, "?"), _answer(function()))
 
     @property
     def unchecked(self) -> list[Claim]:
-        """Claims without a check."""
-        return [claim for claim in self.claims if claim.id not in _checks]
+        """Claims of the whole ledger without any check."""
+        return [claim for claim in self.ledger if claim.id not in _checks and claim.id not in _rebuilt]
 
     @property
     def contradicted(self) -> list[str]:
@@ -133,16 +193,25 @@ class ClaimsMatrix:
     @property
     def summary(self) -> str:
         """One line."""
-        checked = len(self.claims) - len(self.unchecked)
-        return f"{len(self.claims)} claims: {checked} checked, {len(self.unchecked)} unchecked, {len(self.contradicted)} contradicted"
+        checked = len(self.ledger) - len(self.unchecked)
+        return f"{len(self.ledger)} claims: {checked} checked, {len(self.unchecked)} unchecked, {len(self.contradicted)} contradicted"
 
     def __rich__(self) -> Table:
         table = Table(title=self.summary, title_justify="left")
-        for column in ("stage", "claim", *self.versions):
+        columns = (REBUILT, *self.versions)
+        for column in ("stage", "claim", *columns):
             table.add_column(column, overflow="fold")
+        unchecked = {claim.id for claim in self.unchecked}
         for claim in self.claims:
-            marker = "" if claim.id in _checks else " (unchecked)"
-            table.add_row(
-                claim.stage, f"{claim.id}{marker}\n{claim.text}", *(str(self.cells[claim.id, v]) for v in self.versions)
-            )
+            marker = " (unchecked)" if claim.id in unchecked else ""
+            cells = (str(self.cells[claim.id, column]) for column in columns)
+            table.add_row(claim.stage, f"{claim.id}{marker}\n{claim.text}", *cells)
         return table
+
+
+REBUILT = "rebuilt"
+"""The column of our own components."""
+
+
+def _answer(seen: bool | Partly | None) -> bool | Partly | None:
+    return seen if seen is None or isinstance(seen, Partly) else bool(seen)

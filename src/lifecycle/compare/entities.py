@@ -34,7 +34,7 @@ class Entity:
     kind: str
     namespace: str
     name: str
-    uid: str = ""
+    uids: list[str] = field(default_factory=list)
     label: str = ""
     generated: bool = False
     node: str = ""
@@ -92,7 +92,8 @@ class Entities:
             entity = Entity(kind, namespace, name)
             self.by_name[kind, namespace, name] = entity
         if uid:
-            entity.uid = uid
+            if uid not in self.by_uid:  # more than one: it was deleted and made again
+                entity.uids.append(uid)
             self.by_uid.setdefault(uid, entity)
         if not entity.label or (generate_name and not entity.generated):
             shared = self._shared_name(kind, name, generate_name)

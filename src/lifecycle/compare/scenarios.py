@@ -6,7 +6,10 @@ siblings are paired, and every answer is compared field by field into an `Agreem
 
 from __future__ import annotations
 
-from collections import defaultdict
+import dataclasses
+import json
+import re
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -25,18 +28,23 @@ BY_MOMENT = frozenset({"journey"})
 UNSETTLED = frozenset({"scheduling"})
 """Scenarios whose reads, too, look at objects that are still being written."""
 
+STAND_IN = "a namespace made for the recording"
+
 Pair = tuple[Exchange | None, Exchange | None]
 
 
 def compare_recordings(ours: Recording, theirs: Recording, scenario: str) -> AgreementTable:
     """Compare two recordings over one scenario, watches included where both have them."""
+    renamed: Counter[str] = Counter()
     table = compare_exchanges(
         scenario,
-        ours.exchanges(scenario),
-        theirs.exchanges(scenario),
+        in_own_place(ours, scenario, renamed),
+        in_own_place(theirs, scenario, renamed),
         f"recording {ours.provenance}",
         f"recording {theirs.provenance}",
     )
+    if renamed and table.rows:
+        table.rows[0].comparison.freedoms += renamed
     try:
         lines = list(ours.watch(scenario)), list(theirs.watch(scenario))
     except InspectorError:
@@ -44,6 +52,25 @@ def compare_recordings(ours: Recording, theirs: Recording, scenario: str) -> Agr
     if scenario in BY_MOMENT:
         add_watches(table, scenario, (lines[0], ours.exchanges(scenario)), (lines[1], theirs.exchanges(scenario)))
     return table
+
+
+def in_own_place(recording: Recording, scenario: str, renamed: Counter[str]) -> Sequence[Exchange]:
+    """A scenario's exchanges, told as if they had been made in the namespace that a stand-in was made for; `renamed` counts them."""
+    exchanges: Sequence[Exchange] = recording.exchanges(scenario)
+    for made, instead_of in recording.stand_ins(scenario).items():
+        word = re.compile(rf"(?<![a-z0-9.-]){re.escape(made)}(?![a-z0-9-])")
+        told = [_told(exchange, word, instead_of) for exchange in exchanges]
+        renamed[STAND_IN] += sum(1 for before, after in zip(exchanges, told, strict=True) if before != after)
+        exchanges = told
+    return exchanges
+
+
+def _told(exchange: Exchange, word: re.Pattern[str], instead: str) -> Exchange:
+    parts = {
+        name: json.loads(word.sub(instead, json.dumps(getattr(exchange, name))))
+        for name in ("path", "body", "response")
+    }
+    return dataclasses.replace(exchange, **parts)
 
 
 Watched = tuple[Sequence[dict[str, Any]], Sequence[Exchange]]

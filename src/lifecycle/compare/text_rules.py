@@ -44,7 +44,8 @@ class Uid(TextRule):
         """`<uid of …>` where the owner is known."""
         entity = site.known.by_uid.get(match[0])
         if entity:
-            return f"<uid of {entity.label}>", entity.identity
+            turn = entity.uids.index(match[0]) if match[0] in entity.uids else 0
+            return f"<uid of {entity.label}{f', made again ({turn})' if turn else ''}>", entity.identity
         return "<uid>", ("uid", match[0])
 
 

@@ -43,6 +43,10 @@ class ControllerExpectations:
         """These objects (by their own keys) are about to be deleted."""
         self._expected[key] = _Expected(self._clock.now(), deletions=set(deleted))
 
+    def expect(self, key: str, *, creations: int, deletions: Iterable[str]) -> None:
+        """Both at once. Upstream: `SetExpectations`."""
+        self._expected[key] = _Expected(self._clock.now(), adds=creations, deletions=set(deletions))
+
     def creation_observed(self, key: str) -> None:
         """One of them was seen, or will not happen after all."""
         expected = self._expected.get(key)

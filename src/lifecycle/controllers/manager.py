@@ -20,18 +20,28 @@ from lifecycle.api.names import NameSource
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.controllers.clusterrole_aggregation import ClusterRoleAggregationController
+from lifecycle.controllers.cronjob.cronjob_controller import CronJobController
+from lifecycle.controllers.daemonset.daemon_set_controller import DaemonSetController
 from lifecycle.controllers.deployment.deployment_controller import DeploymentController
 from lifecycle.controllers.endpoints.endpoints_controller import EndpointsController
 from lifecycle.controllers.endpointslice.endpointslice_controller import EndpointSliceController
+from lifecycle.controllers.endpointslicemirroring.endpointslicemirroring_controller import (
+    EndpointSliceMirroringController,
+)
 from lifecycle.controllers.garbagecollector.garbage_collector import GarbageCollector
+from lifecycle.controllers.job.job_controller import JobController
 from lifecycle.controllers.namespace.namespace_controller import NamespaceController
-from lifecycle.controllers.node_lifecycle import NodeLifecycleController
+from lifecycle.controllers.node_lifecycle.node_lifecycle_controller import NodeLifecycleController
 from lifecycle.controllers.nodeipam import NodeIPAMController
+from lifecycle.controllers.podgc.gc_controller import PodGCController
 from lifecycle.controllers.replicaset.replica_set_controller import ReplicaSetController
 from lifecycle.controllers.resourcequota.resource_quota_controller import ResourceQuotaController
 from lifecycle.controllers.root_ca_publisher import RootCACertPublisher
 from lifecycle.controllers.serviceaccount.serviceaccounts_controller import ServiceAccountsController
+from lifecycle.controllers.statefulset.stateful_set_controller import StatefulSetController
+from lifecycle.controllers.taint_eviction.taint_eviction_controller import TaintEvictionController
 from lifecycle.controllers.ttl import TTLController
+from lifecycle.controllers.ttlafterfinished.ttl_after_finished_controller import TTLAfterFinishedController
 
 USER_AGENT = "kube-controller-manager/v1.36.2 (linux/amd64) kubernetes/$Format"
 
@@ -57,17 +67,25 @@ class ControllerFactory(Protocol):
 # flag name → (service account, constructor), in upstream's order of names
 CONTROLLERS: dict[str, tuple[str, ControllerFactory]] = {
     "clusterrole-aggregation-controller": ("clusterrole-aggregation-controller", ClusterRoleAggregationController),
+    "cronjob-controller": ("cronjob-controller", CronJobController),
+    "daemonset-controller": ("daemon-set-controller", DaemonSetController),
     "deployment-controller": ("deployment-controller", DeploymentController),
     "endpoints-controller": ("endpoint-controller", EndpointsController),
     "endpointslice-controller": ("endpointslice-controller", EndpointSliceController),
+    "endpointslice-mirroring-controller": ("endpointslicemirroring-controller", EndpointSliceMirroringController),
     "garbage-collector-controller": ("generic-garbage-collector", GarbageCollector),
+    "job-controller": ("job-controller", JobController),
     "namespace-controller": ("namespace-controller", NamespaceController),
     "node-ipam-controller": ("node-controller", NodeIPAMController),
     "node-lifecycle-controller": ("node-controller", NodeLifecycleController),
+    "pod-garbage-collector-controller": ("pod-garbage-collector", PodGCController),
     "replicaset-controller": ("replicaset-controller", ReplicaSetController),
     "resourcequota-controller": ("resourcequota-controller", ResourceQuotaController),
     "root-ca-certificate-publisher-controller": ("root-ca-cert-publisher", RootCACertPublisher),
     "serviceaccount-controller": ("service-account-controller", ServiceAccountsController),
+    "statefulset-controller": ("statefulset-controller", StatefulSetController),
+    "taint-eviction-controller": ("node-controller", TaintEvictionController),
+    "ttl-after-finished-controller": ("ttl-after-finished-controller", TTLAfterFinishedController),
     "ttl-controller": ("ttl-controller", TTLController),
 }
 

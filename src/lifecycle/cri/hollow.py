@@ -15,25 +15,38 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from ipaddress import ip_network
+from pathlib import Path
 from random import Random
+from typing import Any
 
 from lifecycle.api.clock import Clock
 from lifecycle.api.names import NameSource
+from lifecycle.cri import hollow_streams
+from lifecycle.cri.hollow_addresses import HollowAddresses
+from lifecycle.cri.hollow_container import HollowContainer
 from lifecycle.cri.hollow_images import KIND_IMAGES, HollowImages
-from lifecycle.cri.hollow_programs import SIGKILLED, Program, program_of, run_to_end
+from lifecycle.cri.hollow_logs import HollowLogs
+from lifecycle.cri.hollow_programs import (
+    SIGKILLED,
+    Output,
+    expand,
+    program_of,
+)
 from lifecycle.cri.runtime import (
+    AuthConfig,
     ContainerConfig,
     ContainerEventResponse,
     ContainerEventType,
     ContainerState,
     ContainerStatus,
     ExecSyncResponse,
+    Fields,
     Image,
     PodSandboxConfig,
     PodSandboxState,
     PodSandboxStatus,
     RuntimeServiceError,
+    Streams,
     VersionResponse,
 )
 
@@ -41,20 +54,6 @@ START_ERROR = (
     "failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: "
     "unable to start container process: error during container init: {}"
 )
-
-
-class _Container:
-    """A container's status and its make-believe process."""
-
-    __slots__ = ("config", "done", "pod_uid", "program", "status", "timer")
-
-    def __init__(self, status: ContainerStatus, config: ContainerConfig, program: Program, pod_uid: str) -> None:
-        self.status = status
-        self.config = config
-        self.program = program
-        self.pod_uid = pod_uid
-        self.timer: asyncio.TimerHandle | None = None
-        self.done: asyncio.Future[None] | None = None
 
 
 class HollowRuntime:
@@ -68,6 +67,7 @@ class HollowRuntime:
         latency: float = 0.0,
         images: Iterable[tuple[int, tuple[str, ...]] | Image] = KIND_IMAGES,
         missing_images: Iterable[str] = (),
+        log_root: Path | None = None,
     ) -> None:
         self._clock = clock or Clock()
         self._names = names or NameSource()
@@ -76,13 +76,12 @@ class HollowRuntime:
         self.images = HollowImages(images, missing_images)
         self._sandboxes: dict[str, PodSandboxStatus] = {}
         self._by_pod: dict[str, list[str]] = {}
-        self._containers: dict[str, _Container] = {}
+        self._containers: dict[str, HollowContainer] = {}
         self._in_sandbox: dict[str, list[str]] = {}
         self._handlers: list[Callable[[ContainerEventResponse], None]] = []
-        self._pod_cidr = ""
-        self._first = self._count = self._last = 0
-        self._addresses: dict[str, str] = {}
-        """Address to sandbox id."""
+        self._addresses = HollowAddresses()
+        self._configs: dict[str, PodSandboxConfig] = {}
+        self.logs = HollowLogs(log_root)
 
     # -- the runtime itself -------------------------------------------------------------------------------------------
 
@@ -90,14 +89,19 @@ class HollowRuntime:
         """It says what kind's runtime says; nobody is to notice."""
         return VersionResponse("containerd", "2.3.4")
 
+    async def status(self) -> dict[str, Any]:
+        """Always ready; the network is once there is a range to give addresses from."""
+        network = {"type": "NetworkReady", "status": bool(self._addresses.known), "reason": "", "message": ""}
+        if not self._addresses.known:
+            network["reason"] = "NetworkPluginNotReady"
+            network["message"] = "Network plugin returns error: cni plugin not initialized"
+        ready = {"type": "RuntimeReady", "status": True, "reason": "", "message": ""}
+        return {"conditions": [ready, network]}
+
     async def update_runtime_config(self, pod_cidr: str) -> None:
         """Addresses come from this range from now on."""
-        network = ip_network(pod_cidr)
-        self._pod_cidr = pod_cidr
+        self._addresses.use(pod_cidr)
         self._rng.seed(pod_cidr)  # each node at a pace of its own
-        self._first = int(network.network_address) + 2  # .0 is the network, .1 the gateway
-        self._count = network.num_addresses - 3
-        self._last = -1
 
     def get_container_events(self, handler: Callable[[ContainerEventResponse], None]) -> None:
         """Handlers are called on the loop, at once."""
@@ -118,38 +122,27 @@ class HollowRuntime:
         for handler in self._handlers:
             handler(event)
 
-    # -- addresses ----------------------------------------------------------------------------------------------------
-
-    def _allocate(self, sandbox_id: str) -> str:
-        if not self._count:
-            raise RuntimeServiceError(
-                'rpc error: code = Unknown desc = failed to setup network for sandbox "'
-                + sandbox_id
-                + '": cni plugin not initialized'
-            )
-        for _ in range(self._count):
-            self._last = (self._last + 1) % self._count
-            number = self._first + self._last
-            address = f"{number >> 24}.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"
-            if address not in self._addresses:
-                self._addresses[address] = sandbox_id
-                return address
-        raise RuntimeServiceError(
-            f'rpc error: code = Unknown desc = failed to setup network for sandbox "{sandbox_id}": plugin type="host-local" failed (add): '
-            f"failed to allocate for range 0: no IP addresses available in range set: {self._pod_cidr}"
-        )
-
     # -- sandboxes ----------------------------------------------------------------------------------------------------
 
     async def run_pod_sandbox(self, config: PodSandboxConfig) -> str:
         """Its id: 64 hexadecimal digits, as containerd's."""
         await self._take_time()
         sandbox_id = self._id()
-        address = "" if config.host_network else self._allocate(sandbox_id)
+        address = "" if config.host_network else self._addresses.allocate(sandbox_id)
         uid = config.metadata.uid
+        options = dict(config.namespace_options) or {"network": "NODE" if config.host_network else "POD"}
         status = PodSandboxStatus(
-            sandbox_id, config.metadata, PodSandboxState.READY, self._now(), address, config.labels
+            sandbox_id,
+            config.metadata,
+            PodSandboxState.READY,
+            self._now(),
+            address,
+            config.labels,
+            annotations=config.annotations,
+            namespace_options=options,
+            runtime_handler=config.runtime_handler,
         )
+        self._configs[sandbox_id] = config
         self._sandboxes[sandbox_id] = status
         self._by_pod.setdefault(uid, []).append(sandbox_id)
         self._in_sandbox[sandbox_id] = []
@@ -164,13 +157,14 @@ class HollowRuntime:
         for container_id in self._in_sandbox[pod_sandbox_id]:
             self._end(self._containers[container_id], SIGKILLED)
         sandbox.state = PodSandboxState.NOTREADY
-        self._addresses.pop(sandbox.ip, None)
+        self._addresses.give_back(sandbox.ip)
         self._emit(ContainerEventType.STOPPED, pod_sandbox_id, pod_sandbox_id, sandbox.metadata.uid)
 
     async def remove_pod_sandbox(self, pod_sandbox_id: str) -> None:
         """And all its containers."""
         await self.stop_pod_sandbox(pod_sandbox_id)
         sandbox = self._sandboxes.pop(pod_sandbox_id, None)
+        self._configs.pop(pod_sandbox_id, None)
         if sandbox is None:
             return
         for container_id in self._in_sandbox.pop(pod_sandbox_id):
@@ -196,7 +190,9 @@ class HollowRuntime:
 
     # -- containers ---------------------------------------------------------------------------------------------------
 
-    async def create_container(self, pod_sandbox_id: str, config: ContainerConfig) -> str:
+    async def create_container(
+        self, pod_sandbox_id: str, config: ContainerConfig, sandbox_config: PodSandboxConfig | None = None
+    ) -> str:
         """The image must be here."""
         sandbox = await self.pod_sandbox_status(pod_sandbox_id)
         image = self.images.image_status(config.image)
@@ -211,13 +207,24 @@ class HollowRuntime:
             self._now(),
             image.repo_tags[0] if image.repo_tags else image.id,
             image.repo_digests[0] if image.repo_digests else image.id,
+            labels=config.labels,
+            annotations=config.annotations,
+            mounts=config.mounts,
+            log_path=self._log_path(pod_sandbox_id, config),
+            image_id=image.id,
+            resources=config.resources,
+            stop_signal=config.stop_signal,
         )
-        program = program_of(config.image, config.command, config.args)
-        self._containers[container_id] = _Container(status, config, program, sandbox.metadata.uid)
+        program = program_of(config.user_specified_image or config.image, config.command, config.args)
+        self._containers[container_id] = HollowContainer(status, config, program, sandbox.metadata.uid)
         self._in_sandbox[pod_sandbox_id].append(container_id)
         return container_id
 
-    def _container(self, container_id: str) -> _Container:
+    def _log_path(self, pod_sandbox_id: str, config: ContainerConfig) -> str:
+        directory = self._configs[pod_sandbox_id].log_directory
+        return f"{directory}/{config.log_path}" if directory and config.log_path else ""
+
+    def _container(self, container_id: str) -> HollowContainer:
         try:
             return self._containers[container_id]
         except KeyError:
@@ -239,14 +246,34 @@ class HollowRuntime:
             raise RuntimeServiceError(status.message)
         status.state = ContainerState.RUNNING
         status.started_at = self._now()
+        self.logs.create(status.log_path)
         self._emit(ContainerEventType.STARTED, container_id, status.pod_sandbox_id, container.pod_uid)
         loop = asyncio.get_running_loop()
         if program.oom and container.config.memory_limit:
             container.timer = loop.call_later(0.0, self._end, container, SIGKILLED, "OOMKilled")
         elif program.runs_for is not None:
             container.timer = loop.call_later(program.runs_for, self._end, container, program.exit_code)
+        for line in program.output:
+            if line.after:
+                loop.call_later(line.after, self._say, container, line)
+            else:
+                self._say(container, line)
 
-    def _end(self, container: _Container, exit_code: int, reason: str = "") -> None:
+    def _say(self, container: HollowContainer, line: Output) -> None:
+        """The program writes a line now, and perhaps again later."""
+        status = container.status
+        if status.state is not ContainerState.RUNNING:
+            return
+        text = expand(line.text, self._environment(container))
+        self.logs.append(status.log_path or status.id, self._now(), line.stream, text + "\n")
+        if container.program.repeat:
+            asyncio.get_running_loop().call_later(container.program.repeat, self._say, container, line)
+
+    def _environment(self, container: HollowContainer) -> dict[str, str]:
+        sandbox = self._configs[container.status.pod_sandbox_id]
+        return {"HOSTNAME": sandbox.hostname or sandbox.metadata.name, **dict(container.config.envs)}
+
+    def _end(self, container: HollowContainer, exit_code: int, reason: str = "") -> None:
         status = container.status
         if container.timer is not None:
             container.timer.cancel()
@@ -259,6 +286,8 @@ class HollowRuntime:
         status.finished_at = self._now()
         if container.done is not None and not container.done.done():
             container.done.set_result(None)
+        for watcher in container.watchers:
+            watcher.put_nowait(None)
         self._emit(ContainerEventType.STOPPED, status.id, status.pod_sandbox_id, container.pod_uid)
 
     async def stop_container(self, container_id: str, timeout: float) -> None:
@@ -295,20 +324,61 @@ class HollowRuntime:
     async def exec_sync(self, container_id: str, cmd: tuple[str, ...], timeout: float) -> ExecSyncResponse:
         """Runs nothing; takes the time and gives the code that the command would."""
         container = self._container(container_id)
+        return await hollow_streams.exec_sync(container, self._environment(container), cmd, timeout)
+
+    async def exec(self, container_id: str, cmd: tuple[str, ...], streams: Streams, tty: bool = False) -> int:
+        """What `exec_sync` would say, as it says it."""
+        container = self._container(container_id)
+        return await hollow_streams.exec_stream(container, self._environment(container), cmd, streams, tty)
+
+    async def attach(self, container_id: str, streams: Streams, tty: bool = False) -> None:
+        """Hear what the program says from now on, until it ends."""
+        await hollow_streams.attach(self._container(container_id), self.logs, streams, tty)
+
+    async def port_forward(self, pod_sandbox_id: str, port: int, streams: Streams) -> None:
+        """A hollow web server answers the requests it is sent; nothing else listens."""
+        sandbox = await self.pod_sandbox_status(pod_sandbox_id)
+        await hollow_streams.port_forward(self._listening(sandbox.ip, port), port, streams)
+
+    async def update_container_resources(self, container_id: str, resources: Fields) -> None:
+        """Kept, and believed by what runs out of memory."""
+        container = self._container(container_id)
+        linux = {**container.config.linux, "resources": {**container.config.resources, **resources}}
+        container.config = replace(container.config, linux=linux)
+        container.status.resources = container.config.resources
+
+    async def reopen_container_log(self, container_id: str) -> None:
+        """Begin a new file."""
+        container = self._container(container_id)
         if container.status.state is not ContainerState.RUNNING:
-            raise RuntimeServiceError(
-                f"rpc error: code = Unknown desc = container is in {container.status.state.value} state"
-            )
-        seconds, code = run_to_end(cmd)
-        if timeout and seconds > timeout:
-            await asyncio.sleep(timeout)
-            raise RuntimeServiceError(
-                "rpc error: code = DeadlineExceeded desc = failed to exec in container: "
-                f"timeout {timeout:g}s exceeded: context deadline exceeded"
-            )
-        if seconds:
-            await asyncio.sleep(seconds)
-        return ExecSyncResponse(code)
+            raise RuntimeServiceError("rpc error: code = Unknown desc = container is not running")
+        self.logs.reopen(container.status.log_path)
+
+    async def container_stats(self, container_id: str) -> dict[str, Any]:
+        """Nothing runs, so nothing is used."""
+        status = self._container(container_id).status
+        now = self._now()
+        metadata = {"name": status.metadata.name, "attempt": status.metadata.attempt}
+        return {
+            "attributes": {"id": container_id, "metadata": metadata, "labels": dict(status.labels)},
+            "cpu": {"timestamp": now, "usage_core_nano_seconds": {"value": 0}},
+            "memory": {"timestamp": now, "working_set_bytes": {"value": 0}},
+        }
+
+    async def list_container_stats(self, pod_sandbox_id: str = "") -> list[dict[str, Any]]:
+        """Of what runs."""
+        statuses = await self.list_containers(pod_sandbox_id)
+        return [await self.container_stats(s.id) for s in statuses if s.state is ContainerState.RUNNING]
+
+    # -- logs ---------------------------------------------------------------------------------------------------------
+
+    def read_log(self, path: str, offset: int = 0) -> bytes:
+        """From memory."""
+        return self.logs.read(path, offset)
+
+    async def log_grown(self, path: str, size: int) -> None:
+        """Woken by the next line."""
+        await self.logs.grown(path, size)
 
     # -- images -------------------------------------------------------------------------------------------------------
 
@@ -320,21 +390,27 @@ class HollowRuntime:
         """By any name."""
         return self.images.image_status(image)
 
-    async def pull_image(self, image: str) -> str:
+    async def pull_image(self, image: str, auth: AuthConfig | None = None) -> str:
         """At once, unless the name says that there is no such image."""
         await self._take_time()
-        pulled = self.images.pull_image(image)
+        pulled = self.images.pull_image(image, auth)
         return pulled.repo_digests[0] if pulled.repo_digests else pulled.id
 
     async def remove_image(self, image: str) -> None:
         """By any name."""
         self.images.remove_image(image)
 
+    async def image_fs_info(self) -> list[dict[str, Any]]:
+        """As large as its images say."""
+        used = sum(image.size for image in self.images.list_images())
+        where = {"mountpoint": "/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs"}
+        return [{"timestamp": self._now(), "fs_id": where, "used_bytes": {"value": used}, "inodes_used": {"value": 0}}]
+
     # -- network, for probes ------------------------------------------------------------------------------------------
 
-    def _listening(self, ip: str, port: int) -> _Container | None:
+    def _listening(self, ip: str, port: int) -> HollowContainer | None:
         """Who accepts connections there. An address that no pod has is taken for one of the node's own: the host network's."""
-        sandbox_id = self._addresses.get(ip)
+        sandbox_id = self._addresses.owner(ip)
         hosts = [sandbox_id] if sandbox_id else [key for key, sandbox in self._sandboxes.items() if not sandbox.ip]
         for host in hosts:
             for container_id in self._in_sandbox.get(host, ()):

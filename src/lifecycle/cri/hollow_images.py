@@ -9,10 +9,10 @@ Upstream: `cri-api/pkg/apis/runtime/v1/api.proto` (`ImageService`); names are no
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
 
-from lifecycle.cri.runtime import Image, RuntimeServiceError
+from lifecycle.cri.runtime import AuthConfig, Image, RuntimeServiceError
 
 DEFAULT_SIZE = 38_641_288
 
@@ -61,16 +61,23 @@ def digest_of(text: str) -> str:
 
 
 class HollowImages:
-    """The image store of one node. `present`: images, or sizes and names. `missing`: names (normalised or not) that no registry knows."""
+    """The image store of one node. `present`: images, or sizes and names. `missing`: names (normalised or not) that no registry knows.
 
-    __slots__ = ("_by_name", "_images", "missing")
+    `private`: user name and password by the beginning of normalised names that ask for them.
+    """
+
+    __slots__ = ("_by_name", "_images", "missing", "private")
 
     def __init__(
-        self, present: Iterable[tuple[int, tuple[str, ...]] | Image] = KIND_IMAGES, missing: Iterable[str] = ()
+        self,
+        present: Iterable[tuple[int, tuple[str, ...]] | Image] = KIND_IMAGES,
+        missing: Iterable[str] = (),
+        private: Mapping[str, tuple[str, str]] | None = None,
     ) -> None:
         self._images: dict[str, Image] = {}
         self._by_name: dict[str, Image] = {}
         self.missing = {normalized_name(name) for name in missing}
+        self.private: dict[str, tuple[str, str]] = dict(private or {})
         for image in present:
             self._add(image if isinstance(image, Image) else Image(digest_of(image[1][0]), image[1], (), image[0]))
 
@@ -87,9 +94,16 @@ class HollowImages:
         """By any name."""
         return self._by_name.get(image) or self._by_name.get(normalized_name(image))
 
-    def pull_image(self, image: str) -> Image:
+    def pull_image(self, image: str, auth: AuthConfig | None = None) -> Image:
         """Fetch from the registry of everything."""
         name = normalized_name(image)
+        for prefix, (user, password) in self.private.items():
+            if name.startswith(prefix) and (auth is None or (auth.username, auth.password) != (user, password)):
+                raise RuntimeServiceError(
+                    f'failed to pull and unpack image "{name}": failed to resolve reference "{name}": '
+                    "pull access denied, repository does not exist or may require authorization: authorization failed: "
+                    "no basic auth credentials"
+                )
         host = name.split("/", 1)[0].split(":")[0]
         if host.endswith(".invalid") or name in self.missing or "does-not-exist" in name or "doesnotexist" in name:
             shown = image if host.endswith(".invalid") else name

@@ -12,9 +12,19 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 SIGKILLED = 137
+
+
+@dataclass(slots=True, frozen=True)
+class Output:
+    """A line on `stdout` or `stderr`, so many seconds after the start. `text` may still name variables (`$NAME`)."""
+
+    after: float
+    stream: str
+    text: str
 
 
 @dataclass(slots=True, frozen=True)
@@ -23,7 +33,8 @@ class Program:
 
     `runs_for`: seconds until it ends by itself, None: never. `on_term`: its exit code when asked to stop, None: it
     does not listen. `start_error`: why it cannot be run. `listens`: ports it accepts connections on. `pages`: paths
-    that its HTTP servers answer with 200. `oom`: it uses all memory it can get.
+    that its HTTP servers answer with 200. `oom`: it uses all memory it can get. `output`: what it writes and when;
+    said again every `repeat` seconds if that is not 0.
     """
 
     runs_for: float | None = None
@@ -33,6 +44,8 @@ class Program:
     listens: frozenset[int] = frozenset()
     pages: frozenset[str] = frozenset({"", "/", "/index.html"})
     oom: bool = False
+    output: tuple[Output, ...] = ()
+    repeat: float = 0.0
 
 
 NGINX = Program(listens=frozenset({80}))
@@ -83,6 +96,7 @@ BUSYBOX_COMMANDS = frozenset(
 )
 
 _SECONDS = re.compile(r"(\d+(?:\.\d+)?)([smhd]?)")
+_LOOP = re.compile(r"while\s+(?:true|:)\s*;\s*do\s(.*?)\bdone\b", re.DOTALL)
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
@@ -123,7 +137,37 @@ def program_of_words(words: list[str]) -> Program:
     seconds, code = _command(words)
     if seconds is None:
         return RUNS_FOREVER
-    return Program(runs_for=seconds, exit_code=code, on_term=None)
+    return Program(runs_for=seconds, exit_code=code, on_term=None, output=_output(words, 0.0, literal=True))
+
+
+_VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
+
+
+def expand(text: str, envs: Mapping[str, str]) -> str:
+    """A shell's `$NAME` and `${NAME}`; unset ones are empty. A doubled dollar is a literal one."""
+    parts = text.split("$$")
+    return "$".join(_VARIABLE.sub(lambda found: envs.get(found[1] or found[2], ""), part) for part in parts)
+
+
+def _output(words: list[str], after: float, literal: bool = False) -> tuple[Output, ...]:
+    """What a command writes. `literal`: no shell stands before it, so a dollar is a dollar."""
+    stream = "stdout"
+    if words[-1] in (">&2", "1>&2") and not literal:
+        words, stream = words[:-1], "stderr"
+    elif not literal and any(word.startswith(">") for word in words):
+        return ()  # into a file
+    name = words[0].rsplit("/", 1)[-1]
+    if name == "echo":
+        rest = words[2:] if words[1:2] in (["-n"], ["-e"]) else words[1:]
+        text = " ".join(rest)
+    elif name == "printf" and len(words) > 1:
+        text = words[1].encode().decode("unicode_escape").rstrip("\n")
+    elif name == "hostname":
+        text = "$HOSTNAME"
+        literal = False
+    else:
+        return ()
+    return (Output(after, stream, text.replace("$", "$$") if literal else text),)
 
 
 def run_to_end(words: tuple[str, ...]) -> tuple[float, int]:
@@ -138,6 +182,16 @@ def _script(script: str) -> Program:
     """Commands in a row; `exit` ends the script, `&&` and `||` depend on the one before."""
     elapsed, code = 0.0, 0
     run = True
+    output: tuple[Output, ...] = ()
+    loop = _LOOP.search(script)
+    if loop is not None:
+        before = _script(script[: loop.start()]) if script[: loop.start()].strip(" ;\n") else SHELL
+        body = _script(loop[1].strip(" ;\n"))
+        start = before.runs_for or 0.0
+        said = tuple(replace(line, after=line.after + start) for line in body.output)
+        if body.runs_for is not None and not body.exit_code and body.runs_for > 0:
+            return Program(on_term=None, output=before.output + said, repeat=body.runs_for)
+        return replace(RUNS_FOREVER, on_term=None, output=before.output)
     for part in re.split(r"(;|&&|\|\||\n)", script):
         text = part.strip()
         if text in (";", ""):
@@ -151,16 +205,18 @@ def _script(script: str) -> Program:
         if text.startswith("exit"):
             words = text.split()
             code = int(words[1]) if len(words) > 1 and words[1].isdigit() else code
-            return Program(runs_for=elapsed, exit_code=code, on_term=None)
+            return Program(runs_for=elapsed, exit_code=code, on_term=None, output=output)
         if "/dev/zero" in text and text.startswith("tail"):
             return Program(on_term=None, oom=True)
         if text.startswith("while true") or text.startswith("while :"):
             return replace(RUNS_FOREVER, on_term=None)
-        seconds, code = _command(_words(text))
+        words = _words(text)
+        seconds, code = _command(words)
         if seconds is None:
-            return replace(RUNS_FOREVER, on_term=None)
+            return replace(RUNS_FOREVER, on_term=None, output=output)
+        output += _output(words, elapsed)
         elapsed += seconds
-    return Program(runs_for=elapsed, exit_code=code, on_term=None)
+    return Program(runs_for=elapsed, exit_code=code, on_term=None, output=output)
 
 
 def _words(text: str) -> list[str]:

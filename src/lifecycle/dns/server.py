@@ -24,6 +24,7 @@ from lifecycle.dns.answering import Answerer
 from lifecycle.dns.kubernetes_plugin import KubernetesPlugin
 from lifecycle.dns.records import SERVFAIL, Answer
 from lifecycle.dns.service_index import ServiceIndex
+from lifecycle.dns.sockets import Sockets, open_sockets
 from lifecycle.dns.wire import respond
 
 IDLE_SECONDS = 10.0
@@ -31,7 +32,10 @@ IDLE_SECONDS = 10.0
 
 
 class ClusterDNS:
-    """A DNS server on `host`; `port` 0 lets the system choose one, `self.port` says which, once `started` is set."""
+    """A DNS server on `host`; `port` 0 lets the system choose one, `self.port` says which, once `started` is set.
+
+    `sockets`: one for TCP and one for UDP that are bound already, in another network namespace, say.
+    """
 
     def __init__(
         self,
@@ -43,11 +47,13 @@ class ClusterDNS:
         ttl: int = 30,
         host: str = "127.0.0.1",
         port: int = 0,
+        sockets: Sockets | None = None,
     ) -> None:
         self.client = client
         self.clock = clock
         self.host = host
         self.port = port
+        self._sockets = sockets
         self.started = asyncio.Event()
         self._dice = random.Random(port)  # which address comes first is no secret
         names = ("services", "endpointslices.discovery.k8s.io", "namespaces")
@@ -55,6 +61,7 @@ class ClusterDNS:
         services, slices, namespaces = (informer.indexer for informer in self._informers)
         self.index = ServiceIndex(services, slices, namespaces)
         self.answerer = Answerer(KubernetesPlugin(self.index, zone=zone), ttl=ttl)
+        self._connections: set[asyncio.StreamWriter] = set()
         self._handlers = [
             (informer, informer.add_event_handler(self._changed, lambda old, new: self._changed(new), self._changed))
             for informer in self._informers[:2]
@@ -72,9 +79,10 @@ class ClusterDNS:
     async def run(self) -> None:
         """Serve until cancelled."""
         loop = asyncio.get_running_loop()
-        tcp = await asyncio.start_server(self._serve_tcp, self.host, self.port)
-        self.port = tcp.sockets[0].getsockname()[1]
-        udp, _ = await loop.create_datagram_endpoint(lambda: _Datagrams(self), local_addr=(self.host, self.port))
+        listening = self._sockets or open_sockets(self.host, self.port)
+        self.port = listening[0].getsockname()[1]
+        tcp = await asyncio.start_server(self._serve_tcp, sock=listening[0])
+        udp, _ = await loop.create_datagram_endpoint(lambda: _Datagrams(self), sock=listening[1])
         try:
             for informer in self._informers:
                 await informer.wait_for_sync()
@@ -83,6 +91,9 @@ class ClusterDNS:
         finally:
             udp.close()
             tcp.close()
+            for writer in list(self._connections):  # a client that holds its connection open must not hold up the end
+                writer.transport.abort()
+            await asyncio.sleep(0)
             for informer, handlers in self._handlers:
                 informer.remove_event_handler(handlers)
 
@@ -95,17 +106,21 @@ class ClusterDNS:
 
     async def _serve_tcp(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Questions and answers, each behind two bytes of length."""
-        with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError, TimeoutError):
-            while True:
-                async with asyncio.timeout(IDLE_SECONDS):
-                    (length,) = struct.unpack("!H", await reader.readexactly(2))
-                    packet = await reader.readexactly(length)
-                reply = self.respond(packet, tcp=True)
-                if not reply:
-                    break
-                writer.write(struct.pack("!H", len(reply)) + reply)
-                await writer.drain()
-        writer.close()
+        self._connections.add(writer)
+        try:
+            with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError, TimeoutError):
+                while True:
+                    async with asyncio.timeout(IDLE_SECONDS):
+                        (length,) = struct.unpack("!H", await reader.readexactly(2))
+                        packet = await reader.readexactly(length)
+                    reply = self.respond(packet, tcp=True)
+                    if not reply:
+                        break
+                    writer.write(struct.pack("!H", len(reply)) + reply)
+                    await writer.drain()
+        finally:
+            self._connections.discard(writer)
+            writer.close()
 
 
 class _Datagrams(asyncio.DatagramProtocol):

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from lifecycle.api.resources import Resource
+from lifecycle.api.resources import Resource, find_resource
 
 ROOT = "/registry/"
 
@@ -32,6 +32,8 @@ SPECIAL_PREFIXES = {
 @cache
 def resource_prefix(resource: Resource) -> str:
     """`/registry/pods/`: all objects of a resource live below it."""
+    if find_resource(resource.group, resource.version, resource.plural) is None:  # a custom one
+        return f"{ROOT}{resource.group}/{resource.plural}/"
     special = SPECIAL_PREFIXES.get((resource.group, resource.plural), resource.plural)
     return f"{ROOT}{special}/"
 

@@ -10,7 +10,7 @@ this part of it. Left out: multi-key transactions (Kubernetes needs none), keepi
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -87,6 +87,23 @@ class RangeResult:
     more: bool = False
 
 
+class Bell:
+    """Counts events of any number of watches: for whoever only wants to know whether something has happened."""
+
+    __slots__ = ("rung",)
+
+    def __init__(self) -> None:
+        self.rung = 0
+
+    def ring(self) -> None:
+        """Something has happened."""
+        self.rung += 1
+
+    def count(self) -> int:
+        """How often."""
+        return self.rung
+
+
 class Watch(Protocol):
     """An open watch. Iterate for batches of events (all of one revision stay together); `close()` ends it.
 
@@ -95,7 +112,10 @@ class Watch(Protocol):
 
     def __aiter__(self) -> AsyncIterator[list[Event]]: ...
 
-    def take(self) -> list[Event]:
+    bells: Sequence[Bell]
+    """Rung at each event, the moment it arrives."""
+
+    def take(self) -> Sequence[Event]:
         """What has arrived and was not read yet, without waiting."""
         ...
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 
-from lifecycle.etcd.store import Event
+from lifecycle.etcd.store import Bell, Event
 
 
 class EventWatch:
@@ -25,12 +25,15 @@ class EventWatch:
         self._pending: deque[Event] = deque()
         self._waiter: asyncio.Future[None] | None = None
         self.ended = False
+        self.bells: Sequence[Bell] = ()
         self._error: Exception | None = None
 
     def feed(self, event: Event) -> None:
         """Queue a change in range."""
         if event.kv.mod_revision >= self.first:
             self._pending.append(event)
+            for bell in self.bells:
+                bell.ring()
             self._wake()
 
     def feed_all(self, events: Iterable[Event]) -> None:
@@ -67,6 +70,8 @@ class EventWatch:
 
     def take(self) -> list[Event]:
         """What has arrived and was not read yet, without waiting."""
+        if not self._pending:
+            return []
         batch = list(self._pending)
         self._pending.clear()
         return batch

@@ -12,9 +12,10 @@ import contextlib
 import json
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Coroutine, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from rich.progress import Progress
 
@@ -22,12 +23,15 @@ from lifecycle.inspector.errors import InspectorError
 from lifecycle.inspector.exchange import Exchange
 from lifecycle.inspector.kubectl_command import kubectl_on_path, run_kubectl
 from lifecycle.inspector.live import ALLOWED_CONTEXT, LiveCluster
+from lifecycle.inspector.recording import NAMESPACES
 from lifecycle.inspector.runner import run_scenario
 from lifecycle.inspector.scenario import Scenario, Step, load_scenario
 
 DEFAULT_SCENARIOS = ("discovery", "objects", "journey", "storage")
 PATIENCE = 60.0
 """Seconds to wait for a namespace that is on its way out."""
+
+T = TypeVar("T")
 
 
 def record(
@@ -48,6 +52,7 @@ def record(
             task = bar.add_task(scenario.name, total=len(scenario.steps))
             if _touches_default(scenario):  # not ours to touch on somebody's machine
                 with cluster.namespace(f"lifecycle-{scenario.name}") as namespace:
+                    _note_namespace(out, scenario.name, namespace, "default")
                     _record_one(
                         cluster, scenario.in_namespace(namespace), out, pause, lambda _, task=task: bar.advance(task)
                     )
@@ -98,7 +103,7 @@ def _record_one(cluster: LiveCluster, scenario: Scenario, out: Path, pause: floa
         return True
 
     try:
-        exchanges = asyncio.run(run_scenario(target, scenario, pause=pause, kubectl=kubectl, on_step=on_step))
+        exchanges = _to_the_end(run_scenario(target, scenario, pause=pause, kubectl=kubectl, on_step=on_step))
     finally:
         for name in scenario.creates:
             cluster.delete_namespace(name)
@@ -108,6 +113,14 @@ def _record_one(cluster: LiveCluster, scenario: Scenario, out: Path, pause: floa
     if watches:
         lines = sorted((line for watch in watches for line in watch.lines), key=lambda line: line["t"])
         _write(out / "watch" / f"{scenario.name}.jsonl", lines)
+
+
+def _to_the_end(running: Coroutine[Any, Any, T]) -> T:
+    """What `running` returns; in a notebook, which has a loop of its own, on a loop in another thread."""
+    if asyncio._get_running_loop() is None:
+        return asyncio.run(running)
+    with ThreadPoolExecutor(1, "recorder") as thread:
+        return thread.submit(asyncio.run, running).result()
 
 
 def _make_room(cluster: LiveCluster, namespace: str) -> None:
@@ -135,6 +148,15 @@ def _keep_kubectl(cluster: LiveCluster, step: Step, t: float, out: Path) -> None
     file.write_text(
         f"$ kubectl {step.kubectl}\n[exit {done.returncode}, t={t:.3f}]\n{done.stdout}\n[stderr]\n{done.stderr}"
     )
+
+
+def _note_namespace(out: Path, scenario: str, made: str, instead_of: str) -> None:
+    """Keep in the recording that a scenario was played in a namespace of its own: a comparison has to know."""
+    file = out / NAMESPACES
+    known = json.loads(file.read_text()) if file.is_file() else {}
+    known[scenario] = {made: instead_of}
+    out.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(known, indent=1) + "\n")
 
 
 def _write(file: Path, lines: Iterable[dict[str, Any]]) -> None:

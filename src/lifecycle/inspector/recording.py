@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import kubernetes.client
+import orjson
 
 from lifecycle.inspector.client_namespace import ClientNamespace, get_json
 from lifecycle.inspector.errors import InspectorError
@@ -24,6 +25,9 @@ from lifecycle.inspector.exchange import Exchange
 from lifecycle.inspector.node import RecordedNode
 from lifecycle.inspector.provenance import Provenance
 from lifecycle.inspector.recorded_transport import RecordedTransport
+
+NAMESPACES = "namespaces.json"
+"""Which namespaces were made for a recording, and instead of which: `{scenario: {made: instead of}}`."""
 
 
 class Recording:
@@ -49,14 +53,25 @@ class Recording:
         """Names of the recorded HTTP scenarios."""
         return sorted(path.stem for path in (self.path / "http").glob("*.jsonl"))
 
+    def stand_ins(self, scenario: str) -> dict[str, str]:
+        """Namespaces made for a recording → the ones they stand for; empty where a scenario was played in its own place."""
+        file = self.path / NAMESPACES
+        known: dict[str, dict[str, str]] = json.loads(file.read_text()) if file.is_file() else {}
+        return known.get(scenario, {})
+
     def exchanges(self, scenario: str) -> tuple[Exchange, ...]:
         """All exchanges of a scenario, in order. Raises InspectorError if the scenario was not recorded."""
         if scenario not in self._cache:
             file = self.path / "http" / f"{scenario}.jsonl"
             if not file.exists():
                 raise InspectorError(f"{self.name} has no scenario {scenario!r}; it has: {', '.join(self.scenarios())}")
-            lines = file.read_text().splitlines()
-            self._cache[scenario] = tuple(Exchange.from_line(scenario, json.loads(line)) for line in lines)
+            found = []
+            for number, line in enumerate(file.read_bytes().splitlines(), 1):
+                try:
+                    found.append(Exchange.from_line(scenario, orjson.loads(line)))
+                except (ValueError, KeyError, TypeError) as error:
+                    raise InspectorError(f"line {number} of {file} is no recorded exchange: {error!r}") from None
+            self._cache[scenario] = tuple(found)
         return self._cache[scenario]
 
     def moments(self, scenario: str) -> list[str]:
@@ -175,6 +190,6 @@ class Recording:
     def _lines(self, file: Path) -> Iterator[dict[str, Any]]:
         if not file.is_file():
             raise InspectorError(f"{self.name} has no {file.parent.name}/{file.name}")
-        with file.open() as stream:
+        with file.open("rb") as stream:
             for line in stream:
-                yield json.loads(line)
+                yield orjson.loads(line)

@@ -30,6 +30,10 @@ POLL = 0.2
 """Seconds between two looks at whether all has settled; a plain REST client has no better way that works with every target."""
 
 
+LEAD = 2.0
+"""Seconds between preparations and the first question: a new namespace has to get its service account."""
+
+
 class Target(Protocol):
     """Somebody who answers. `body` is empty when nothing is sent; header names come in any case."""
 
@@ -55,7 +59,9 @@ async def run_scenario(
     things have settled, so that trailing events are in; `patience` is how long settling may take (TimeoutError). Only the admin's
     questions are asked: a recording does not say which token others held.
     """
-    start = asyncio.get_running_loop().time()
+    clock = asyncio.get_running_loop().time
+    start = clock()
+    base: float | None = None
     answers: dict[int, Any] = {}
     exchanges: list[Exchange] = []
     for step in scenario.steps:
@@ -71,6 +77,10 @@ async def run_scenario(
             continue
         if not step.path:
             continue
+        if step.t is not None:
+            prepared = not scenario.steps[0].recorded
+            base = clock() - step.t + (LEAD if prepared else 0.0) if base is None else base
+            await asyncio.sleep(base + step.t - clock())
         exchange = await _ask(target, scenario.name, step, answers, start)
         if step.recorded and not step.kubectl:
             answers[step.number] = exchange.response

@@ -19,6 +19,7 @@ import yaml
 
 from lifecycle.inspector.errors import InspectorError
 from lifecycle.inspector.exchange import Exchange
+from lifecycle.inspector.unrecorded import unrecorded_before, unrecorded_namespaces
 
 _FOLDER = Path(__file__).with_name("scenarios")
 _REFERENCE = re.compile(r"\$\{(\d+):([^}]*)\}")
@@ -29,7 +30,8 @@ _REFERRED = frozenset({"uid", "resourceVersion", "continue", "token"})
 class Step:
     """One thing to do: a request, waiting until everything has settled, or a kubectl command with the request it boils down to.
 
-    `recorded=False` is preparation that leaves no line. `as_` is who asks: admin, anonymous, or token.
+    `recorded=False` is preparation that leaves no line. `as_` is who asks: admin, anonymous, or token. `t` is when, in seconds since the
+    first such step; None: as soon as the step before is done.
     """
 
     method: str = "GET"
@@ -45,6 +47,7 @@ class Step:
     kubectl: str = ""
     file: str = ""
     number: int = -1
+    t: float | None = None
 
 
 @dataclass(slots=True, frozen=True)
@@ -85,10 +88,12 @@ def load_scenario(name: str) -> Scenario:
 
 
 def derive(name: str, exchanges: Sequence[Exchange]) -> Scenario:
-    """The scenario behind recorded exchanges, with references in place of values that earlier answers gave."""
+    """The scenario behind recorded exchanges, with references in place of values that earlier answers gave, at the recorded pace."""
     said: dict[str, str] = {}
-    steps = []
+    steps = [_namespace(namespace) for namespace in unrecorded_namespaces(exchanges)]
     for exchange in exchanges:
+        for method, path in unrecorded_before(name, exchange.method, exchange.path):
+            steps.append(Step(method, path, recorded=False))
         steps.append(
             Step(
                 exchange.method,
@@ -100,10 +105,17 @@ def derive(name: str, exchanges: Sequence[Exchange]) -> Scenario:
                 _refer(exchange.body, said),
                 exchange.identity,
                 number=exchange.n,
+                t=exchange.t,
             )
         )
         _learn(exchange.response, f"{exchange.n}:", said)
     return Scenario(name, tuple(steps))
+
+
+def _namespace(name: str) -> Step:
+    body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+    path = "/api/v1/namespaces"
+    return Step("POST", path, content_type="application/json", body=body, recorded=False)
 
 
 def resolve(value: Any, answers: dict[int, Any]) -> Any:

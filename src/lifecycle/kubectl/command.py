@@ -1,7 +1,7 @@
 """kubectl, from an argument vector to an exit code.
 
-Upstream: `kubectl/pkg/cmd/cmd.go` (`NewKubectlCommand`), `kubectl/pkg/cmd/util/helpers.go` (`CheckErr`), v1.36. Left out: plugins, help
-texts, and all commands that are not in the table below.
+Upstream: `kubectl/pkg/cmd/cmd.go` (`NewKubectlCommand`), `kubectl/pkg/cmd/util/helpers.go` (`CheckErr`), v1.36. Left out: plugins, and all
+commands that are not in the table below.
 """
 
 from __future__ import annotations
@@ -11,18 +11,24 @@ from collections.abc import Awaitable, Callable, Sequence
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.status import StatusError
 from lifecycle.api.tracing import span
+from lifecycle.api.wire import Request, Response
 from lifecycle.client.rest import Client
+from lifecycle.kubectl.commands.api_resources import api_resources, api_versions
 from lifecycle.kubectl.commands.apply import apply
 from lifecycle.kubectl.commands.create import create
 from lifecycle.kubectl.commands.delete import delete
 from lifecycle.kubectl.commands.expose import expose
-from lifecycle.kubectl.commands.get import get
+from lifecycle.kubectl.commands.get import SilentFailure, get
+from lifecycle.kubectl.commands.label import annotate, label
 from lifecycle.kubectl.commands.rollout import rollout
 from lifecycle.kubectl.commands.run import run
 from lifecycle.kubectl.commands.scale import scale
 from lifecycle.kubectl.commands.set_image import set_image
+from lifecycle.kubectl.commands.version import version
 from lifecycle.kubectl.failures import CommandError, message_for
-from lifecycle.kubectl.flags import word_positions
+from lifecycle.kubectl.flags import HelpWanted, word_positions
+from lifecycle.kubectl.help import command_help, general_help
+from lifecycle.kubectl.request.wire import Wire
 from lifecycle.kubectl.session import Session, Writer
 
 
@@ -34,16 +40,104 @@ async def _set(argv: Sequence[str], session: Session) -> None:
 
 
 COMMANDS: dict[str, Callable[[Sequence[str], Session], Awaitable[None]]] = {
+    "annotate": annotate,
+    "api-resources": api_resources,
+    "api-versions": api_versions,
     "apply": apply,
     "create": create,
     "delete": delete,
     "expose": expose,
     "get": get,
+    "label": label,
     "rollout": rollout,
     "run": run,
     "scale": scale,
     "set": _set,
+    "version": version,
 }
+
+
+def wants_help(argv: Sequence[str]) -> bool:
+    """Whether help is asked for, before a `--`."""
+    before = argv[: argv.index("--")] if "--" in argv else argv
+    return "--help" in before or "-h" in before
+
+
+ALL_NAMES = (
+    "alpha",
+    "annotate",
+    "api-resources",
+    "api-versions",
+    "apply",
+    "attach",
+    "auth",
+    "autoscale",
+    "certificate",
+    "cluster-info",
+    "completion",
+    "config",
+    "cordon",
+    "cp",
+    "create",
+    "debug",
+    "delete",
+    "describe",
+    "diff",
+    "drain",
+    "edit",
+    "events",
+    "exec",
+    "explain",
+    "expose",
+    "get",
+    "help",
+    "kuberc",
+    "kustomize",
+    "label",
+    "logs",
+    "options",
+    "patch",
+    "plugin",
+    "port-forward",
+    "proxy",
+    "replace",
+    "rollout",
+    "run",
+    "scale",
+    "set",
+    "taint",
+    "top",
+    "uncordon",
+    "version",
+    "wait",
+)
+"""The real kubectl's commands: a typing error is answered with what comes close."""
+
+
+def did_you_mean(typed: str) -> str:
+    """Commands that are two letters or less away, or that begin like it. Upstream: `spf13/cobra` (`SuggestionsFor`)."""
+    close = [name for name in ALL_NAMES if name.startswith(typed.lower()) or _distance(typed.lower(), name) <= 2]
+    return "\n\nDid you mean this?" + "".join(f"\n\t{name}" for name in close) if close and typed else ""
+
+
+def _distance(one: str, other: str) -> int:
+    row = list(range(len(other) + 1))
+    for i, letter in enumerate(one, 1):
+        before, row[0] = row[0], i
+        for j, against in enumerate(other, 1):
+            before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (letter != against))
+    return row[-1]
+
+
+class _Nobody:
+    """Nobody to talk to: help needs no server."""
+
+    async def round_trip(self, request: Request) -> Response:
+        """Raises CommandError."""
+        raise CommandError("no server is known")
+
+    async def close(self) -> None:
+        """Nothing to close."""
 
 
 def split_command(argv: Sequence[str]) -> tuple[str, list[str]]:
@@ -70,22 +164,43 @@ def named_namespace(argv: Sequence[str]) -> str:
     return namespace
 
 
-async def run_kubectl(argv: Sequence[str], client: Client, *, out: Writer, err: Writer, namespace: str = "") -> int:
+async def run_kubectl(
+    argv: Sequence[str],
+    client: Client | None,
+    *,
+    out: Writer,
+    err: Writer,
+    namespace: str = "",
+    wire: Wire | None = None,
+) -> int:
     """Run one kubectl command (`argv` without the program's name); the exit code.
 
-    `namespace` is the kubeconfig context's, used where the command names none. Nothing is raised: refusals are printed to `err`.
+    `namespace` is the kubeconfig context's, used where the command names none. `wire` brings discovery with its
+    caches; without it the client is asked each time. Nothing is raised: refusals are printed to `err`.
     """
     explicit = named_namespace(argv)
-    session = Session(client, out, err, explicit)
+    client = client or Client(_Nobody(), "kubectl")
+    session = Session(client, out, err, explicit, wire.discovery if wire else None)
     if not explicit and namespace:
         session.namespace = namespace
     command, rest = split_command(list(argv))
+    if command == "help" or (not command and (not argv or wants_help(argv))):
+        out.write(general_help())
+        return 0
+    if command in ("rollout", "set") and wants_help(argv) and not word_positions(rest):
+        out.write(command_help(command, ()))
+        return 0
     try:
         run_command = COMMANDS.get(command)
         if run_command is None:
-            raise CommandError(f'unknown command {go_quote(command)} for "kubectl"')
+            raise CommandError(f'unknown command {go_quote(command)} for "kubectl"{did_you_mean(command)}')
         with span("kubectl", command, argv=" ".join(argv)):
             await run_command(rest, session)
+    except HelpWanted as wanted:
+        out.write(command_help(wanted.command, wanted.flags))
+        return 0
+    except SilentFailure:
+        return 1
     except (CommandError, StatusError) as error:
         err.write(message_for(error) + "\n")
         return 1

@@ -27,8 +27,23 @@ class FlagError(CommandError):
         super().__init__(f"{message}\nSee 'kubectl {command} --help' for usage.")
 
 
+class NoMatchError(CommandError):
+    """The server does not serve what was named, as far as discovery knows. Worth asking the server again if that came from a cache."""
+
+
+class ConnectionFailed(CommandError):
+    """No answer came. `kind`: refused, timeout, tls, dns, dial or eof; `host` is `HOST:PORT`; the text is Go's, with method and URL."""
+
+    def __init__(self, message: str, kind: str, host: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.host = host
+
+
 def message_for(error: CommandError | StatusError) -> str:
     """What kubectl prints to stderr, without the final newline."""
+    if isinstance(error, ConnectionFailed):
+        return _no_answer(error)
     if isinstance(error, CommandError):
         return f"error: {error}"
     if error.reason == "Invalid":
@@ -40,6 +55,13 @@ def message_for(error: CommandError | StatusError) -> str:
         if error.reason
         else f"Error from server: {error.message}"
     )
+
+
+def _no_answer(error: ConnectionFailed) -> str:
+    if error.kind == "refused":
+        return f"The connection to the server {error.host} was refused - did you specify the right host or port?"
+    reason = str(error).partition('": ')[2]
+    return f"Unable to connect to the server: {reason}"
 
 
 def _invalid(error: StatusError) -> str:

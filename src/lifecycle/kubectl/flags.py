@@ -29,6 +29,15 @@ class Flag:
     bare: str | None = None
 
 
+class HelpWanted(Exception):
+    """`--help` was given: what `command` takes is to be printed, and nothing to be done."""
+
+    def __init__(self, command: str, flags: Iterable[Flag]) -> None:
+        super().__init__(command)
+        self.command = command
+        self.flags = tuple(flags)
+
+
 def flag(name: str, kind: str = "string", default: Any = None, **more: Any) -> Flag:
     """A flag with the zero value of its kind as its default."""
     zero = {"string": "", "bool": False, "slice": (), "array": ()}.get(kind, 0)
@@ -55,9 +64,21 @@ COMMON = (
     flag("token"),
     flag("as"),
     flag("as-group", "array"),
+    flag("as-uid"),
+    flag("as-user-extra", "array"),
+    flag("cache-dir"),
+    flag("certificate-authority"),
+    flag("client-certificate"),
+    flag("client-key"),
+    flag("disable-compression", "bool"),
+    flag("password"),
     flag("request-timeout"),
+    flag("tls-server-name"),
+    flag("username"),
+    flag("warnings-as-errors", "bool"),
     flag("insecure-skip-tls-verify", "bool"),
     flag("show-managed-fields", "bool"),
+    flag("help", "bool", short="h"),
 )
 """Flags that every command takes; those that choose a cluster are the caller's business and ignored here."""
 
@@ -102,6 +123,7 @@ def parse(argv: Iterable[str], flags: Iterable[Flag], command: str) -> Parsed:
     known = {spec.name: spec for spec in reversed(specs)}
     shorts = {spec.short: spec for spec in reversed(specs) if spec.short}
     parsed = Parsed({spec.name: spec.default for spec in known.values()})
+    specs = specs[: -len(COMMON)]
     rest = list(argv)
     while rest:
         token = rest.pop(0)
@@ -116,6 +138,8 @@ def parse(argv: Iterable[str], flags: Iterable[Flag], command: str) -> Parsed:
         else:
             parsed.args.append(token)
     missing = [spec.name for spec in known.values() if spec.required and spec.name not in parsed.changed]
+    if "help" in parsed.changed:
+        raise HelpWanted(command, specs)
     if missing:
         raise CommandError("required flag(s) " + ", ".join(f'"{name}"' for name in sorted(missing)) + " not set")
     return parsed

@@ -1,7 +1,7 @@
 """What kubectl prints: objects as JSON or YAML, their names, one line for what happened to them, and the server's tables.
 
 Upstream: `cli-runtime/pkg/printers` (`JSONPrinter`, `YAMLPrinter`, `NamePrinter`, `TablePrinter`, `GetNewTabWriter`), v1.36.
-Left out: templates and JSONPath.
+Left out: Go templates, KYAML.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from itertools import zip_longest
 from typing import Any
 
 import yaml
@@ -19,6 +18,8 @@ from lifecycle.api.schema import decode
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.kubectl.failures import CommandError
+from lifecycle.kubectl.printing import templates
+from lifecycle.kubectl.printing.columns import align
 
 FORMATS = (
     "go-template,go-template-file,json,jsonpath,jsonpath-as-json,jsonpath-file,kyaml,name,template,templatefile,yaml"
@@ -105,7 +106,10 @@ def print_object(obj: Object, output: str, operation: str, dry_run: str = "none"
         return to_json(without_managed_fields(obj))
     if output == "yaml":
         return to_yaml(without_managed_fields(obj))
-    raise unknown_format(output, FORMATS)
+    text = templates.render(without_managed_fields(obj), output)
+    if text is None:
+        raise unknown_format(output, FORMATS)
+    return text
 
 
 def unknown_format(output: str, allowed: str) -> CommandError:
@@ -117,7 +121,7 @@ def unknown_format(output: str, allowed: str) -> CommandError:
 
 def check_format(output: str) -> None:
     """Raises CommandError for a format that cannot be printed; called before anything is sent."""
-    if output not in ("", "name", "json", "yaml"):
+    if output not in ("", "name", "json", "yaml") and not templates.check(output):
         raise unknown_format(output, FORMATS)
 
 
@@ -160,12 +164,3 @@ def _cell(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return str(value).split("\n")[0]
-
-
-def align(rows: Sequence[Sequence[str]], remembered: list[int] | None = None) -> str:
-    """Columns three apart and at least six wide, or as wide as they were before; nothing is added after the last."""
-    widths = [max(6, *(len(row[i]) + 3 for row in rows)) for i in range(len(rows[0]) - 1)] if rows else []
-    if remembered is not None:
-        widths = [max(pair) for pair in zip_longest(widths, remembered, fillvalue=0)]
-        remembered[:] = widths
-    return "".join("".join(cell.ljust(width) for cell, width in zip(row, widths)) + row[-1] + "\n" for row in rows)

@@ -6,14 +6,17 @@ Upstream: `cli-runtime/pkg/resource/builder.go` (`ResourceTypeOrNameArgs`, `File
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from lifecycle.api.go_format import go_quote
 from lifecycle.api.resources import Resource
+from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.kubectl.failures import CommandError
 from lifecycle.kubectl.rest_mapper import RESTMapper
@@ -32,8 +35,11 @@ class Target:
     name: str = ""
 
 
-def targets(mapper: RESTMapper, args: Sequence[str]) -> list[Target]:
-    """What the arguments name, in order. Raises CommandError for a mixture of forms and for types that the server does not have."""
+def targets(mapper: RESTMapper, args: Sequence[str], warn: Callable[[str], object] | None = None) -> list[Target]:
+    """What the arguments name, in order; `warn` is told about short names with several meanings.
+
+    Raises CommandError for a mixture of forms and for types that the server does not have.
+    """
     if not args:
         raise CommandError(NOTHING_NAMED)
     slashed = ["/" in arg for arg in args]
@@ -48,10 +54,12 @@ def targets(mapper: RESTMapper, args: Sequence[str]) -> list[Target]:
             kind, _, name = arg.partition("/")
             if not kind or not name or "/" in name:
                 raise CommandError("arguments in resource/name form must have a single resource and name")
-            found.append(Target(mapper.resource_for(kind), name))
+            found.append(Target(mapper.resource_for(kind, warn), name))
         return found
     resources = [
-        resource for kind in args[0].split(",") for resource in mapper.category(kind) or [mapper.resource_for(kind)]
+        resource
+        for kind in args[0].split(",")
+        for resource in mapper.category(kind) or [mapper.resource_for(kind, warn)]
     ]
     names = args[1:]
     return [Target(resource, name) for resource in resources for name in names or [""]]
@@ -59,10 +67,15 @@ def targets(mapper: RESTMapper, args: Sequence[str]) -> list[Target]:
 
 def load_files(names: Sequence[str], stdin: Any = None) -> list[Object]:
     """The objects in files and directories (`-` is stdin), lists taken apart. Raises CommandError for what is missing or no object."""
-    objects: list[Object] = []
+    return [obj for _, obj in load_sources(names, stdin)]
+
+
+def load_sources(names: Sequence[str], stdin: Any = None) -> list[tuple[str, Object]]:
+    """`load_files`, each object with the name of where it stands."""
+    objects: list[tuple[str, Object]] = []
     for name in names:
         if name == "-":
-            objects += _documents((stdin or sys.stdin).read(), "STDIN")
+            objects += [("STDIN", obj) for obj in _documents((stdin or sys.stdin).read(), "STDIN")]
             continue
         path = Path(name)
         if not path.exists():
@@ -71,10 +84,20 @@ def load_files(names: Sequence[str], stdin: Any = None) -> list[Object]:
             [path] if path.is_file() else sorted(p for p in path.iterdir() if p.suffix in (".json", ".yaml", ".yml"))
         )
         for file in files:
-            objects += _documents(file.read_text(), str(file))
+            objects += [(str(file), obj) for obj in _documents(file.read_text(), str(file))]
     if not objects:
         raise CommandError("no objects passed to apply")
     return objects
+
+
+@contextmanager
+def source_named(source: str, doing: str) -> Iterator[None]:
+    """What the server refuses is said to be about something in a file."""
+    try:
+        yield
+    except StatusError as refused:
+        message = f"error when {doing} {go_quote(source)}: {refused.message}"
+        raise StatusError({**refused.status, "message": message}) from None
 
 
 def _documents(text: str, source: str) -> list[Object]:

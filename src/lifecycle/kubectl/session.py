@@ -5,8 +5,8 @@ Upstream: `kubectl/pkg/cmd/util/factory.go` (`Factory`), `cli-runtime/pkg/resour
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
-from typing import Any, Protocol
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
 
 import orjson
 
@@ -16,11 +16,24 @@ from lifecycle.api.status import StatusError
 from lifecycle.api.tracing import span
 from lifecycle.api.wire import Object, Request, Response, WatchFrame
 from lifecycle.client.rest import Client
-from lifecycle.kubectl.rest_mapper import RESTMapper, discover, document_of
+from lifecycle.kubectl.discovery.discovery_client import Discovery, DiscoveryClient, document_of
+from lifecycle.kubectl.failures import NoMatchError
+from lifecycle.kubectl.request.warnings import WarningWriter
+from lifecycle.kubectl.request.wire import USER_AGENT
+from lifecycle.kubectl.resource_args import Target, targets
+from lifecycle.kubectl.rest_mapper import RESTMapper, rest_mapper_for
 
-USER_AGENT = "kubectl/v1.36.2 (linux/amd64) kubernetes/$Format"
-TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
+JSON = "application/json"
+"""What commands ask for that work with any kind of object …"""
+JSON_OR_ANYTHING = "application/json, */*"
+"""… and what those ask for that know the kinds they work with. The difference has no effect; it shows on the wire."""
+TABLE = (
+    "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json"
+)
 PROTOBUF = "application/vnd.kubernetes.protobuf"
+TYPED = f"{PROTOBUF},application/json"
+"""What compiled-in clients ask for."""
+T = TypeVar("T")
 
 
 class Writer(Protocol):
@@ -33,22 +46,58 @@ class Writer(Protocol):
 class Session:
     """The state of one command. `explicit_namespace` says that the user named the namespace, so generated objects carry it."""
 
-    def __init__(self, client: Client, out: Writer, err: Writer, namespace: str = "") -> None:
+    def __init__(
+        self, client: Client, out: Writer, err: Writer, namespace: str = "", discovery: Discovery | None = None
+    ) -> None:
         self.client = Client(
-            client.transport, USER_AGENT, headers={k: v for k, v in client.headers.items() if k != "user-agent"}
+            client.transport,
+            USER_AGENT,
+            headers={"accept": JSON} | {k: v for k, v in client.headers.items() if k != "user-agent"},
         )
         self.out = out
         self.err = err
         self.namespace = namespace or "default"
         self.explicit_namespace = bool(namespace)
+        self.discovery: Discovery = discovery or DiscoveryClient(self.client)
         self._mapper: RESTMapper | None = None
+        self._warnings = WarningWriter(err.write)
+        self._said: set[str] = set()
 
     async def mapper(self) -> RESTMapper:
-        """What the server serves; asked once."""
+        """What the server serves, as far as discovery knows; asked once."""
         if self._mapper is None:
             with span("kubectl", "discovery"):
-                self._mapper = await discover(self.client)
+                self._mapper = await rest_mapper_for(self.discovery)
         return self._mapper
+
+    async def _looked_up(self, look: Callable[[RESTMapper], T]) -> T:
+        """Look something up. What is not found in a cache is looked for again, on the server this time. Raises NoMatchError."""
+        mapper = await self.mapper()
+        try:
+            return look(mapper)
+        except NoMatchError:
+            if self.discovery.fresh:
+                raise
+        self.discovery.invalidate()
+        self._mapper = None
+        return look(await self.mapper())
+
+    async def targets(self, args: Sequence[str]) -> list[Target]:
+        """What the arguments of a command name. Raises CommandError."""
+        return await self._looked_up(lambda mapper: targets(mapper, args, self._warn_once))
+
+    async def resource_for(self, typed: str) -> Resource:
+        """The resource of a word. Raises NoMatchError."""
+        return await self._looked_up(lambda mapper: mapper.resource_for(typed, self._warn_once))
+
+    async def resource_for_kind(self, api_version: str, kind: str) -> Resource:
+        """The resource that holds a kind. Raises NoMatchError."""
+        return await self._looked_up(lambda mapper: mapper.for_kind(api_version, kind))
+
+    def _warn_once(self, text: str) -> None:
+        if text not in self._said:
+            self._said.add(text)
+            self.warn(f"Warning: {text}\n")
 
     def print(self, text: str) -> None:
         """To stdout."""
@@ -65,26 +114,41 @@ class Session:
         query: Mapping[str, str] | None = None,
         obj: Any = None,
         content_type: str = "application/json",
+        *,
+        accept: str = JSON,
     ) -> Object:
         """One request; the object of the answer. Raises StatusError."""
+        asking = Client(self.client.transport, USER_AGENT, headers={**self.client.headers, "accept": accept})
         with span("kubectl", "request", method=method, path=path) as recorded:
-            response = await self.client.request(
-                method, path, query=dict(query or {}), obj=obj, content_type=content_type
-            )
+            response = await asking.request(method, path, query=dict(query or {}), obj=obj, content_type=content_type)
             if recorded is not None and response.obj is not None:
                 recorded.attributes["uid"] = (response.obj.get("metadata") or {}).get("uid", "")
         return self._answer(response)
 
     def _answer(self, response: Response) -> Object:
         """The object of an answer, its warnings printed. Raises StatusError."""
-        for warning in response.headers.get("warning", "").split(", 299 "):
-            text = warning.partition('"')[2].rpartition('"')[0]
-            if text:
-                self.warn(f"Warning: {text}\n")
+        self._warnings.handle(response.headers.get("warning", ""))
         document: Object = document_of(response)
         if response.status >= 400:
             raise StatusError(document)
         return document
+
+    async def get_named(self, path: str, namespace: str = "", *, accept: str = JSON) -> Object:
+        """GET one object. If it is not there, perhaps its namespace is not either: then that is what is said. Raises StatusError."""
+        try:
+            return await self.send("GET", path, accept=accept)
+        except StatusError as refused:
+            raise await self.rather_the_namespace(refused, namespace, accept=accept) from None
+
+    async def rather_the_namespace(self, refused: StatusError, namespace: str, *, accept: str = JSON) -> StatusError:
+        """For an object that was not found: the refusal of its namespace, if that was not found; else the refusal itself."""
+        if refused.code != 404 or namespace in ("", "default"):
+            return refused
+        try:
+            await self.send("GET", f"/api/v1/namespaces/{namespace}", accept=accept)
+        except StatusError as missing:
+            return missing if missing.code == 404 else refused
+        return refused
 
     async def create(
         self,
@@ -95,10 +159,11 @@ class Session:
         dry_run: str = "none",
         validation: str = "",
         namespace: str = "",
+        accept: str = JSON,
     ) -> Object:
         """POST an object into its namespace."""
         query = {"dryRun": "All" if dry_run == "server" else "", "fieldManager": manager, "fieldValidation": validation}
-        return await self.send("POST", resource.path(namespace or self.namespace), query, obj)
+        return await self.send("POST", resource.path(namespace or self.namespace), query, obj, accept=accept)
 
     async def create_typed(
         self, resource: Resource, obj: Object, *, manager: str, dry_run: str = "none", validation: str = ""
@@ -111,7 +176,7 @@ class Session:
             method="POST",
             path=path,
             query={key: [value] for key, value in query.items() if value},
-            headers={**self.client.headers, "accept": f"{PROTOBUF},application/json", "content-type": PROTOBUF},
+            headers={**self.client.headers, "accept": TYPED, "content-type": PROTOBUF},
             body=protobuf.encode(obj),
             accepts_object=True,
         )
@@ -149,10 +214,7 @@ class Session:
             accepts_object=False,  # the answer is negotiated, even in-process: a table is another representation
         )
         response = await self.client.transport.round_trip(request)
-        document: Object = document_of(response)
-        if response.status >= 400:
-            raise StatusError(document)
-        return document
+        return self._answer(response)
 
     async def watch_one(
         self, resource: Resource, namespace: str, name: str, revision: str

@@ -1,30 +1,158 @@
-"""Where a kubelet's pods come from: a watch for pods with its name in `spec.nodeName`.
+"""Which pods a node is to run: several sources, merged into one stream of changes.
 
-A field selector lets the API server do the sorting: the kubelet never sees another node's pods.
+Each source says what it knows: the API server's watch, a directory of manifests, a URL. The pod configuration keeps
+what it heard, compares, and sends on only what a handler has to do something about, as one of five operations: ADD,
+UPDATE, DELETE (it is to end, gracefully), REMOVE (it is gone), RECONCILE (only its status is not what it was: as a rule
+the echo of what the kubelet itself reported).
 
-Upstream: `pkg/kubelet/config/apiserver.go` (`NewSourceApiserver`), `config.go` (`PodConfig`), v1.36. Left out: pods
-from files and URLs.
+Upstream: `pkg/kubelet/config/config.go` (`PodConfig`, `podStorage.merge`, `checkAndUpdatePod`, `podsDifferSemantically`),
+v1.36. Upstream's API source hands over the whole list at each change; ours hands over the one pod that changed
+(`changed`, `removed`), which comes to the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import Enum
 
-from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
-from lifecycle.client.rest import Client
-from lifecycle.client.shared_informer import SharedInformer
+
+FILE, HTTP, API = "file", "http", "api"
+CONFIG_SOURCE, CONFIG_HASH, CONFIG_MIRROR, CONFIG_SEEN = (
+    "kubernetes.io/config.source",
+    "kubernetes.io/config.hash",
+    "kubernetes.io/config.mirror",
+    "kubernetes.io/config.seen",
+)
+LOCAL_ANNOTATIONS = {CONFIG_SOURCE, CONFIG_MIRROR, CONFIG_SEEN}
+"""What the kubelet notes on its own copies: no change if it differs."""
 
 
-def new_source_apiserver(
-    client: Client,
-    node_name: str,
-    *,
-    add: Callable[[Object], None],
-    update: Callable[[Object, Object], None],
-    remove: Callable[[Object], None],
-) -> SharedInformer:
-    """An informer for the node's pods, not yet started."""
-    informer = SharedInformer(client, resource("pods"), field_selector=f"spec.nodeName={node_name}")
-    informer.add_event_handler(add, update, remove)
-    return informer
+class PodOperation(Enum):
+    """What is to be done."""
+
+    ADD = "ADD"
+    UPDATE = "UPDATE"
+    DELETE = "DELETE"
+    REMOVE = "REMOVE"
+    RECONCILE = "RECONCILE"
+
+
+@dataclass(slots=True, frozen=True)
+class PodUpdate:
+    """One message of the stream."""
+
+    op: PodOperation
+    pods: tuple[Object, ...]
+    source: str
+
+
+class UpdateChannel:
+    """The stream: messages in order, one reader, which is called soon after something was put in."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[PodUpdate] = deque()
+        self._reader: Callable[[PodUpdate], None] | None = None
+        self._reading = False
+
+    def send(self, update: PodUpdate) -> None:
+        """Put a message in. Whoever reads sees it after all that was put in before, also from within a handler."""
+        self._waiting.append(update)
+        if self._reader is None or self._reading:
+            return
+        self._reading = True
+        try:
+            while self._waiting:
+                self._reader(self._waiting.popleft())
+        finally:
+            self._reading = False
+
+    def receive(self, reader: Callable[[PodUpdate], None]) -> None:
+        """From now on `reader` gets the messages, first those that wait already."""
+        self._reader = reader
+        while self._waiting and not self._reading:
+            reader(self._waiting.popleft())
+
+
+def pods_differ_semantically(known: Object, pod: Object) -> bool:
+    """Whether a change is one of what is wanted, not only of what is reported."""
+    old, new = known["metadata"], pod["metadata"]
+    same_generation = old.get("generation") is not None and old.get("generation") == new.get("generation")
+    if not same_generation and known["spec"] != pod["spec"]:
+        return True
+    if (old.get("labels") or {}) != (new.get("labels") or {}):
+        return True
+    for key in ("deletionTimestamp", "deletionGracePeriodSeconds"):
+        if old.get(key) != new.get(key):
+            return True
+    left, right = old.get("annotations") or {}, new.get("annotations") or {}
+    return left is not right and any(left.get(key) != right.get(key) for key in {*left, *right} - LOCAL_ANNOTATIONS)
+
+
+def operation_for(known: Object | None, pod: Object) -> PodOperation | None:
+    """What a pod, as a source now says it is, calls for. None: nothing."""
+    if known is None:
+        return PodOperation.ADD
+    if not pods_differ_semantically(known, pod):
+        return PodOperation.RECONCILE if (known.get("status") or {}) != (pod.get("status") or {}) else None
+    return PodOperation.DELETE if pod["metadata"].get("deletionTimestamp") else PodOperation.UPDATE
+
+
+class PodConfig:
+    """What each source said last, and the stream of what changed. `updates` is to be received from."""
+
+    def __init__(self) -> None:
+        self.updates = UpdateChannel()
+        self._pods: dict[str, dict[str, Object]] = {}
+        self._seen: set[str] = set()
+
+    def merge(self, source: str, pods: Iterable[Object]) -> dict[PodOperation, list[Object]]:
+        """A source's whole list. Returns, and sends, what changed, by operation, removals first."""
+        self._seen.add(source)
+        known = self._pods.setdefault(source, {})
+        found: dict[PodOperation, list[Object]] = {op: [] for op in PodOperation}
+        listed: dict[str, Object] = {}
+        for pod in pods:
+            uid = pod["metadata"]["uid"]
+            listed[uid] = pod
+            op = operation_for(known.get(uid), pod)
+            if op is not None:
+                found[op].append(pod)
+        found[PodOperation.REMOVE] = [pod for uid, pod in known.items() if uid not in listed]
+        self._pods[source] = listed
+        for op in (
+            PodOperation.REMOVE,
+            PodOperation.ADD,
+            PodOperation.UPDATE,
+            PodOperation.DELETE,
+            PodOperation.RECONCILE,
+        ):
+            if found[op]:
+                self.updates.send(PodUpdate(op, tuple(found[op]), source))
+        return found
+
+    def changed(self, source: str, pod: Object) -> PodOperation | None:
+        """One pod is new or different."""
+        known = self._pods.setdefault(source, {})
+        uid = pod["metadata"]["uid"]
+        op = operation_for(known.get(uid), pod)
+        known[uid] = pod
+        if op is not None:
+            self.updates.send(PodUpdate(op, (pod,), source))
+        return op
+
+    def removed(self, source: str, pod: Object) -> None:
+        """One pod is gone."""
+        known = self._pods.setdefault(source, {}).pop(pod["metadata"]["uid"], None)
+        if known is not None:
+            self.updates.send(PodUpdate(PodOperation.REMOVE, (pod,), source))
+
+    def seen_all_sources(self, sources: Iterable[str]) -> bool:
+        """Whether each has spoken at least once: only then does "nobody knows this pod" mean anything."""
+        return set(sources) <= self._seen
+
+    def mark_seen(self, source: str) -> None:
+        """A source that tells of single pods has told of all there were."""
+        self._seen.add(source)

@@ -1,5 +1,8 @@
 """Lifecycle hooks: what is run in a container right after its start and right before its end.
 
+The kubelet runs them itself: it asks the runtime for a command, or the container's server for a page, or waits. No
+runtime ever hears of a hook. A page that cannot be had is a failure, one that says 500 is not.
+
 Upstream: `pkg/kubelet/lifecycle/handlers.go` (`handlerRunner.Run`), v1.36.
 """
 
@@ -22,7 +25,7 @@ def port_number(container: Object, port: int | str) -> int:
 
 
 class HookRunner:
-    """Runs `exec`, `httpGet` and `sleep` handlers."""
+    """Runs `exec`, `httpGet` and `sleep` handlers; any other fails."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
@@ -45,4 +48,4 @@ class HookRunner:
                 return ""
         except (RuntimeServiceError, ValueError) as error:
             return str(error)
-        return ""
+        return f"invalid handler: {hook}"  # `tcpSocket` is in the API, and nothing was ever behind it

@@ -1,14 +1,15 @@
 """The kubelet: one per node, it makes the node's pods real.
 
 It registers its node, watches for pods placed there, and hands every change to the pod's worker; what the container
-runtime reports goes the same way (an *evented* PLEG: upstream by default still asks the runtime once a second).
-Beside that it only keeps one timer, for the lease and the node's status.
+runtime reports goes the same way (an *evented* PLEG: upstream by default still asks the runtime once a second, and so
+does ours where the runtime does not tell). Beside that it only keeps one timer, for the lease and the node's status.
 
-It is made to be cheap: a pod watch, a timer and a few small objects per node, so that a thousand of them fit in one
-process.
+Over a hollow runtime it is made to be cheap: a pod watch, a timer and a few small objects per node, so that a thousand of
+them fit in one process. Over a real one it owns a directory, cgroups and a port, and what it started outlives it: a
+kubelet that starts again finds its pods in the runtime, by their labels, and lets them run.
 
-Upstream: `pkg/kubelet/kubelet.go` (`Kubelet`, `syncLoopIteration`), `pleg/evented.go`, v1.36. Left out: static and
-mirror pods, eviction, stats, the kubelet's own API, certificates.
+Upstream: `pkg/kubelet/kubelet.go` (`Kubelet`, `syncLoopIteration`), `kubelet_pods.go` (`HandlePodCleanups`), v1.36. Left
+out: eviction, stats, certificates of its own.
 """
 
 from __future__ import annotations
@@ -16,43 +17,63 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 from lifecycle.api.clock import Clock
 from lifecycle.api.names import NameSource
+from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.client.events import EventRecorder
-from lifecycle.client.rest import STRATEGIC_MERGE_PATCH, Client
-from lifecycle.cri.runtime import ContainerEventResponse, Runtime
-from lifecycle.kubelet.admit import admit
-from lifecycle.kubelet.config import new_source_apiserver
-from lifecycle.kubelet.images import ImageManager
-from lifecycle.kubelet.node_status import (
-    DEFAULT_CAPACITY,
-    LEASE_NAMESPACE,
-    initial_node,
-    lease,
-    node_conditions,
-    node_status,
+from lifecycle.client.rest import Client
+from lifecycle.client.shared_informer import SharedInformer
+from lifecycle.cri.node_access import NodeAccess
+from lifecycle.cri.runtime import ContainerEventResponse, Runtime, RuntimeServiceError
+from lifecycle.kubelet.admit import (
+    PodAdmitAttributes,
+    PodAdmitResult,
+    can_admit_pod,
+    is_static_pod,
+    predicate_handler,
 )
+from lifecycle.kubelet.admit_handlers import default_handlers
+from lifecycle.kubelet.config import API, FILE, HTTP, PodConfig, PodOperation, PodUpdate
+from lifecycle.kubelet.container_gc import GC_PERIOD, ContainerGC
+from lifecycle.kubelet.container_options import PaperOptions
+from lifecycle.kubelet.cpu_manager.cpu_manager import CPUManager, Policy
+from lifecycle.kubelet.cpu_manager.state import CPUState
+from lifecycle.kubelet.credentials import NodeCredentials
+from lifecycle.kubelet.images import ImageManager
+from lifecycle.kubelet.local_pods import LocalNode, LocalPods
+from lifecycle.kubelet.logs.rotate import rotate_logs
+from lifecycle.kubelet.mirror_pods import MirrorPods
+from lifecycle.kubelet.node_registration import Machine, NodeRegistration
+from lifecycle.kubelet.node_status import DEFAULT_CAPACITY
+from lifecycle.kubelet.phase import is_terminal
+from lifecycle.kubelet.pleg import EventedPLEG
 from lifecycle.kubelet.pod_workers import PodWorkers
 from lifecycle.kubelet.probes.manager import ProbeManager
 from lifecycle.kubelet.runtime_manager import RuntimeManager
+from lifecycle.kubelet.server.auth import KubeletAuth
+from lifecycle.kubelet.server.handler import KubeletServer
+from lifecycle.kubelet.server.listener import KubeletListener, Listen
+from lifecycle.kubelet.sources import SourceFile, SourceURL, new_source_apiserver
 from lifecycle.kubelet.status_manager import StatusManager
-from lifecycle.kubelet.status_patch import status_patch
 from lifecycle.kubelet.sync_pod import PodSyncer
 from lifecycle.kubelet.volumes import ObjectReferences
+from lifecycle.kubelet.volumes.payloads import VolumeError
 
 log = logging.getLogger(__name__)
 
 USER_AGENT = "kubelet/v1.36.2 (linux/amd64) kubernetes/$Format"
+HOUSEKEEPING_PERIOD = 2.0
+"""Seconds until cleaning up is tried again if something was still in use."""
+
 RENEW_INTERVAL = 10.0
 """Seconds between renewals of the lease: a quarter of its duration."""
-
-STATUS_REPORT_FREQUENCY = 300.0
-"""Seconds between reports of an unchanged node status."""
 
 
 def node_user(node_name: str) -> tuple[str, tuple[str, ...]]:
@@ -64,6 +85,11 @@ class Kubelet:
     """A node's kubelet over a container runtime.
 
     `pod_cidr`: the node's range of pod addresses; without it, the one that the node object gets from the controllers.
+    `cpu_policy`: the CPU manager's, `none` without it; `cpu_state`: the file it keeps.
+    `local`: the machine whose disk and cgroups the pods get; without it nothing of them is there but what they say.
+    `sync_frequency`: seconds after which an idle pod is looked at again (upstream: 60), 0 for never. `static_pod_path`,
+    `static_pod_url`: where manifests are that need no API server.
+    `listen`: the socket of its own API, which otherwise is only to be had in this process.
     `record_events=False` saves two thirds of the requests where thousands of pods are started for the numbers only.
     """
 
@@ -83,27 +109,34 @@ class Kubelet:
         provider_id: str = "",
         machine_info: Mapping[str, str] | None = None,
         record_events: bool = True,
+        local: LocalNode | None = None,
+        sync_frequency: float = 0.0,
+        static_pod_path: Path | None = None,
+        static_pod_url: str = "",
+        unsafe_sysctls: Sequence[str] = (),
+        node_credentials: NodeCredentials | None = None,
+        cpu_policy: Policy | None = None,
+        cpu_state: Path | None = None,
+        listen: Listen | None = None,
     ) -> None:
         self._client = client
         self.node_name = node_name
-        self._runtime = runtime
+        self._runtime = self.runtime = runtime
         self._clock = clock
+        self._real = isinstance(runtime, NodeAccess)
         self._node_ip = node_ip
-        self._pod_cidr = pod_cidr or ""
-        self._labels = dict(labels or {})
-        self._taints = list(taints)
         self._capacity = dict(capacity or DEFAULT_CAPACITY)
-        self._machine_info = machine_info
-        self._provider_id = provider_id or f"kind://docker/lifecycle/{node_name}"
         self._rng = random.Random(node_name)
         self._recorder = EventRecorder(client, "kubelet", clock=clock, host=node_name) if record_events else None
-        self._node: Object = {}
-        self._lease: Object | None = None
-        self._network_ready = False
-        self._last_report = 0.0
+        provider = provider_id or f"kind://docker/lifecycle/{node_name}"
+        machine = Machine(
+            node_name, node_ip, pod_cidr or "", dict(labels or {}), list(taints), self._capacity, provider, machine_info
+        )
+        self.registration = NodeRegistration(client, machine, runtime, clock, self._rng, asks_runtime=self._real)
         self._housekeeping: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._cleanups: set[asyncio.Task[None]] = set()
+        self._sources_ready = False
 
         references = ObjectReferences(client)
         self.pod_workers = PodWorkers(clock, self._rng)
@@ -113,30 +146,111 @@ class Kubelet:
             could_have_running_containers=self.pod_workers.could_have_running_containers,
             can_be_deleted=self.pod_workers.is_terminated,
         )
-        self._manager = RuntimeManager(runtime, clock, ImageManager(runtime, clock), references, self._event)
+        images = ImageManager(runtime, clock, node_credentials)
+        memory = parse_quantity(str(self._capacity.get("memory", "0"))).value() or 1 << 34
+        paper = PaperOptions(references.get, node_ip, self._capacity)
+        self._manager = RuntimeManager(runtime, clock, images, paper, self._event, memory)
         self.probe_manager = ProbeManager(runtime, clock, self._event, self._probe_result)
-        self.pod_workers.syncer = PodSyncer(
-            self._manager, self.status_manager, self.probe_manager, references, clock, node_ip, self._event, self._admit
+        self.pod_workers.syncer = self.syncer = PodSyncer(
+            self._manager, self.status_manager, self.probe_manager, references, clock, node_ip, self._event
         )
-        self._source = new_source_apiserver(
-            client, node_name, add=self._pod_added, update=self._pod_updated, remove=self._pod_removed
+        self.syncer.images = images
+        self.syncer.active_pods = self.pod_workers.active_pods
+        self.syncer.network_error = lambda: self.registration.network_error
+        self.mirror_pods = MirrorPods(client, lambda: self.registration.node, self._start)
+        self.syncer.make_mirror_pod = self.mirror_pods.make
+        self.status_manager.mirror_of = self.mirror_pods.known
+        self._services: SharedInformer | None = None
+        if local is not None:
+            self._use_local_node(local)
+        self._handlers = default_handlers(predicate_handler, unsafe_sysctls=unsafe_sysctls)
+        if cpu_policy is not None:
+            state = CPUState(cpu_policy.name, cpu_state)
+            self._manager.cpu_manager = CPUManager(cpu_policy, state, runtime, self.pod_workers.active_pods)
+        self._collector = ContainerGC(runtime, clock.now, lambda uid: not self.pod_workers.known(uid))
+        self._collected = clock.now()
+        self._pleg = EventedPLEG(runtime, self._container_event)
+        self.registration.health = self._pleg.healthy
+        self._listen = listen
+        self._listener: KubeletListener | None = None
+        self.server = KubeletServer(
+            runtime,
+            clock,
+            pods=self.pod_workers.all_pods,
+            status=self.status_manager.get_pod_status,
         )
+        self.pod_config = PodConfig()
+        self.pod_config.updates.receive(self.sync_loop_iteration)
+        self._source = new_source_apiserver(client, node_name, self.pod_config)
+        self._static_sources: list[SourceFile | SourceURL] = []
+        if static_pod_path is not None:
+            path = static_pod_path
+            self._static_sources.append(
+                SourceFile(path, node_name, lambda pods: self.pod_config.merge(FILE, pods), clock)
+            )
+        if static_pod_url:
+            self._static_sources.append(
+                SourceURL(static_pod_url, node_name, lambda pods: self.pod_config.merge(HTTP, pods), clock)
+            )
+        self._sources = [API, *([FILE] if static_pod_path is not None else []), *([HTTP] if static_pod_url else [])]
+        self.pod_workers.sync_frequency = sync_frequency
+
+    def _use_local_node(self, local: LocalNode) -> None:
+        """Give pods a place on this machine."""
+        self._services = services = SharedInformer(self._client, resource("services"))
+        self.syncer.local = LocalPods(
+            local,
+            self._client,
+            self._clock,
+            self._capacity,
+            host_ip=self._node_ip,
+            services=services.indexer.list,
+            volumes_attached=lambda: (self.registration.node.get("status") or {}).get("volumesAttached") or [],
+            status=lambda pod: self.status_manager.get_pod_status(pod["metadata"]["uid"]) or pod.get("status") or {},
+            rng=self._rng,
+        )
+        if self._real:
+            self._manager.logs = self.syncer.local.logs
+        if self.syncer.local.cgroup_version == 2:
+            self._manager.unified = {"memory.oom.group": "1"}
+        self._manager.options = self.syncer.local.options
+        self.syncer.tokens = self.syncer.local.tokens
 
     # -- running ------------------------------------------------------------------------------------------------------
 
     async def run(self) -> None:
         """Serve the node until cancelled."""
         try:
-            self._runtime.get_container_events(self._container_event)
-            await self._register()
+            self._runtime.get_container_events(self._pleg.event)
+            if self.syncer.local is not None:
+                self.syncer.local.start()
+            for static in self._static_sources:
+                self._start(static.run())
+            await self._serve()
+            await self.registration.register()
+            if self._services is not None:
+                self._services.start()
+                await self._services.wait_for_sync()  # upstream, too, starts no pod before it knows the services
             self._source.start()
-            await self._until_network_ready()
+            if self._real:
+                self._start(self._pleg.run())
+                self._start(self._remove_what_nobody_knows())
+            await self._until_ready()
+            if self._manager.cpu_manager is not None:
+                self._start(self._manager.cpu_manager.run())
             self._timer = asyncio.get_running_loop().call_later(
                 RENEW_INTERVAL * self._rng.random(), self._start_housekeeping
             )
             await asyncio.get_running_loop().create_future()
         finally:
             await self._stop()
+
+    async def _serve(self) -> None:
+        """Open the port of the kubelet's API, for those who may. Raises OSError."""
+        if self._listen is not None:
+            listen, auth = self._listen, KubeletAuth(self._client, self.node_name)
+            self._listener = KubeletListener(auth.guard(self.server), listen.tls)
+            self.registration.port = await self._listener.start(listen.address, listen.port, listen.sock)
 
     async def _stop(self) -> None:
         if self._timer is not None:
@@ -145,7 +259,11 @@ class Kubelet:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        if self._listener is not None:
+            await self._listener.stop()
         await self._source.stop()
+        if self._services is not None:
+            await self._services.stop()
         await self.pod_workers.stop()
         await self.probe_manager.stop()
         await self.status_manager.stop()
@@ -154,106 +272,10 @@ class Kubelet:
 
     # -- the node -----------------------------------------------------------------------------------------------------
 
-    async def _register(self) -> None:
-        """Create the node, or take over the one that is there; then report its status."""
-        nodes = resource("nodes")
-        wanted = initial_node(self.node_name, self._labels, self._taints, self._provider_id, self._pod_cidr)
-        wanted["status"] = await self._node_status([])
-        while True:
-            try:
-                self._node = await self._client.create(nodes, wanted)
-                break
-            except StatusError as error:
-                if error.code == 409:
-                    self._node = await self._client.get(nodes, self.node_name)
-                    break
-                log.debug("node %s not registered: %s", self.node_name, error.message)
-            await asyncio.sleep(0.2 + self._rng.random())
-        await self._renew_lease()
-        await self._set_pod_cidr(self._pod_cidr or (self._node.get("spec") or {}).get("podCIDR", ""))
-        await self._report_status()
-
-    async def _set_pod_cidr(self, pod_cidr: str) -> None:
-        if pod_cidr and not self._network_ready:
-            await self._runtime.update_runtime_config(pod_cidr)
-            self._network_ready = True
-
-    async def _until_network_ready(self) -> None:
-        """Without a range of its own, wait until the node object has one."""
-        while not self._network_ready:
-            try:
-                frames = await self._client.watch(
-                    resource("nodes"),
-                    resource_version=self._node["metadata"]["resourceVersion"],
-                    field_selector=f"metadata.name={self.node_name}",
-                )
-                async for frame in frames:
-                    if frame.type not in ("ADDED", "MODIFIED"):
-                        if frame.type == "ERROR":
-                            break
-                        continue
-                    self._node = frame.object
-                    await self._set_pod_cidr((self._node.get("spec") or {}).get("podCIDR", ""))
-                    if self._network_ready:
-                        break
-                close = getattr(frames, "aclose", None)
-                if close is not None:
-                    await close()
-            except StatusError as error:
-                log.debug("watch of node %s: %s", self.node_name, error.message)
-            if not self._network_ready:
-                await asyncio.sleep(1.0)
-                self._node = await self._client.get(resource("nodes"), self.node_name)
-                await self._set_pod_cidr((self._node.get("spec") or {}).get("podCIDR", ""))
-        await self._report_status()
+    async def _until_ready(self) -> None:
+        await self.registration.until_network_ready()
         for pod in self.pod_workers.active_pods():
             self.pod_workers.sync(pod["metadata"]["uid"])
-
-    async def _node_status(self, old: Sequence[Object]) -> Object:
-        version = await self._runtime.version()
-        return node_status(
-            self.node_name,
-            self._node_ip,
-            self._capacity,
-            await self._runtime.list_images(),
-            node_conditions(old, self._clock.timestamp(), self._network_ready),
-            f"{version.runtime_name}://{version.runtime_version}",
-            self._machine_info,
-        )
-
-    async def _report_status(self) -> None:
-        """Patch what changed. Upstream: `tryUpdateNodeStatus`."""
-        old = self._node.get("status") or {}
-        new = {**old, **await self._node_status(old.get("conditions") or [])}
-        known = {c["type"] for c in new["conditions"]}
-        new["conditions"] = [*new["conditions"], *(c for c in old.get("conditions") or () if c["type"] not in known)]
-        patch = status_patch(self._node["metadata"]["uid"], old, new)
-        self._last_report = self._clock.now()
-        if patch:
-            self._node = await self._client.patch(
-                resource("nodes"),
-                self.node_name,
-                "",
-                {"status": patch["status"]},
-                patch_type=STRATEGIC_MERGE_PATCH,
-                subresource="status",
-            )
-
-    async def _renew_lease(self) -> None:
-        leases = resource("leases.coordination.k8s.io")
-        fresh = lease(self.node_name, self._node["metadata"]["uid"], self._clock.micro_timestamp())
-        try:
-            if self._lease is not None:
-                renewed = {**self._lease, "spec": {**self._lease["spec"], "renewTime": fresh["spec"]["renewTime"]}}
-                self._lease = await self._client.update(leases, renewed)
-            else:
-                self._lease = await self._client.create(leases, fresh, LEASE_NAMESPACE)
-        except StatusError as error:
-            self._lease = None
-            if error.code == 409:
-                self._lease = await self._client.get(leases, self.node_name, LEASE_NAMESPACE)
-            else:
-                log.debug("lease of %s not renewed: %s", self.node_name, error.message)
 
     def _start_housekeeping(self) -> None:
         self._timer = asyncio.get_running_loop().call_later(RENEW_INTERVAL, self._start_housekeeping)
@@ -262,65 +284,162 @@ class Kubelet:
 
     async def _housekeep(self) -> None:
         try:
-            await self._renew_lease()
-            if self._clock.now() - self._last_report >= STATUS_REPORT_FREQUENCY:
-                self._node = await self._client.get(resource("nodes"), self.node_name)
-                await self._report_status()
-        except (StatusError, OSError) as error:
+            await self.registration.keep_fresh()
+            if self._clock.now() - self._collected >= GC_PERIOD and (self._sources_ready or not self._real):
+                self._collected = self._clock.now()
+                await self._collector.garbage_collect()
+                if self._real:
+                    await self._kill_unknown()
+            if self._real:  # else the runtime keeps the logs itself
+                await rotate_logs(self._runtime, self._clock.now())
+        except (StatusError, OSError, RuntimeServiceError) as error:
             log.debug("node %s: %s", self.node_name, error)
 
     # -- pods ---------------------------------------------------------------------------------------------------------
 
-    def _pod_added(self, pod: Object) -> None:
-        self.pod_workers.update_pod(pod)
-
-    def _pod_updated(self, old: Object, new: Object) -> None:
-        """A change of spec or deletion counts; what only the status says came from here (a readiness gate did not)."""
-        before, after = old["metadata"], new["metadata"]
-        if before["uid"] != after["uid"]:
-            self._pod_removed(old)
-            self.pod_workers.update_pod(new)
-            return
-        if (
-            before.get("deletionTimestamp") == after.get("deletionTimestamp")
-            and before.get("deletionGracePeriodSeconds") == after.get("deletionGracePeriodSeconds")
-            and before.get("generation") == after.get("generation")
-            and before.get("labels") == after.get("labels")
-            and not new["spec"].get("readinessGates")
-        ):
-            return
-        self.pod_workers.update_pod(new)
-
-    def _pod_removed(self, pod: Object) -> None:
-        """The API server has forgotten the pod: so do we, once it has ended."""
-        uid = pod["metadata"]["uid"]
-        self.pod_workers.kill_pod(uid)
-        task = asyncio.get_running_loop().create_task(self._clean_up(uid))
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        """Something that runs beside, until it ends or the kubelet does."""
+        task = asyncio.get_running_loop().create_task(work)
         self._cleanups.add(task)
         task.add_done_callback(self._cleanups.discard)
+
+    def sync_loop_iteration(self, update: PodUpdate) -> None:
+        """One message from the sources, to the handler of its operation. The runtime's events and the probes' results
+        come in by `_container_event` and `_probe_result`."""
+        handlers = {
+            PodOperation.ADD: self.handle_pod_additions,
+            PodOperation.UPDATE: self.handle_pod_updates,
+            PodOperation.DELETE: self.handle_pod_updates,  # it goes on running until its worker has ended it
+            PodOperation.REMOVE: self.handle_pod_removes,
+            PodOperation.RECONCILE: self.handle_pod_reconcile,
+        }
+        handlers[update.op](update.pods)
+
+    def handle_pod_additions(self, pods: Iterable[Object]) -> None:
+        """New pods, oldest first: admit them, and give each that is admitted to a worker."""
+        for pod in sorted(pods, key=lambda p: p["metadata"].get("creationTimestamp") or ""):
+            if self._note_mirror(pod):
+                continue
+            self.syncer.metrics.first_seen(pod["metadata"]["uid"], self._clock.now())
+            done = is_terminal((pod.get("status") or {}).get("phase")) or pod["metadata"].get("deletionTimestamp")
+            result = PodAdmitResult(True) if done else self._can_admit_pod(pod)
+            if result.reason == "NodeAffinity":
+                self._start(self._admit_with_fresh_node(pod))
+            else:
+                self._dispatch(pod, result)
+
+    def handle_pod_updates(self, pods: Iterable[Object]) -> None:
+        """A change of what is wanted, or the wish that it end."""
+        for pod in pods:
+            if not self._note_mirror(pod):
+                self.pod_workers.update_pod(pod)
+
+    def handle_pod_reconcile(self, pods: Iterable[Object]) -> None:
+        """Only the status is another. It came from here, unless somebody answered a readiness gate."""
+        for pod in pods:
+            if not self._note_mirror(pod) and pod["spec"].get("readinessGates"):
+                self.pod_workers.update_pod(pod)
+
+    def handle_pod_removes(self, pods: Iterable[Object]) -> None:
+        """The source has forgotten the pod: so do we, once it has ended."""
+        for pod in pods:
+            meta = pod["metadata"]
+            if self.mirror_pods.forget(pod):
+                self._sync_static_pod(pod)  # it lives: draw it again
+                continue
+            self.pod_workers.kill_pod(meta["uid"])
+            self._start(self._clean_up(meta["uid"]))
+            if is_static_pod(pod):
+                self.mirror_pods.remove(pod)
+
+    def _note_mirror(self, pod: Object) -> bool:
+        """Whether it is only a picture of a static pod; then that pod's worker looks whether it is still a good one."""
+        noted = self.mirror_pods.note(pod)
+        if noted:
+            self._sync_static_pod(pod)
+        return noted
+
+    def _sync_static_pod(self, mirror: Object) -> None:
+        meta = mirror["metadata"]
+        for pod in self.pod_workers.active_pods():
+            if is_static_pod(pod) and pod["metadata"]["name"] == meta["name"]:
+                self.pod_workers.sync(pod["metadata"]["uid"])
+                self.status_manager.mirror_changed(pod["metadata"]["uid"])
+
+    def _can_admit_pod(self, pod: Object) -> PodAdmitResult:
+        uid = pod["metadata"]["uid"]
+        others = [other for other in self.pod_workers.active_pods() if other["metadata"]["uid"] != uid]
+        node = self.registration.node_as_known()
+        result = can_admit_pod(self._handlers, PodAdmitAttributes(pod, others, node, self._capacity))
+        if result.admit and self._manager.cpu_manager is not None:
+            message = self._manager.cpu_manager.admit(pod)
+            if message:
+                return PodAdmitResult(False, "UnexpectedAdmissionError", message)
+        return result
+
+    async def _admit_with_fresh_node(self, pod: Object) -> None:
+        """Labels are in the way: once more, with the node as it is now."""
+        try:
+            await self.registration.refresh()
+        except StatusError as error:
+            log.debug("node %s: %s", self.node_name, error.message)
+        self._dispatch(pod, self._can_admit_pod(pod))
+
+    def _dispatch(self, pod: Object, result: PodAdmitResult) -> None:
+        if result.admit:
+            self.pod_workers.update_pod(pod)
+        else:
+            self.syncer.reject_pod(pod, result.reason, result.message)
 
     async def _clean_up(self, uid: str) -> None:
         await self.pod_workers.wait_terminated(uid)
         self.pod_workers.forget(uid)
         self.probe_manager.remove_pod(uid)
         self.status_manager.remove_orphaned_status(uid)
+        self.syncer.metrics.forget(uid)
         runtime = await self._manager.get_pod_status(uid)
         for status in runtime.containers:
             self.probe_manager.forget_container(status.id)
         await self._manager.remove_pod(uid)
+        self.handle_pod_cleanups()
 
-    async def _admit(self, pod: Object) -> tuple[str, str]:
-        """Ask `admit`; if labels are in the way, once more with the node as it is now."""
-        uid = pod["metadata"]["uid"]
-        others = [other for other in self.pod_workers.active_pods() if other["metadata"]["uid"] != uid]
-        reason, message = admit(pod, others, self._node, self._capacity)
-        if reason == "NodeAffinity":
-            self._node = await self._client.get(resource("nodes"), self.node_name)
-            reason, message = admit(pod, others, self._node, self._capacity)
-        return reason, message
+    async def _remove_what_nobody_knows(self) -> None:
+        """Once every source has told of its pods: end what an earlier kubelet left of pods that were deleted meanwhile."""
+        await self._source.wait_for_sync()
+        self.pod_config.mark_seen(API)
+        while not self.pod_config.seen_all_sources(self._sources):  # noqa: ASYNC110 - a URL is asked now and then, too
+            await asyncio.sleep(1.0)
+        self._sources_ready = True
+        await self._kill_unknown()
+        self.handle_pod_cleanups()
+
+    async def _kill_unknown(self) -> None:
+        """End pods that run and that no worker knows. Upstream: `SyncTerminatingRuntimePod`."""
+        try:
+            found = {sandbox.metadata.uid for sandbox in await self._runtime.list_pod_sandbox()}
+            for uid in found:
+                if not self.pod_workers.known(uid):
+                    await self._manager.kill_unknown_pod(uid)
+        except RuntimeServiceError as error:
+            log.debug("node %s: %s", self.node_name, error)
+
+    def handle_pod_cleanups(self) -> None:
+        """Remove what is left on this machine of pods that no source and no worker knows. Upstream: `HandlePodCleanups`."""
+        local = self.syncer.local
+        if local is not None:
+            try:
+                local.clean_up({pod["metadata"]["uid"] for pod in self.pod_workers.all_pods()})
+            except (VolumeError, OSError) as error:
+                log.warning("failed cleaning up orphaned pod directories: %s", error)
+                self._start(self._clean_up_again())
+
+    async def _clean_up_again(self) -> None:
+        await asyncio.sleep(HOUSEKEEPING_PERIOD)
+        self.handle_pod_cleanups()
 
     def _container_event(self, event: ContainerEventResponse) -> None:
         """The runtime says that something happened to a pod's containers."""
+        self.server.container_event(event)
         self.pod_workers.sync(event.pod_uid)
 
     def _probe_result(self, pod: Object) -> None:

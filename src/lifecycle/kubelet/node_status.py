@@ -37,6 +37,7 @@ DECLARED_FEATURES = (
 MAX_IMAGES_IN_STATUS = 50
 MAX_NAMES_PER_IMAGE = 5
 LEASE_DURATION_SECONDS = 40
+KUBELET_PORT = 10250
 LEASE_NAMESPACE = "kube-node-lease"
 
 _CONDITIONS = (
@@ -80,14 +81,14 @@ def initial_node(
     }
 
 
-def node_conditions(old: Sequence[Object], now: str, network_ready: bool) -> list[Object]:
-    """All four, with the heartbeat now and the transition when the status last changed."""
+def node_conditions(old: Sequence[Object], now: str, network_ready: bool, why: str = NETWORK_NOT_READY) -> list[Object]:
+    """All four, with the heartbeat now and the transition when the status last changed. `why`: the network is not ready."""
     before = {c["type"]: c for c in old}
     wanted = [(kind, "False", reason, message) for kind, reason, message in _CONDITIONS]
     if network_ready:
         wanted.append(("Ready", "True", "KubeletReady", "kubelet is posting ready status"))
     else:
-        wanted.append(("Ready", "False", "KubeletNotReady", NETWORK_NOT_READY))
+        wanted.append(("Ready", "False", "KubeletNotReady", why))
     made = []
     for kind, status, reason, message in wanted:
         known = before.get(kind)
@@ -113,8 +114,13 @@ def node_status(
     conditions: list[Object],
     runtime: str,
     machine_info: Mapping[str, str] | None = None,
+    port: int = KUBELET_PORT,
 ) -> Object:
-    """The whole status. `runtime`: such as `containerd://2.3.4`; `machine_info`: what is known of the machine, by fields of `nodeInfo`."""
+    """The whole status.
+
+    `runtime`: such as `containerd://2.3.4`; `machine_info`: what is known of the machine, by fields of `nodeInfo`; `port`:
+    where the kubelet's own API is.
+    """
     machine = sha256(b"machine").hexdigest()[:32]  # kind's nodes are containers of one machine
     boot = sha256(b"boot").hexdigest()
     return {
@@ -122,7 +128,7 @@ def node_status(
         "allocatable": dict(capacity),
         "conditions": conditions,
         "addresses": [{"type": "InternalIP", "address": address}, {"type": "Hostname", "address": name}],
-        "daemonEndpoints": {"kubeletEndpoint": {"Port": 10250}},
+        "daemonEndpoints": {"kubeletEndpoint": {"Port": port}},
         "nodeInfo": {
             "machineID": machine,
             "systemUUID": machine,

@@ -6,8 +6,8 @@ further run. A pod moves through three states and never back: *syncing* → *ter
 
 Upstream: `pkg/kubelet/pod_workers.go` (`podWorkers.UpdatePod`, `podWorkerLoop`, `completeTerminating`), v1.36.
 Upstream's worker is a goroutine that waits; ours is a task only while there is something to do, which is what lets
-one process hold ten thousand. Left out: static pods waiting for each other, the minutely resync of healthy pods
-(every change arrives as an event here).
+one process hold ten thousand. Left out: static pods waiting for each other. The resync of healthy
+pods is off unless `sync_frequency` is set: every change arrives as an event here.
 """
 
 from __future__ import annotations
@@ -77,6 +77,10 @@ class PodWorkers:
         self._rng = rng
         self._pods: dict[str, PodSyncStatus] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._closing = False
+        self.sync_frequency = 0.0
+        """Seconds after which a pod is looked at again though nothing happened; 0: never. Upstream: 60, and up to half
+        as much again, so that not all come at once."""
         self.syncer: PodSyncer
 
     # -- questions ----------------------------------------------------------------------------------------------------
@@ -103,6 +107,10 @@ class PodWorkers:
     def active_pods(self) -> list[Object]:
         """The pods that have not ended."""
         return [known.pod for known in self._pods.values() if known.state is not State.TERMINATED]
+
+    def all_pods(self) -> list[Object]:
+        """Every pod that has a worker, also those that have ended."""
+        return [known.pod for known in self._pods.values()]
 
     def known(self, uid: str) -> bool:
         """Whether there is a worker."""
@@ -145,6 +153,7 @@ class PodWorkers:
 
     async def stop(self) -> None:
         """End all work, leaving the pods as they are."""
+        self._closing = True
         for known in self._pods.values():
             known.cancel_timers()
         for task in self._tasks:
@@ -163,7 +172,7 @@ class PodWorkers:
 
     def _request(self, known: PodSyncStatus) -> None:
         known.pending = True
-        if known.task is None:
+        if known.task is None and not self._closing:  # a runtime goes on telling also those who have stopped listening
             name = f"pod worker {known.pod['metadata']['name']}"
             known.task = task = asyncio.get_running_loop().create_task(self._pod_worker_loop(known), name=name)
             self._tasks.add(task)
@@ -194,6 +203,10 @@ class PodWorkers:
             elif retry_after is not None:
                 self._retry(known, retry_after)
             else:
+                if self.sync_frequency:
+                    self._retry(known, self.sync_frequency)
+                elif (refresh := syncer.refresh_tokens_at(known.pod)) is not None:
+                    self._retry(known, max(refresh - self._clock.now(), 0.0) + 1.0, jitter=False)
                 self._arm_deadline(known)
         elif known.state is State.TERMINATING:
             known.cancel_timers()
@@ -202,7 +215,7 @@ class PodWorkers:
             try:
                 await known.stopping
             except asyncio.CancelledError:
-                if not known.stopping.cancelled():  # it is us who are cancelled
+                if self._closing or not known.stopping.cancelled():  # it is us who are cancelled
                     known.stopping.cancel()
                     raise
                 known.pending = True
@@ -216,10 +229,10 @@ class PodWorkers:
         else:
             await syncer.sync_terminated_pod(known.pod)
 
-    def _retry(self, known: PodSyncStatus, seconds: float = BACK_OFF_PERIOD) -> None:
+    def _retry(self, known: PodSyncStatus, seconds: float = BACK_OFF_PERIOD, *, jitter: bool = True) -> None:
         if known.retry_timer is not None:
             known.retry_timer.cancel()
-        delay = seconds * (1 + self._rng.random() / 2)
+        delay = seconds * (1 + self._rng.random() / 2) if jitter else seconds
         known.retry_timer = asyncio.get_running_loop().call_later(delay, self._request, known)
 
     def _arm_deadline(self, known: PodSyncStatus) -> None:

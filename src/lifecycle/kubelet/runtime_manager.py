@@ -14,26 +14,29 @@ import asyncio
 from collections.abc import Callable
 
 from lifecycle.api.clock import Clock
-from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.tracing import span
 from lifecycle.api.wire import Object
 from lifecycle.cri.runtime import (
     ContainerConfig,
-    ContainerMetadata,
     ContainerState,
     ContainerStatus,
-    PodSandboxConfig,
-    PodSandboxMetadata,
     Runtime,
     RuntimeServiceError,
 )
 from lifecycle.kubelet.backoff import Backoff, go_duration
+from lifecycle.kubelet.cgroups.container import linux_container_resources
+from lifecycle.kubelet.container_config import generate_container_config, generate_pod_sandbox_config
+from lifecycle.kubelet.container_options import ContainerOptions, PaperOptions
+from lifecycle.kubelet.cpu_manager.cpu_manager import CPUManager
+from lifecycle.kubelet.environment import ContainerEnvironmentError
 from lifecycle.kubelet.hooks import HookRunner
-from lifecycle.kubelet.images import ImageError, ImageManager
+from lifecycle.kubelet.images import ImageError, ImageManager, RecordEvent
+from lifecycle.kubelet.logs.files import ContainerLogs
 from lifecycle.kubelet.phase import is_sidecar
 from lifecycle.kubelet.pod_actions import PodActions
+from lifecycle.kubelet.security_context import format_pod, verify_run_as_non_root
 from lifecycle.kubelet.status import PodStatus, StartFailure
-from lifecycle.kubelet.volumes import ObjectReferences
+from lifecycle.kubelet.termination_message import with_message
 
 PodEvent = Callable[[Object, str, str, str, str], None]
 """Takes pod, type, reason, message and the container's name (empty: the pod itself)."""
@@ -45,12 +48,6 @@ MINIMUM_GRACE_PERIOD = 2.0
 """Seconds a container gets after its pre-stop hook, whatever the hook took."""
 
 
-def format_pod(pod: Object) -> str:
-    """`name_namespace(uid)`. Upstream: `format.Pod`."""
-    metadata = pod["metadata"]
-    return f"{metadata['name']}_{metadata['namespace']}({metadata['uid']})"
-
-
 class RuntimeManager:
     """One per node.
 
@@ -59,15 +56,29 @@ class RuntimeManager:
     """
 
     def __init__(
-        self, runtime: Runtime, clock: Clock, images: ImageManager, references: ObjectReferences, event: PodEvent
+        self,
+        runtime: Runtime,
+        clock: Clock,
+        images: ImageManager,
+        options: ContainerOptions | PaperOptions,
+        event: PodEvent,
+        memory_capacity: int = 1 << 34,
     ) -> None:
         self._runtime = runtime
         self._clock = clock
         self._images = images
-        self._references = references
+        self.options: ContainerOptions | PaperOptions = options
+        """What the node adds to a container: environment, mounts, DNS."""
         self._event = event
         self._backoff = Backoff()
         self._hooks = HookRunner(runtime)
+        self.memory_capacity = memory_capacity
+        """The node's, in bytes: what a container's oom_score_adj is reckoned against."""
+        self.cpu_manager: CPUManager | None = None
+        self.unified: dict[str, str] = {}
+        """What every container's cgroup gets of version 2's files."""
+        self.logs: ContainerLogs | None = None
+        """Where logs are files of this machine: their directories and links. None: the runtime keeps them."""
         self.failures: dict[str, dict[str, StartFailure]] = {}
         self.on_pod_sandbox_ready: Callable[[Object], None] | None = None
 
@@ -76,7 +87,10 @@ class RuntimeManager:
         sandboxes = await self._runtime.list_pod_sandbox(uid)
         containers: list[ContainerStatus] = []
         for sandbox in sandboxes:
-            containers += await self._runtime.list_containers(sandbox.id)
+            containers += [
+                with_message(status, self._runtime.read_log)
+                for status in await self._runtime.list_containers(sandbox.id)
+            ]
         return PodStatus(sandboxes, containers)
 
     async def sync_pod(self, pod: Object, runtime: PodStatus, actions: PodActions) -> float | None:
@@ -86,9 +100,13 @@ class RuntimeManager:
             return None
         for container_id, why in actions.containers_to_kill.items():
             status = next(s for s in runtime.containers if s.id == container_id)
-            await self._kill_container(pod, status, self._grace_period(pod), why)
+            await self._kill_container(pod, status, self._grace_period(pod, status.metadata.name, why), why)
         sandbox_id = actions.sandbox_id
         if actions.create_sandbox:
+            if runtime.sandboxes:
+                message = "Pod sandbox changed, it will be killed and re-created."
+                self._event(pod, "Normal", "SandboxChanged", message, "")
+                await self.kill_pod(pod, runtime, None)
             try:
                 sandbox_id = await self._create_sandbox(pod, actions.attempt)
             except RuntimeServiceError as error:
@@ -97,6 +115,8 @@ class RuntimeManager:
                 return BACK_OFF_PERIOD
             if self.on_pod_sandbox_ready is not None:
                 self.on_pod_sandbox_ready(pod)
+        for container in actions.ephemeral_containers_to_start:  # whether they can be started holds up nobody
+            await self._start(pod, sandbox_id, container, [])
         retry: float | None = None
         for container in [*actions.init_containers_to_start, *actions.containers_to_start]:
             runs = runtime.history(container["name"])
@@ -106,16 +126,14 @@ class RuntimeManager:
         return retry
 
     async def _create_sandbox(self, pod: Object, attempt: int) -> str:
-        metadata, spec = pod["metadata"], pod["spec"]
+        metadata = pod["metadata"]
         with span("kubelet", "run_pod_sandbox", key=f"{metadata['namespace']}/{metadata['name']}", uid=metadata["uid"]):
-            return await self._runtime.run_pod_sandbox(
-                PodSandboxConfig(
-                    PodSandboxMetadata(metadata["name"], metadata["uid"], metadata["namespace"], attempt),
-                    hostname=spec.get("hostname") or metadata["name"],
-                    labels=metadata.get("labels") or {},
-                    host_network=bool(spec.get("hostNetwork")),
-                )
+            options = self.options.sandbox(
+                pod, lambda message: self._event(pod, "Warning", "DNSConfigForming", message, "")
             )
+            if self.logs is not None:
+                self.logs.make_directory(pod)
+            return await self._runtime.run_pod_sandbox(generate_pod_sandbox_config(pod, attempt, **options))
 
     # -- starting -----------------------------------------------------------------------------------------------------
 
@@ -166,22 +184,16 @@ class RuntimeManager:
             self._event(pod, kind, reason, message, name)
 
         try:
-            await self._images.ensure_image_exists(pod, container, event)
+            image = await self._images.ensure_image_exists(pod, container, event)
         except ImageError as error:
             event("Warning", "Failed", f"Error: {error.reason}")
             return StartFailure(error.reason, error.message, error.retry_after)
-        why = await self._references.environment_error(pod, container)
-        if why:
-            event("Warning", "Failed", f"Error: {why}")
-            return StartFailure("CreateContainerConfigError", why)
-        limit = ((container.get("resources") or {}).get("limits") or {}).get("memory")
-        config = ContainerConfig(
-            ContainerMetadata(name, runs[0].metadata.attempt + 1 if runs else 0),
-            container["image"],
-            tuple(container.get("command") or ()),
-            tuple(container.get("args") or ()),
-            parse_quantity(str(limit)).value() if limit else 0,
-        )
+        attempt = runs[0].metadata.attempt + 1 if runs else 0
+        try:
+            config = await self._generate_container_config(pod, container, attempt, sandbox_id, image, event)
+        except ContainerEnvironmentError as error:
+            event("Warning", "Failed", f"Error: {error}")
+            return StartFailure("CreateContainerConfigError", str(error))
         try:
             with span("kubelet", "create", container=name):
                 container_id = await self._runtime.create_container(sandbox_id, config)
@@ -198,10 +210,48 @@ class RuntimeManager:
             event("Warning", "Failed", f"Error: {error}")
             return StartFailure("RunContainerError", str(error))
         event("Normal", "Started", "Container started")
+        if self.logs is not None:
+            self.logs.link(pod, name, container_id, config.log_path)
         post_start = (container.get("lifecycle") or {}).get("postStart")
         if post_start:
             return await self._post_start(pod, container, container_id, post_start)
         return None
+
+    async def _generate_container_config(
+        self, pod: Object, container: Object, attempt: int, sandbox_id: str, image: str, event: RecordEvent
+    ) -> ContainerConfig:
+        """The config of a run, with all that this node and the image have to say. Raises ContainerEnvironmentError."""
+        sandbox = await self._runtime.pod_sandbox_status(sandbox_id)
+        envs, mounts = await self.options.generate(pod, container, sandbox.ip, event)
+        uid, username = await self._image_user(image)
+        why = verify_run_as_non_root(pod, container, uid, username)
+        if why:
+            raise ContainerEnvironmentError(why)
+        resources = linux_container_resources(pod, container, self.memory_capacity)
+        if self.unified:
+            resources["unified"] = dict(self.unified)
+        if self.cpu_manager is not None:
+            resources = self.cpu_manager.pre_create_container(pod, container, resources)
+        if self.logs is not None:
+            self.logs.make_directory(pod, container["name"])
+        return generate_container_config(
+            pod,
+            container,
+            attempt,
+            image=image,
+            envs=envs,
+            mounts=mounts,
+            resources=resources,
+            image_uid=uid,
+            image_username=username,
+        )
+
+    async def _image_user(self, image: str) -> tuple[int | None, str]:
+        """Whom an image names: a number, or a name. Neither: root. Upstream: `getImageUser`."""
+        found = await self._runtime.image_status(image)
+        if found is None:
+            raise ContainerEnvironmentError(f'failed to get image "{image}"')
+        return (found.uid, "") if found.uid is not None else (None, found.username)
 
     async def _post_start(self, pod: Object, container: Object, container_id: str, hook: Object) -> StartFailure | None:
         status = await self._runtime.container_status(container_id)
@@ -216,8 +266,16 @@ class RuntimeManager:
     # -- stopping -----------------------------------------------------------------------------------------------------
 
     @staticmethod
-    def _grace_period(pod: Object) -> float:
-        return float(pod["spec"].get("terminationGracePeriodSeconds", 30))
+    def _grace_period(pod: Object, name: str = "", why: str = "") -> float:
+        """The pod's; for a container that a probe has condemned, the probe's own if it has one."""
+        spec = pod["spec"]
+        for container in [*spec["containers"], *(spec.get("initContainers") or ())]:
+            if container["name"] == name:
+                for kind in ("liveness", "startup"):
+                    own = (container.get(f"{kind}Probe") or {}).get("terminationGracePeriodSeconds")
+                    if own is not None and f"failed {kind} probe" in why:
+                        return float(own)
+        return float(spec.get("terminationGracePeriodSeconds", 30))
 
     async def kill_pod(self, pod: Object, runtime: PodStatus, grace_period: float | None) -> None:
         """Stop all containers, sidecars last and in reverse order, then the sandbox."""
@@ -254,6 +312,17 @@ class RuntimeManager:
             grace = max(grace - (self._clock.now() - before), MINIMUM_GRACE_PERIOD)
         await self._runtime.stop_container(status.id, grace)
 
+    async def kill_unknown_pod(self, uid: str) -> None:
+        """End and remove a pod of which only the runtime knows: how much time it gets stands in its annotations."""
+        runtime = await self.get_pod_status(uid)
+        for status in runtime.containers:
+            if status.state is ContainerState.RUNNING:
+                grace = status.annotations.get("io.kubernetes.pod.terminationGracePeriod", "30")
+                await self._runtime.stop_container(status.id, max(float(grace), MINIMUM_GRACE_PERIOD))
+        for sandbox in runtime.sandboxes:
+            await self._runtime.stop_pod_sandbox(sandbox.id)
+        await self.remove_pod(uid)
+
     async def remove_pod(self, uid: str) -> None:
         """Forget everything about a pod that is gone."""
         self.failures.pop(uid, None)
@@ -261,3 +330,5 @@ class RuntimeManager:
             for status in await self._runtime.list_containers(sandbox.id):
                 self._backoff.forget((uid, status.metadata.name))
             await self._runtime.remove_pod_sandbox(sandbox.id)
+            if self.logs is not None:
+                self.logs.remove(sandbox.metadata)

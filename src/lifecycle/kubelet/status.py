@@ -5,7 +5,7 @@ that the runtime lists, the results of probes, and the reason why a container co
 
 Upstream: `pkg/kubelet/kubelet_pods.go` (`generateAPIPodStatus`, `convertStatusToAPIStatus`,
 `convertToAPIContainerStatuses`), v1.36. Left out: resize in place (what was allocated is what was asked for),
-ephemeral containers, statuses of containers that the runtime lost, the memory "limit" that a cgroup v1 host reports
+statuses of containers that the runtime lost, the memory "limit" that a cgroup v1 host reports
 for the pod.
 """
 
@@ -42,6 +42,12 @@ class PodStatus:
     def history(self, name: str) -> list[ContainerStatus]:
         """All that is left of a container's runs, newest first."""
         return [status for status in self.containers if status.metadata.name == name]
+
+    @property
+    def active(self) -> list[ContainerStatus]:
+        """The containers of the sandbox in use: what was done in an earlier one has to be done again."""
+        sandbox = self.ready_sandbox
+        return [status for status in self.containers if sandbox is not None and status.pod_sandbox_id == sandbox.id]
 
     @property
     def any_running(self) -> bool:
@@ -114,7 +120,12 @@ def _volume_mounts(container: Object) -> list[Object]:
     return mounts
 
 
-def _user(pod: Object, container: Object) -> Object:
+def _user(pod: Object, container: Object, run: ContainerStatus) -> Object:
+    """Whom the first process runs as: the runtime says it, or else (a hollow one) the spec."""
+    known = run.user.get("linux") or run.user
+    if known:
+        numbers = {key: known.get(key, 0) for key in ("uid", "gid")}
+        return {"linux": {**numbers, "supplementalGroups": list(known.get("supplemental_groups") or ())}}
     pod_context = pod["spec"].get("securityContext") or {}
     context = container.get("securityContext") or {}
     uid = context.get("runAsUser", pod_context.get("runAsUser", 0))
@@ -177,7 +188,7 @@ def container_status(
     made["resources"] = _resources(container)
     if container.get("volumeMounts"):
         made["volumeMounts"] = _volume_mounts(container)
-    made["user"] = _user(pod, container)
+    made["user"] = _user(pod, container, latest)
     return made
 
 
@@ -263,6 +274,11 @@ def generate_api_pod_status(pod: Object, runtime: PodStatus, inputs: StatusInput
     if init_statuses:
         made["initContainerStatuses"] = init_statuses
     made["containerStatuses"] = statuses
+    if spec.get("ephemeralContainers"):
+        made["ephemeralContainerStatuses"] = [
+            container_status(pod, c, runtime.history(c["name"]), inputs, "ContainerCreating")
+            for c in sorted(spec["ephemeralContainers"], key=lambda c: c["name"])
+        ]
     made["qosClass"] = current.get("qosClass") or compute_pod_qos(pod)
     allocated, resources = _pod_resources(pod)
     if allocated:

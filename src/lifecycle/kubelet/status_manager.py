@@ -6,10 +6,10 @@ starts fast enough goes from Pending to Running with nothing in between.
 
 The manager also keeps the promises that every status keeps: a condition's `lastTransitionTime` moves only with its
 status, the start time never moves, a pod does not leave a terminal phase, and it does not *enter* one while
-containers may still be running.
+containers may still be running. A static pod's status goes to its mirror.
 
 Upstream: `pkg/kubelet/status/status_manager.go` (`updateStatusInternal`, `syncPod`, `mergePodStatus`), v1.36. Left
-out: resize conditions, mirror pods.
+out: resize conditions.
 """
 
 from __future__ import annotations
@@ -24,9 +24,11 @@ from lifecycle.api.status import StatusError
 from lifecycle.api.tracing import span
 from lifecycle.api.wire import Object
 from lifecycle.client.rest import STRATEGIC_MERGE_PATCH, Client
+from lifecycle.kubelet.admit import is_static_pod
 from lifecycle.kubelet.conditions import KUBELET_CONDITIONS
 from lifecycle.kubelet.phase import is_terminal
 from lifecycle.kubelet.status_patch import status_patch
+from lifecycle.kubelet.termination_message import normalized
 
 log = logging.getLogger(__name__)
 
@@ -82,6 +84,8 @@ class StatusManager:
         self._statuses: dict[str, _Versioned] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._pods = resource("pods")
+        self.mirror_of: Callable[[Object], Object | None] = lambda pod: None
+        """The mirror of a static pod, if there is one."""
 
     def get_pod_status(self, uid: str) -> Object | None:
         """What was last said, or None."""
@@ -103,6 +107,13 @@ class StatusManager:
             known.version += 1
         known.pod, known.status = pod, status
         self._wake(known)
+
+    def mirror_changed(self, uid: str) -> None:
+        """A static pod's mirror is new or different: it is to show the status, too."""
+        known = self._statuses.get(uid)
+        if known is not None:
+            known.version += 1
+            self._wake(known)
 
     def terminate_pod(self, pod: Object) -> None:
         """All is over: from now on the terminal phase may be shown, and a deleted pod may go."""
@@ -144,7 +155,7 @@ class StatusManager:
                 complete["observedGeneration"] = generation
             conditions.append(complete)
         started = old.get("startTime") or (pod.get("status") or {}).get("startTime") or now
-        return {**status, "conditions": conditions, "startTime": started}
+        return normalized({**status, "conditions": conditions, "startTime": started})
 
     def _wake(self, known: _Versioned) -> None:
         if known.task is None or known.task.done():
@@ -167,12 +178,18 @@ class StatusManager:
 
     def _to_be_deleted(self, known: _Versioned) -> bool:
         metadata = known.pod["metadata"]
-        return known.finished and bool(metadata.get("deletionTimestamp")) and self._can_be_deleted(metadata["uid"])
+        return (
+            known.finished
+            and not is_static_pod(known.pod)
+            and bool(metadata.get("deletionTimestamp"))
+            and self._can_be_deleted(metadata["uid"])
+        )
 
     async def _sync_pod(self, known: _Versioned) -> bool:
         """One round with the API server. False: the pod is no more."""
         metadata = known.pod["metadata"]
         name, namespace, uid = metadata["name"], metadata["namespace"], metadata["uid"]
+        static = is_static_pod(known.pod)
         with span("kubelet", "status", key=f"{namespace}/{name}", uid=uid):
             try:
                 live = await self._client.get(self._pods, name, namespace)
@@ -181,15 +198,20 @@ class StatusManager:
                     return False
                 raise
             if live["metadata"]["uid"] != uid:
-                return False
+                mirror = self.mirror_of(known.pod) if static else None
+                if mirror is None or mirror["metadata"]["uid"] != live["metadata"]["uid"]:
+                    return False
+                uid = live["metadata"]["uid"]
             old = live.get("status") or {}
-            running = not known.finished and self._could_have_running_containers(uid)
+            running = not known.finished and self._could_have_running_containers(metadata["uid"])
             merged = merge_pod_status(old, known.status, running)
             patch = status_patch(uid, old, merged)
             if patch:
                 live = await self._client.patch(
                     self._pods, name, namespace, patch, patch_type=STRATEGIC_MERGE_PATCH, subresource="status"
                 )
+            if static:  # whether its picture stays is not the status's matter
+                return True
             if live["metadata"].get("deletionTimestamp") and known.finished and self._can_be_deleted(uid):
                 await self._client.delete(self._pods, name, namespace, uid=uid, grace_period=0)
                 return False

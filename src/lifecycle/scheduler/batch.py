@@ -24,10 +24,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import Any
 
+from lifecycle.api.node_selector import Matcher, required_node_affinity
 from lifecycle.scheduler.framework import CycleState, Framework, ScorePlugin
 from lifecycle.scheduler.node_info import NodeInfo, PodInfo
 from lifecycle.scheduler.plugins.inter_pod_affinity import InterPodAffinity
-from lifecycle.scheduler.plugins.node_selector import Matcher, required_node_affinity
 from lifecycle.scheduler.plugins.pod_topology_spread import PodTopologySpread, SoftState
 from lifecycle.scheduler.plugins.topology_constraints import HOSTNAME, count_pods_match_selector
 from lifecycle.scheduler.snapshot import Snapshot

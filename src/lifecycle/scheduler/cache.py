@@ -69,10 +69,6 @@ class Cache:
     def __contains__(self, key: str) -> bool:
         return key in self._placed
 
-    def is_assumed(self, key: str) -> bool:
-        """Whether the pod's place is only believed so far."""
-        return key in self._assumed
-
     # -- pods ---------------------------------------------------------------------------------------------------------
 
     def assume_pod(self, info: PodInfo) -> None:

@@ -254,16 +254,41 @@ def count_reasons(statuses: Iterable[Status]) -> str:
     return ", ".join(sorted(f"{number} {reason}" for reason, number in counts.items()))
 
 
-class Framework:
-    """The plugins of one profile, called in order. Upstream: `frameworkImpl`."""
+EXTENSION_POINTS: Mapping[str, type[Plugin]] = {
+    "preEnqueue": PreEnqueuePlugin,
+    "filter": FilterPlugin,
+    "postFilter": PostFilterPlugin,
+    "score": ScorePlugin,
+}
+"""The points at which a profile may choose its plugins, and what a plugin there must be.
 
-    def __init__(self, plugins: Sequence[Plugin], profile_name: str = "default-scheduler") -> None:
+`preFilter` goes with `filter`, `preScore` with `score`.
+"""
+
+
+class Framework:
+    """The plugins of one profile, called in order. Upstream: `frameworkImpl`.
+
+    `points` gives, for single extension points, other plugins (or another order) than `plugins` as a whole.
+    """
+
+    def __init__(
+        self,
+        plugins: Sequence[Plugin],
+        profile_name: str = "default-scheduler",
+        points: Mapping[str, Sequence[Plugin]] | None = None,
+    ) -> None:
         self.profile_name = profile_name
         self.plugins = tuple(plugins)
-        self.pre_enqueue_plugins = [p for p in plugins if isinstance(p, PreEnqueuePlugin)]
-        self.filter_plugins = [p for p in plugins if isinstance(p, FilterPlugin)]
-        self.post_filter_plugins = [p for p in plugins if isinstance(p, PostFilterPlugin)]
-        self.score_plugins = [p for p in plugins if isinstance(p, ScorePlugin)]
+
+        def at(point: str) -> list[Any]:
+            wanted = plugins if points is None or point not in points else points[point]
+            return [plugin for plugin in wanted if isinstance(plugin, EXTENSION_POINTS[point])]
+
+        self.pre_enqueue_plugins: list[PreEnqueuePlugin] = at("preEnqueue")
+        self.filter_plugins: list[FilterPlugin] = at("filter")
+        self.post_filter_plugins: list[PostFilterPlugin] = at("postFilter")
+        self.score_plugins: list[ScorePlugin] = at("score")
         self.hints: dict[str, Mapping[ClusterEvent, QueueingHint]] = {p.name: p.events_to_register() for p in plugins}
 
     def run_pre_filter_plugins(

@@ -1,4 +1,4 @@
-"""The default profile: which plugins, in which order, with which weights.
+"""From a profile to its plugins: the registry of all of them, and the framework that calls those a profile wants.
 
 Upstream: `pkg/scheduler/apis/config/v1/default_plugins.go` (`getDefaultPlugins`), v1.36. The volume plugins are one
 here (see `VolumeBinding`); NodeVolumeLimits, NodeDeclaredFeatures and gang scheduling are left out.
@@ -6,11 +6,13 @@ here (see `VolumeBinding`); NodeVolumeLimits, NodeDeclaredFeatures and gang sche
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from lifecycle.api.labels import Selector
 from lifecycle.api.wire import Object
-from lifecycle.scheduler.framework import Framework
+from lifecycle.scheduler.config import DEFAULT_SCHEDULER_NAME, ConfigurationError, Profile
+from lifecycle.scheduler.framework import EXTENSION_POINTS, Framework, Plugin, ScorePlugin
 from lifecycle.scheduler.node_info import PodInfo
 from lifecycle.scheduler.plugins.default_binder import DefaultBinder
 from lifecycle.scheduler.plugins.default_preemption import Candidate, DefaultPreemption
@@ -29,40 +31,103 @@ from lifecycle.scheduler.plugins.scheduling_gates import SchedulingGates
 from lifecycle.scheduler.plugins.taint_toleration import TaintToleration
 from lifecycle.scheduler.plugins.volume_binding import VolumeBinding
 
-DEFAULT_SCHEDULER_NAME = "default-scheduler"
+__all__ = ["DEFAULT_SCHEDULER_NAME", "Views", "default_framework", "new_framework"]
 
 
-def default_framework(
-    *,
-    find_selector: Callable[[Object], Selector | None] | None = None,
-    labels_of_namespace: Callable[[str], dict[str, str]] | None = None,
-    get_claim: Callable[[str], Object | None] | None = None,
-    budgets: Callable[[], list[Object]] | None = None,
-    prepare_candidate: Callable[[PodInfo, Candidate], None] | None = None,
-    profile_name: str = DEFAULT_SCHEDULER_NAME,
+class Views:
+    """What plugins may ask about other objects. Each function may be left out."""
+
+    def __init__(
+        self,
+        *,
+        find_selector: Callable[[Object], Selector | None] | None = None,
+        labels_of_namespace: Callable[[str], dict[str, str]] | None = None,
+        get_claim: Callable[[str], Object | None] | None = None,
+        budgets: Callable[[], list[Object]] | None = None,
+        prepare_candidate: Callable[[PodInfo, Candidate], None] | None = None,
+    ) -> None:
+        self.find_selector = find_selector
+        self.labels_of_namespace = labels_of_namespace
+        self.get_claim = get_claim
+        self.budgets = budgets
+        self.prepare_candidate = prepare_candidate
+
+
+Factory = Callable[[Views, Mapping[str, Any]], Plugin]
+"""Makes a plugin from the views and the profile's arguments for it."""
+
+
+def _fit(views: Views, args: Mapping[str, Any]) -> Plugin:
+    strategy = args.get("scoringStrategy") or {}
+    weights = {r["name"]: r.get("weight", 1) for r in strategy.get("resources") or ()}
+    return NodeResourcesFit(strategy.get("type", "LeastAllocated"), weights or None)
+
+
+REGISTRY: Mapping[str, Factory] = {
+    "SchedulingGates": lambda views, args: SchedulingGates(),
+    "PrioritySort": lambda views, args: PrioritySort(),
+    "NodeUnschedulable": lambda views, args: NodeUnschedulable(),
+    "NodeName": lambda views, args: NodeName(),
+    "TaintToleration": lambda views, args: TaintToleration(),
+    "NodeAffinity": lambda views, args: NodeAffinity(),
+    "NodePorts": lambda views, args: NodePorts(),
+    "NodeResourcesFit": _fit,
+    "VolumeBinding": lambda views, args: VolumeBinding(views.get_claim),
+    "PodTopologySpread": lambda views, args: PodTopologySpread(views.find_selector),
+    "InterPodAffinity": lambda views, args: InterPodAffinity(views.labels_of_namespace),
+    "DynamicResources": lambda views, args: DynamicResources(),
+    "DefaultPreemption": lambda views, args: DefaultPreemption(views.prepare_candidate, views.budgets),
+    "NodeResourcesBalancedAllocation": lambda views, args: NodeResourcesBalancedAllocation(),
+    "ImageLocality": lambda views, args: ImageLocality(),
+    "DefaultBinder": lambda views, args: DefaultBinder(),
+}
+"""The in-tree plugins. Upstream: `framework/plugins/registry.go` (`NewInTreeRegistry`)."""
+
+
+def new_framework(
+    profile: Profile, views: Views | None = None, out_of_tree: Mapping[str, Factory] | None = None
 ) -> Framework:
-    """All default plugins. The functions give plugins their view of other objects; each may be left out."""
-    preemption = DefaultPreemption(prepare_candidate, budgets)
-    framework = Framework(
-        [
-            SchedulingGates(),
-            PrioritySort(),
-            NodeUnschedulable(),
-            NodeName(),
-            TaintToleration(),
-            NodeAffinity(),
-            NodePorts(),
-            NodeResourcesFit(),
-            VolumeBinding(get_claim),
-            PodTopologySpread(find_selector),
-            InterPodAffinity(labels_of_namespace),
-            DynamicResources(),
-            preemption,
-            NodeResourcesBalancedAllocation(),
-            ImageLocality(),
-            DefaultBinder(),
-        ],
-        profile_name,
-    )
-    preemption.framework = framework
+    """The plugins of a profile. `out_of_tree` adds plugins of one's own. Raises ConfigurationError for an unknown name,
+    a score plugin without a weight, or a name registered twice.
+    """
+    registry = dict(REGISTRY)
+    for name, factory in (out_of_tree or {}).items():
+        if name in registry:
+            raise ConfigurationError(f"a plugin named {name} already exists")
+        registry[name] = factory
+    made: dict[str, Plugin] = {}
+
+    def plugin(name: str, weight: int, where: str) -> Plugin:
+        if name not in registry:
+            which = f"initializing profiles: creating profile for scheduler name {profile.scheduler_name}"
+            raise ConfigurationError(f'{which}: {where} "{name}" does not exist')
+        if name not in made:
+            made[name] = registry[name](views or Views(), profile.args.get(name, {}))
+            if weight:
+                made[name].weight = weight
+        return made[name]
+
+    everywhere = [plugin(name, weight, "plugin") for name, weight in profile.multi_point]
+    points = {}
+    for point, wanted in profile.points.items():
+        points[point] = [plugin(name, weight, point.title() + "Plugin") for name, weight in wanted]
+        for (name, weight), found in zip(wanted, points[point], strict=True):
+            if weight and point == "score":
+                found.weight = weight
+            if not isinstance(found, EXTENSION_POINTS[point]) and (name, weight) not in profile.multi_point:
+                raise ConfigurationError(f"plugin {name} does not extend {point.title()} plugin")
+    for found in made.values():
+        if isinstance(found, ScorePlugin) and found.weight <= 0:
+            raise ConfigurationError(f'score plugin "{found.name}" is not configured with weight')
+    for point in EXTENSION_POINTS:
+        points.setdefault(point, everywhere)
+    framework = Framework(list(made.values()), profile.scheduler_name, points)
+    for found in framework.plugins:
+        if isinstance(found, DefaultPreemption):
+            found.framework = framework
     return framework
+
+
+def default_framework(*, profile_name: str = DEFAULT_SCHEDULER_NAME, **views: Any) -> Framework:
+    """All default plugins; further arguments are those of `Views`."""
+    return new_framework(Profile(profile_name), Views(**views))

@@ -10,17 +10,19 @@ that every node gets its turn. Among equals chance decides.
 short cut through `batch.py` to the same answer.
 
 Upstream: `pkg/scheduler/schedule_one.go` (`schedulePod`, `findNodesThatFitPod`, `numFeasibleNodesToFind`,
-`prioritizeNodes`, `selectHost`), v1.36. Left out: extenders, parallel filtering (upstream may look at a few nodes
+`prioritizeNodes`, `selectHost`), v1.36. Left out: parallel filtering (upstream may look at a few nodes
 more than it needs, for that reason).
 """
 
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 from lifecycle.scheduler.batch import OpportunisticBatch
+from lifecycle.scheduler.extender import ExtenderError, HTTPExtender
 from lifecycle.scheduler.framework import CycleState, Diagnosis, FitError, Framework, Status
 from lifecycle.scheduler.node_info import NodeInfo, PodInfo
 from lifecycle.scheduler.snapshot import Snapshot
@@ -128,6 +130,39 @@ class Algorithm:
             return ScheduleResult(feasible[0].name, diagnosis.evaluated, 1)
         totals, scores = self._prioritize_nodes(state, info, feasible)
         names = [node.name for node in feasible]
+        return ScheduleResult(self._select_host(names, totals), diagnosis.evaluated, len(feasible), scores)
+
+    async def schedule_pod_with_extenders(
+        self, state: CycleState, info: PodInfo, extenders: Sequence[HTTPExtender]
+    ) -> ScheduleResult:
+        """As `schedule_pod`, asking the extenders that care about the pod. Raises ExtenderError besides."""
+        snapshot = self.snapshot
+        if not len(snapshot):
+            raise NoNodesAvailable
+        diagnosis = Diagnosis()
+        feasible = self._find_nodes_that_fit_pod(state, info, diagnosis)
+        for extender in extenders:
+            if not feasible:
+                break
+            try:
+                feasible = await extender.filter(info, feasible, diagnosis)
+            except ExtenderError:
+                if not extender.config.ignorable:
+                    raise
+        if not feasible:
+            raise FitError(len(snapshot), diagnosis)
+        if len(feasible) == 1:
+            return ScheduleResult(feasible[0].name, diagnosis.evaluated, 1)
+        totals, scores = self._prioritize_nodes(state, info, feasible)
+        names = [node.name for node in feasible]
+        for extender in extenders:
+            try:
+                extra = await extender.prioritize(info, feasible)
+            except ExtenderError:
+                continue  # a missing opinion is no reason to wait
+            totals = [total + extra.get(name, 0) for name, total in zip(names, totals, strict=True)]
+            if extra:
+                scores[extender.name] = {name: extra.get(name, 0) for name in names}
         return ScheduleResult(self._select_host(names, totals), diagnosis.evaluated, len(feasible), scores)
 
     def _schedule_batched(self, info: PodInfo) -> ScheduleResult | None:

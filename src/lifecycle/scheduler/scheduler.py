@@ -7,7 +7,7 @@ assumption: the cache counts the pod on its node at once, so that the next decis
                      └ FitError → PostFilter (preemption) → back to the queue, condition PodScheduled=False, event "FailedScheduling"
 
 Upstream: `pkg/scheduler/scheduler.go` (`Scheduler`, `Run`), `schedule_one.go` (`ScheduleOne`, `schedulingCycle`,
-`bindingCycle`, `handleSchedulingFailure`), v1.36. Left out: several profiles, leader election (see
+`bindingCycle`, `handleSchedulingFailure`), v1.36. Left out: leader election (see
 `client.leader_election`), the client's limit of 50 requests a second, which would make 10,000 pods take 200 s.
 """
 
@@ -16,6 +16,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
+from collections.abc import Mapping, Sequence
 
 from lifecycle.api.clock import Clock
 from lifecycle.api.labels import Selector
@@ -28,16 +29,19 @@ from lifecycle.client.events import EventRecorder
 from lifecycle.client.rest import STRATEGIC_MERGE_PATCH, Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.scheduler.cache import Cache
+from lifecycle.scheduler.config import DEFAULT_SCHEDULER_NAME, SchedulerConfiguration
 from lifecycle.scheduler.event_handlers import EventHandlers
-from lifecycle.scheduler.framework import CycleState, FitError
+from lifecycle.scheduler.extender import ExtenderError, HTTPExtender
+from lifecycle.scheduler.framework import CycleState, FitError, Framework
 from lifecycle.scheduler.node_info import PodInfo
 from lifecycle.scheduler.plugins.default_binder import DefaultBinder
+from lifecycle.scheduler.plugins.default_preemption import DefaultPreemption
 from lifecycle.scheduler.plugins.topology_constraints import default_selector
 from lifecycle.scheduler.pod_conditions import condition_patch
 from lifecycle.scheduler.preemption_executor import PreemptionExecutor
-from lifecycle.scheduler.profile import DEFAULT_SCHEDULER_NAME, default_framework
+from lifecycle.scheduler.profile import Factory, Views, new_framework
 from lifecycle.scheduler.queue.pod_queues import QueuedPodInfo
-from lifecycle.scheduler.queue.scheduling_queue import SchedulingQueue
+from lifecycle.scheduler.queue.scheduling_queue import FORCE_ACTIVATE, SchedulingQueue
 from lifecycle.scheduler.schedule_one import Algorithm, Nominator, NoNodesAvailable
 from lifecycle.scheduler.snapshot import Snapshot
 
@@ -59,9 +63,9 @@ _OWNERS = {
 
 
 class Scheduler:
-    """Schedules pods whose `schedulerName` is `default-scheduler`. `rng_seed` makes the choice among equals repeatable.
+    """Schedules pods whose `schedulerName` is that of one of its profiles. `rng_seed` makes the choice among equals repeatable.
 
-    `batch=False` takes the plain path for every pod (see `schedule_one.py`).
+    `batch=False` takes the plain path for every pod (see `schedule_one.py`). `out_of_tree`: plugins of one's own, by name.
     """
 
     def __init__(
@@ -74,40 +78,63 @@ class Scheduler:
         rng_seed: int | None = None,
         batch: bool = True,
         percentage_of_nodes_to_score: int = 0,
+        configuration: SchedulerConfiguration | None = None,
+        out_of_tree: Mapping[str, Factory] | None = None,
     ) -> None:
         self._client = client
         self._informers = informers
         self._clock = clock
         self._names = names
-        self.profile_name = DEFAULT_SCHEDULER_NAME
-        self.recorder = EventRecorder(client, self.profile_name, clock=clock)
-        self._executor = PreemptionExecutor(client, self.recorder, clock, self.profile_name)
+        configuration = configuration or SchedulerConfiguration(
+            percentage_of_nodes_to_score=percentage_of_nodes_to_score
+        )
         self._pods = informers.informer(resource("pods"))
         self._nodes = informers.informer(resource("nodes"))
         self._namespaces = informers.informer(resource("namespaces"))
         self._claims = informers.informer(resource("persistentvolumeclaims"))
         self._budgets = informers.informer(resource("poddisruptionbudgets.policy"))
         self._owners = {kind: informers.informer(resource(name)) for kind, name in _OWNERS.items()}
-        self.framework = default_framework(
-            find_selector=self._find_selector,
-            labels_of_namespace=self._labels_of_namespace,
-            get_claim=self._claims.indexer.get_by_key,
-            budgets=self._budgets.indexer.list,
-            prepare_candidate=self._executor.prepare,
-            profile_name=self.profile_name,
-        )
+        self._recorders: dict[str, EventRecorder] = {}
+        self._executors: dict[str, PreemptionExecutor] = {}
+        self.frameworks: dict[str, Framework] = {}
+        for profile in configuration.profiles:
+            name = profile.scheduler_name
+            recorder = self._recorders[name] = EventRecorder(client, name, clock=clock)
+            executor = self._executors[name] = PreemptionExecutor(client, recorder, clock, name)
+            views = Views(
+                find_selector=self._find_selector,
+                labels_of_namespace=self._labels_of_namespace,
+                get_claim=self._claims.indexer.get_by_key,
+                budgets=self._budgets.indexer.list,
+                prepare_candidate=executor.prepare,
+            )
+            self.frameworks[name] = new_framework(profile, views, out_of_tree)
         self.cache = Cache()
-        self.queue = SchedulingQueue(self.framework, clock)
+        self.queue = SchedulingQueue(
+            self.frameworks,
+            clock,
+            initial_backoff=configuration.pod_initial_backoff_seconds,
+            max_backoff=configuration.pod_max_backoff_seconds,
+        )
         self.snapshot = Snapshot()
         self.nominator = Nominator()
-        self.algorithm = Algorithm(
-            self.framework,
-            self.snapshot,
-            nominator=self.nominator,
-            rng=random.Random(rng_seed),
-            batch=batch,
-            percentage_of_nodes_to_score=percentage_of_nodes_to_score,
-        )
+        rng = random.Random(rng_seed)
+        self.algorithms = {
+            profile.scheduler_name: Algorithm(
+                self.frameworks[profile.scheduler_name],
+                self.snapshot,
+                nominator=self.nominator,
+                rng=rng,
+                batch=batch,
+                percentage_of_nodes_to_score=(
+                    configuration.percentage_of_nodes_to_score
+                    if profile.percentage_of_nodes_to_score is None
+                    else profile.percentage_of_nodes_to_score
+                ),
+            )
+            for profile in configuration.profiles
+        }
+        self.extenders = [HTTPExtender(config) for config in configuration.extenders]
         self._binder = DefaultBinder()
         self._binding: set[asyncio.Task[None]] = set()
 
@@ -123,8 +150,12 @@ class Scheduler:
         namespace = self._namespaces.indexer.get_by_key(name)
         return (namespace["metadata"].get("labels") or {}) if namespace else {}
 
+    @staticmethod
+    def _profile_of(pod: Object) -> str:
+        return pod["spec"].get("schedulerName") or DEFAULT_SCHEDULER_NAME
+
     def _responsible(self, pod: Object) -> bool:
-        return (pod["spec"].get("schedulerName") or DEFAULT_SCHEDULER_NAME) == self.profile_name
+        return self._profile_of(pod) in self.frameworks
 
     # -- running ------------------------------------------------------------------------------------------------------
 
@@ -148,17 +179,24 @@ class Scheduler:
                     in_a_row = 0
                     await asyncio.sleep(0)
                 in_a_row += 1
-                self.schedule_one(queued)
+                interested = [e for e in self.extenders if e.is_interested(queued.info.pod)]
+                if interested:
+                    await self._schedule_one_with_extenders(queued, interested)
+                else:
+                    self.schedule_one(queued)
         finally:
             await self._stop()
 
     async def _stop(self) -> None:
         self.queue.close()
-        tasks = [*self._binding, *self._executor.tasks]
+        tasks = [*self._binding, *(task for executor in self._executors.values() for task in executor.tasks)]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        await self.recorder.stop()
+        for extender in self.extenders:
+            await extender.close()
+        for recorder in self._recorders.values():
+            await recorder.stop()
 
     def schedule_one(self, queued: QueuedPodInfo) -> None:
         """Decide for one pod; binding goes on in a task."""
@@ -170,47 +208,99 @@ class Scheduler:
             state = CycleState()
             self.cache.update_snapshot(self.snapshot)
             try:
-                result = self.algorithm.schedule_pod(state, info)
+                result = self.algorithms[self._profile_of(info.pod)].schedule_pod(state, info)
             except FitError as error:
                 self._handle_scheduling_failure(queued, state, error)
                 return
-            except NoNodesAvailable as error:
-                queued.unschedulable_plugins = set()
-                self._fail(queued, str(error), "")
-                return
             except Exception as error:
-                log.exception("scheduling %s failed", info.key)
-                self.queue.add_backoff(queued)
-                self._report(info.pod, "SchedulerError", str(error), "")
+                self._could_not_decide(queued, error)
                 return
+        self._assume_and_bind(queued, result.suggested_host)
+
+    async def _schedule_one_with_extenders(self, queued: QueuedPodInfo, extenders: Sequence[HTTPExtender]) -> None:
+        """The same where others have a say. The world goes on meanwhile; what happened is not missed."""
+        info, moves = queued.info, self.queue.moves
+        if info.pod["metadata"].get("deletionTimestamp") or info.key in self.cache:
+            return
+        state = CycleState()
+        self.cache.update_snapshot(self.snapshot)
+        algorithm = self.algorithms[self._profile_of(info.pod)]
+        try:
+            result = await algorithm.schedule_pod_with_extenders(state, info, extenders)
+        except FitError as error:
+            await self._preempt_with_extenders(queued, state, error, extenders)
+            if self.queue.moves != moves:  # something changed while we waited for answers: do not sleep on it
+                self.queue.move_all(FORCE_ACTIVATE, None, None)
+            return
+        except Exception as error:
+            self._could_not_decide(queued, error)
+            return
+        binder = next((e for e in extenders if e.config.bind_verb), None)
+        self._assume_and_bind(queued, result.suggested_host, binder)
+
+    async def _preempt_with_extenders(
+        self, queued: QueuedPodInfo, state: CycleState, error: FitError, extenders: Sequence[HTTPExtender]
+    ) -> None:
+        framework = self.frameworks[self._profile_of(queued.info.pod)]
+        preemption = next((p for p in framework.post_filter_plugins if isinstance(p, DefaultPreemption)), None)
+        if preemption is None or not any(e.config.preempt_verb for e in extenders):
+            self._handle_scheduling_failure(queued, state, error)
+            return
+        diagnosis = error.diagnosis
+        candidates, refusal = preemption.find_candidates(state, queued.info, self.snapshot, diagnosis.statuses)
+        for extender in extenders:
+            try:
+                candidates = await extender.process_preemption(queued.info, candidates)
+            except ExtenderError:
+                if not extender.config.ignorable:
+                    candidates = []
+        nominated = preemption.choose(queued.info, candidates) if candidates else ""
+        diagnosis.post_filter_message = refusal.message if refusal is not None else ""
+        queued.unschedulable_plugins = set(diagnosis.unschedulable_plugins)
+        self._fail(queued, str(error), nominated)
+
+    def _could_not_decide(self, queued: QueuedPodInfo, error: Exception) -> None:
+        if isinstance(error, NoNodesAvailable):
+            queued.unschedulable_plugins = set()
+            self._fail(queued, str(error), "")
+            return
+        if not isinstance(error, ExtenderError):
+            log.error("scheduling %s failed", queued.key, exc_info=error)
+        self.queue.add_backoff(queued)
+        self._report(queued.info.pod, "SchedulerError", str(error), "")
+
+    def _assume_and_bind(self, queued: QueuedPodInfo, host: str, binder: HTTPExtender | None = None) -> None:
+        info = queued.info
         assumed = dict(info.pod)
-        assumed["spec"] = {**info.pod["spec"], "nodeName": result.suggested_host}
-        queued.info = info
+        assumed["spec"] = {**info.pod["spec"], "nodeName": host}
         info.pod = assumed
         self.cache.assume_pod(info)
         self.nominator.remove(info.key)
-        self._in_background(self._binding_cycle(queued, result.suggested_host), f"bind {info.key}")
+        self._in_background(self._binding_cycle(queued, host, binder), f"bind {info.key}")
 
     def _in_background(self, work: object, name: str) -> None:
         task: asyncio.Task[None] = asyncio.get_running_loop().create_task(work, name=name)  # type: ignore[arg-type]
         self._binding.add(task)
         task.add_done_callback(self._binding.discard)
 
-    async def _binding_cycle(self, queued: QueuedPodInfo, node_name: str) -> None:
+    async def _binding_cycle(self, queued: QueuedPodInfo, node_name: str, binder: HTTPExtender | None) -> None:
         pod = queued.info.pod
         metadata = pod["metadata"]
         try:
             with span("scheduler", "bind", key=queued.key, uid=metadata.get("uid", "")):
-                await self._binder.bind(self._client, pod, node_name)
-        except StatusError as error:
+                if binder is not None:
+                    await binder.bind(pod, node_name)
+                else:
+                    await self._binder.bind(self._client, pod, node_name)
+        except (StatusError, ExtenderError) as error:
             self.cache.forget_pod(queued.key)
-            if error.code == 404:
+            if isinstance(error, StatusError) and error.code == 404:
                 return
             spec = {key: value for key, value in pod["spec"].items() if key != "nodeName"}
             queued.info = PodInfo({**pod, "spec": spec})
             self.queue.add_backoff(queued)
             reason = "SchedulerError"
-            message = f"binding rejected: {error.message}"
+            message = f"binding rejected: {error}"
             self._report(queued.info.pod, reason, message, "")
             return
         message = f"Successfully assigned {metadata['namespace']}/{metadata['name']} to {node_name}"
@@ -220,7 +310,7 @@ class Scheduler:
 
     def _handle_scheduling_failure(self, queued: QueuedPodInfo, state: CycleState, error: FitError) -> None:
         diagnosis = error.diagnosis
-        nominated, message = self.framework.run_post_filter_plugins(
+        nominated, message = self.frameworks[self._profile_of(queued.info.pod)].run_post_filter_plugins(
             state, queued.info, self.snapshot, diagnosis.statuses
         )
         diagnosis.post_filter_message = message
@@ -257,4 +347,6 @@ class Scheduler:
                 log.warning("updating the status of %s failed: %s", metadata["name"], error.message)
 
     def _event(self, pod: Object, event_type: str, reason: str, message: str) -> None:
-        self.recorder.event({"kind": "Pod", "apiVersion": "v1", **pod}, event_type, reason, message)
+        self._recorders[self._profile_of(pod)].event(
+            {"kind": "Pod", "apiVersion": "v1", **pod}, event_type, reason, message
+        )

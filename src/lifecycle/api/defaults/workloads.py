@@ -22,19 +22,23 @@ def set_deployment_defaults(deployment: Object) -> None:
     spec = deployment.setdefault("spec", {})
     set_pod_template_defaults(spec.setdefault("template", {}))
     _default(spec, "replicas", 1)
-    strategy = spec.get("strategy")
+    _set_rolling_defaults(spec, "strategy", max_unavailable="25%", max_surge="25%")
+    _default(spec, "revisionHistoryLimit", 10)
+    _default(spec, "progressDeadlineSeconds", 600)
+
+
+def _set_rolling_defaults(spec: Object, field: str, *, max_unavailable: int | str, max_surge: int | str) -> None:
+    strategy = spec.get(field)
     if strategy is None:
-        strategy = spec["strategy"] = {}
+        strategy = spec[field] = {}
     if not strategy.get("type"):
         strategy["type"] = "RollingUpdate"
     if strategy["type"] == "RollingUpdate":
         rolling = strategy.get("rollingUpdate")
         if rolling is None:
             rolling = strategy["rollingUpdate"] = {}
-        _default(rolling, "maxUnavailable", "25%")
-        _default(rolling, "maxSurge", "25%")
-    _default(spec, "revisionHistoryLimit", 10)
-    _default(spec, "progressDeadlineSeconds", 600)
+        _default(rolling, "maxUnavailable", max_unavailable)
+        _default(rolling, "maxSurge", max_surge)
 
 
 def set_replica_set_defaults(replica_set: Object) -> None:
@@ -48,17 +52,7 @@ def set_daemon_set_defaults(daemon_set: Object) -> None:
     """RollingUpdate, one node at a time, no surge."""
     spec = daemon_set.setdefault("spec", {})
     set_pod_template_defaults(spec.setdefault("template", {}))
-    strategy = spec.get("updateStrategy")
-    if strategy is None:
-        strategy = spec["updateStrategy"] = {}
-    if not strategy.get("type"):
-        strategy["type"] = "RollingUpdate"
-    if strategy["type"] == "RollingUpdate":
-        rolling = strategy.get("rollingUpdate")
-        if rolling is None:
-            rolling = strategy["rollingUpdate"] = {}
-        _default(rolling, "maxUnavailable", 1)
-        _default(rolling, "maxSurge", 0)
+    _set_rolling_defaults(spec, "updateStrategy", max_unavailable=1, max_surge=0)
     _default(spec, "revisionHistoryLimit", 10)
 
 

@@ -30,20 +30,29 @@ KUBECTL = "kubectl"
 
 
 def apply_patch(
-    live: Object | None, patch_obj: Object, *, manager: str, force: bool = False, now: str, subresource: str = ""
+    live: Object | None,
+    patch_obj: Object,
+    *,
+    manager: str,
+    force: bool = False,
+    now: str,
+    subresource: str = "",
+    type_: Type | None = None,
 ) -> Object:
     """The live object (None: there is none yet) with the configuration applied, `managedFields` updated.
 
     The result is a new object in which defaults are still missing: decode and default it as after any patch. Raises StatusError 409 for
     conflicts (unless `force`), 400 and 500 for configurations that cannot be applied at all.
     """
-    _check(live, patch_obj)
+    _check(live, patch_obj, type_)
     api_version = patch_obj["apiVersion"]
     before = _without_managed_fields(live) if live is not None else empty_object(api_version, patch_obj["kind"])
     try:
         managed = decode((live or {}).get("metadata", {}).get("managedFields"))
         if not managed:  # never tracked: whatever is there belongs to those before us
-            changed, gone = changes(empty_object(api_version, patch_obj["kind"]), before, api_version, subresource)
+            changed, gone = changes(
+                empty_object(api_version, patch_obj["kind"]), before, api_version, subresource, type_
+            )
             record_update(
                 managed,
                 changed,
@@ -53,7 +62,7 @@ def apply_patch(
                 subresource=subresource,
                 now=now,
             )
-        attempt = _Apply(before, patch_obj, manager or "unknown", subresource, now)
+        attempt = _Apply(before, patch_obj, manager or "unknown", subresource, now, type_)
         try:
             new = attempt.run(managed, force)
         except Conflicts as conflicts:
@@ -67,14 +76,14 @@ def apply_patch(
     return new
 
 
-def _check(live: Object | None, patch_obj: Object) -> None:
+def _check(live: Object | None, patch_obj: Object, type_: Type | None) -> None:
     api_version, kind = patch_obj.get("apiVersion", ""), patch_obj.get("kind", "")
     if live is not None and (live.get("apiVersion", api_version), live.get("kind", kind)) != (api_version, kind):
         group, _, version = api_version.rpartition("/")
         raise bad_request(f"invalid object type: {group}/{version}, Kind={kind}")
     if (patch_obj.get("metadata") or {}).get("managedFields") is not None:
         raise bad_request("metadata.managedFields must be nil")
-    check_config(patch_obj)
+    check_config(patch_obj, type_.schema if type_ is not None else None)
 
 
 def _without_managed_fields(obj: Object) -> Object:
@@ -84,14 +93,18 @@ def _without_managed_fields(obj: Object) -> Object:
 class _Apply:
     """One apply; may be run twice, without force and then with."""
 
-    def __init__(self, live: Object, config: Object, manager: str, subresource: str, now: str) -> None:
+    def __init__(
+        self, live: Object, config: Object, manager: str, subresource: str, now: str, type_: Type | None = None
+    ) -> None:
         self.live = live
         self.config = config
         self.subresource = subresource
         self.now = now
         self.api_version = config["apiVersion"]
-        self.type: Type = type_for(self.api_version, config["kind"])
-        fields = without_reset_fields(field_set(self.type, config), self.api_version, config["kind"], subresource)
+        self.type: Type = type_ or type_for(self.api_version, config["kind"])
+        fields = without_reset_fields(
+            field_set(self.type, config), self.api_version, config["kind"], subresource, self.type
+        )
         self.mine = Entry(manager, APPLY, self.api_version, "", fields, subresource)
 
     def run(self, managed: Managed, force: bool) -> Object:
@@ -133,7 +146,9 @@ class _Apply:
 
     def _settle(self, managed: Managed, new: Object, force: bool) -> None:
         """Find conflicts, or hand the fields over. Changes `managed`."""
-        changed, gone = changes({**self.live, "kind": self.config["kind"]}, new, self.api_version, self.subresource)
+        changed, gone = changes(
+            {**self.live, "kind": self.config["kind"]}, new, self.api_version, self.subresource, self.type
+        )
         disputed: list[tuple[Entry, Fields]] = []
         for identifier, entry in list(managed.items()):
             if identifier == self.mine.identifier:

@@ -21,12 +21,13 @@ _NUMERIC = ("integer", "number")
 _ANY_SCALAR = ("int-or-string", "quantity")
 
 
-def check_config(obj: Object) -> None:
+def check_config(obj: Object, schema: Schema | None = None) -> None:
     """Raises StatusError 500 (as upstream does) listing everything that the type of the object does not allow."""
-    try:
-        schema = schema_for(obj["apiVersion"], obj["kind"])
-    except KeyError:
-        return
+    if schema is None:
+        try:
+            schema = schema_for(obj["apiVersion"], obj["kind"])
+        except KeyError:
+            return
     errors: list[str] = []
     _check(schema, obj, "", errors)
     if not errors:

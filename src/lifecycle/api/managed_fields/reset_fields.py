@@ -11,6 +11,7 @@ from __future__ import annotations
 from functools import cache
 
 from lifecycle.api.managed_fields.field_sets import LEAF, Fields, recursive_difference
+from lifecycle.api.managed_fields.typed import Type
 from lifecycle.api.resources import resource_for_kind
 
 _STATUS: Fields = {"f:status": LEAF}
@@ -40,11 +41,14 @@ def reset_fields(api_version: str, kind: str, subresource: str) -> Fields:
     return _STATUS
 
 
-def without_reset_fields(fields: Fields, api_version: str, kind: str, subresource: str) -> Fields:
-    """A set without the fields that the write resets."""
+def without_reset_fields(
+    fields: Fields, api_version: str, kind: str, subresource: str, type_: Type | None = None
+) -> Fields:
+    """A set without the fields that the write resets. A custom type says itself which these are."""
     if not fields:
         return fields
-    reset = reset_fields(api_version, kind, subresource)
+    own = type_.resets if type_ is not None else None
+    reset = reset_fields(api_version, kind, subresource) if own is None else own.get(subresource, LEAF)
     for key in reset:
         if key in fields:
             return recursive_difference(fields, reset)

@@ -20,9 +20,12 @@ LEAF_SHAPE, STRUCT, MAP, KEYED, SET = range(5)
 
 
 class Type:
-    """One node: `shape`, and by shape `fields` (name → (path element, Type)), `element` (of maps and lists), `keys` and `defaults`."""
+    """One node: `shape`, and by shape `fields` (name → (path element, Type)), `element` (of maps and lists), `keys` and `defaults`.
 
-    __slots__ = ("_fields", "_schema", "defaults", "element", "keys", "leaf", "only_key", "shape")
+    `resets`: for the root of a custom resource, what a write resets, by subresource (see `reset_fields`).
+    """
+
+    __slots__ = ("_fields", "_schema", "defaults", "element", "keys", "leaf", "only_key", "resets", "shape")
 
     def __init__(self, shape: int, schema: Schema | None = None) -> None:
         self.shape = shape
@@ -31,8 +34,14 @@ class Type:
         self.keys: tuple[str, ...] = ()
         self.only_key = ""
         self.defaults: dict[str, Any] = {}
+        self.resets: dict[str, Any] | None = None
         self._schema = schema
         self._fields: dict[str, tuple[str, Type]] | None = None
+
+    @property
+    def schema(self) -> Schema | None:
+        """What a struct was made from."""
+        return self._schema
 
     @property
     def fields(self) -> dict[str, tuple[str, Type]]:

@@ -19,7 +19,7 @@ from lifecycle.api.managed_fields.compare import compare
 from lifecycle.api.managed_fields.entries import UPDATE, Entry, Managed, cap_update_managers, decode, encode
 from lifecycle.api.managed_fields.field_sets import LEAF, Fields, difference, shared, union
 from lifecycle.api.managed_fields.reset_fields import without_reset_fields
-from lifecycle.api.managed_fields.typed import type_for
+from lifecycle.api.managed_fields.typed import Type, type_for
 from lifecycle.api.schema import decode as normal_form
 from lifecycle.api.wire import Object
 
@@ -70,24 +70,34 @@ def _managed_before(live: Object | None, given: list[Object] | None, subresource
         return {}
 
 
-def changes(live: Object, new: Object, api_version: str, subresource: str) -> tuple[Fields, Fields]:
+def changes(
+    live: Object, new: Object, api_version: str, subresource: str, type_: Type | None = None
+) -> tuple[Fields, Fields]:
     """(changed, gone) between two objects, metadata bookkeeping and reset fields left out. Raises ValueError for unusable lists."""
     kind = new.get("kind") or live.get("kind", "")
-    t = type_for(api_version, kind)
+    t = type_ or type_for(api_version, kind)
     changed, gone = compare(t, live, new)
     if not changed and not gone:
         return LEAF, LEAF
-    changed = without_reset_fields(difference(changed, STRIP_SET), api_version, kind, subresource)
-    return changed, without_reset_fields(difference(gone, STRIP_SET), api_version, kind, subresource)
+    changed = without_reset_fields(difference(changed, STRIP_SET), api_version, kind, subresource, t)
+    return changed, without_reset_fields(difference(gone, STRIP_SET), api_version, kind, subresource, t)
 
 
 def update_managed_fields(
-    live: Object | None, new: Object, *, manager: str, api_version: str, subresource: str = "", now: str
+    live: Object | None,
+    new: Object,
+    *,
+    manager: str,
+    api_version: str,
+    subresource: str = "",
+    now: str,
+    type_: Type | None = None,
 ) -> None:
     """Set `new["metadata"]["managedFields"]` for a create (`live` is None), an update or a patch other than an apply.
 
     `new` is in normal form, its metadata belongs to the caller; `manager` is the field manager (or the first part of the user agent);
-    `api_version` is that of the request; `now` is a `metav1.Time`. A client may hand in the entries itself: `[]` resets the tracking.
+    `api_version` is that of the request; `now` is a `metav1.Time`; `type_` is given for custom
+    resources. A client may hand in the entries itself: `[]` resets the tracking.
     """
     metadata = new["metadata"]
     given = metadata.pop("managedFields", None)
@@ -96,7 +106,7 @@ def update_managed_fields(
         return  # untracked, or the tracking was reset: starts again with the first apply
     before = live if live is not None else empty_object(new.get("apiVersion", api_version), new.get("kind", ""))
     try:
-        changed, gone = changes(before, new, api_version, subresource)
+        changed, gone = changes(before, new, api_version, subresource, type_)
     except ValueError:
         return  # lists that cannot be keyed: upstream drops the tracking as well
     record_update(managed, changed, gone, manager=manager, api_version=api_version, subresource=subresource, now=now)

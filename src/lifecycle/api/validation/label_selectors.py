@@ -17,11 +17,14 @@ def validate_label_selector(selector: Object | None, path: str) -> list[FieldErr
         return []
     errors = validate_labels(selector.get("matchLabels"), f"{path}.matchLabels")
     for index, requirement in enumerate(selector.get("matchExpressions") or ()):
-        errors += _validate_requirement(requirement, f"{path}.matchExpressions[{index}]")
+        errors += validate_requirement(requirement, f"{path}.matchExpressions[{index}]")
     return errors
 
 
-def _validate_requirement(requirement: Object, path: str) -> list[FieldError]:
+def validate_requirement(
+    requirement: Object, path: str, *, compares: bool = False, check_values: bool = True
+) -> list[FieldError]:
+    """One of `matchExpressions`. Those of node selectors (`compares`) also know `Gt` and `Lt`."""
     errors: list[FieldError] = []
     operator, values = requirement.get("operator", ""), requirement.get("values") or []
     if operator in ("In", "NotIn"):
@@ -32,10 +35,13 @@ def _validate_requirement(requirement: Object, path: str) -> list[FieldError]:
             errors.append(
                 forbidden(f"{path}.values", "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")
             )
+    elif compares and operator in ("Gt", "Lt"):
+        if len(values) != 1:
+            errors.append(required(f"{path}.values", "must be specified single value when `operator` is 'Lt' or 'Gt'"))
     else:
         errors.append(invalid(f"{path}.operator", operator, "not a valid selector operator"))
     errors += validate_label_name(requirement.get("key", ""), f"{path}.key")
-    for index, value in enumerate(values):
+    for index, value in enumerate(values if check_values else ()):
         errors += [invalid(f"{path}.values[{index}]", value, why) for why in content.label_value(value)]
     return errors
 
@@ -45,7 +51,7 @@ def selector_is_usable(selector: Object) -> bool:
     for key, value in (selector.get("matchLabels") or {}).items():
         if content.qualified_name(key) or content.label_value(value):
             return False
-    return not any(_validate_requirement(requirement, "") for requirement in selector.get("matchExpressions") or ())
+    return not any(validate_requirement(requirement, "") for requirement in selector.get("matchExpressions") or ())
 
 
 def selector_is_empty(selector: Object | None) -> bool:

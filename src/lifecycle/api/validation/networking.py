@@ -33,6 +33,7 @@ from lifecycle.api.validation.object_meta import (
     validate_core_object_meta_update,
     validate_labels,
 )
+from lifecycle.api.validation.references import validate_kind_and_name
 from lifecycle.api.wire import Object
 
 _PATH_TYPES = ("Exact", "ImplementationSpecific", "Prefix")
@@ -152,13 +153,7 @@ def _validate_reference(reference: Object, path: str) -> list[FieldError]:
     group = reference.get("apiGroup")
     if group is not None:
         errors += [invalid(f"{path}.apiGroup", group, why) for why in content.dns1123_subdomain(group)]
-    for field in ("kind", "name"):
-        value = reference.get(field, "")
-        if not value:
-            errors.append(required(f"{path}.{field}"))
-        else:
-            errors += [invalid(f"{path}.{field}", value, why) for why in content.name_is_path_segment(value, False)]
-    return errors
+    return errors + validate_kind_and_name(reference, path)
 
 
 def validate_ingress_class(ingress_class: Object) -> list[FieldError]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from lifecycle.api.field_errors import FieldError, duplicate, forbidden, invalid, not_supported, required
 from lifecycle.api.validation import content
-from lifecycle.api.validation.label_selectors import validate_label_selector
+from lifecycle.api.validation.label_selectors import validate_label_selector, validate_requirement
 from lifecycle.api.validation.object_meta import validate_label_name
 from lifecycle.api.wire import Object
 
@@ -62,32 +62,10 @@ def validate_node_selector(selector: Object, path: str) -> list[FieldError]:
 def _validate_node_term(term: Object, path: str, *, check_values: bool) -> list[FieldError]:
     errors: list[FieldError] = []
     for index, requirement in enumerate(term.get("matchExpressions") or ()):
-        errors += _validate_node_requirement(requirement, f"{path}.matchExpressions[{index}]", check_values)
+        here = f"{path}.matchExpressions[{index}]"
+        errors += validate_requirement(requirement, here, compares=True, check_values=check_values)
     for index, requirement in enumerate(term.get("matchFields") or ()):
         errors += _validate_node_field(requirement, f"{path}.matchFields[{index}]")
-    return errors
-
-
-def _validate_node_requirement(requirement: Object, path: str, check_values: bool) -> list[FieldError]:
-    errors: list[FieldError] = []
-    operator, values = requirement.get("operator", ""), requirement.get("values") or []
-    if operator in ("In", "NotIn"):
-        if not values:
-            errors.append(required(f"{path}.values", "must be specified when `operator` is 'In' or 'NotIn'"))
-    elif operator in ("Exists", "DoesNotExist"):
-        if values:
-            errors.append(
-                forbidden(f"{path}.values", "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")
-            )
-    elif operator in ("Gt", "Lt"):
-        if len(values) != 1:
-            errors.append(required(f"{path}.values", "must be specified single value when `operator` is 'Lt' or 'Gt'"))
-    else:
-        errors.append(invalid(f"{path}.operator", operator, "not a valid selector operator"))
-    errors += validate_label_name(requirement.get("key", ""), f"{path}.key")
-    if check_values:
-        for index, value in enumerate(values):
-            errors += [invalid(f"{path}.values[{index}]", value, why) for why in content.label_value(value)]
     return errors
 
 

@@ -14,6 +14,7 @@ from lifecycle.api.field_errors import FieldError, forbidden, invalid, not_suppo
 from lifecycle.api.validation import content
 from lifecycle.api.validation.addresses import validate_legacy_ip
 from lifecycle.api.validation.containers import validate_image_whitespace
+from lifecycle.api.validation.differences import differences
 from lifecycle.api.validation.object_meta import validate_core_object_meta, validate_core_object_meta_update
 from lifecycle.api.validation.placement import validate_tolerations
 from lifecycle.api.validation.pod_annotations import (
@@ -158,15 +159,6 @@ def _validate_nothing_else(spec: Object, before: Object) -> list[FieldError]:
         shown = "".join(f"  {line}\n" for line in changed)
         errors.append(forbidden("spec", f"pod updates may not change fields other than {_UPDATABLE}\n{shown}"))
     return errors
-
-
-def differences(old: Any, new: Any, path: str) -> list[str]:
-    """The paths at which two values differ, with both values."""
-    if isinstance(old, dict) and isinstance(new, dict):
-        return [line for key in {**old, **new} for line in differences(old.get(key), new.get(key), f"{path}.{key}")]
-    if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
-        return [line for i, pair in enumerate(zip(old, new)) for line in differences(*pair, f"{path}[{i}]")]
-    return [] if old == new else [f"{path}: {old!r} -> {new!r}"]
 
 
 def validate_pod_status_update(new: Object, old: Object) -> list[FieldError]:

@@ -21,6 +21,7 @@ from lifecycle.api.validation.object_meta import (
     validate_object_meta_update,
 )
 from lifecycle.api.validation.placement import validate_tolerations
+from lifecycle.api.validation.references import validate_kind_and_name
 from lifecycle.api.validation.workloads import not_negative, validate_int_or_percent, validate_not_over_100_percent
 from lifecycle.api.wire import Object
 
@@ -85,24 +86,13 @@ def _validate_autoscaler_spec(spec: Object) -> list[FieldError]:
         errors.append(invalid("spec.maxReplicas", high, "must be greater than 0"))
     if low is not None and high < low:
         errors.append(invalid("spec.maxReplicas", high, "must be greater than or equal to `minReplicas`"))
-    errors += _validate_target_reference(spec.get("scaleTargetRef") or {}, "spec.scaleTargetRef")
+    errors += validate_kind_and_name(spec.get("scaleTargetRef") or {}, "spec.scaleTargetRef")
     for index, metric in enumerate(spec.get("metrics") or ()):
         errors += _validate_metric(metric, f"spec.metrics[{index}]")
     behavior = spec.get("behavior") or {}
     for direction in ("scaleUp", "scaleDown"):
         if behavior.get(direction) is not None:
             errors += _validate_scaling_rules(behavior[direction], f"spec.behavior.{direction}")
-    return errors
-
-
-def _validate_target_reference(reference: Object, path: str) -> list[FieldError]:
-    errors: list[FieldError] = []
-    for field in ("kind", "name"):
-        value = reference.get(field, "")
-        if not value:
-            errors.append(required(f"{path}.{field}"))
-        else:
-            errors += [invalid(f"{path}.{field}", value, why) for why in content.name_is_path_segment(value, False)]
     return errors
 
 
@@ -142,7 +132,7 @@ def _validate_metric_source(field: str, source: Object, path: str) -> list[Field
             errors.append(required(f"{path}.container", "must specify a container"))
     else:
         if field == "object":
-            errors += _validate_target_reference(source.get("describedObject") or {}, f"{path}.describedObject")
+            errors += validate_kind_and_name(source.get("describedObject") or {}, f"{path}.describedObject")
         if not (source.get("metric") or {}).get("name"):
             errors.append(required(f"{path}.metric.name", "must specify a metric name"))
     errors += _validate_metric_target(target, f"{path}.target")

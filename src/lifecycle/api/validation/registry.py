@@ -17,6 +17,7 @@ from lifecycle.api.validation import (
     extensions,
     jobs,
     networking,
+    persistent_volume_claims,
     persistent_volumes,
     pods,
     policies,
@@ -47,6 +48,22 @@ def _scale_update(new: Object, old: Object) -> list[FieldError]:
     return policies.validate_scale(new)
 
 
+_ADMISSION_KINDS = (
+    *("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"),
+    *("ValidatingAdmissionPolicy", "MutatingAdmissionPolicy"),
+    *("ValidatingAdmissionPolicyBinding", "MutatingAdmissionPolicyBinding"),
+)
+"""Only their metadata is judged here: the rest needs the CEL compiler, so the server's `Registration` does it."""
+
+
+def _validate_subdomain_named(obj: Object) -> list[FieldError]:
+    return validate_object_meta(obj.get("metadata") or {}, False, content.name_is_dns_subdomain)
+
+
+def _validate_subdomain_named_update(new: Object, old: Object) -> list[FieldError]:
+    return _validate_subdomain_named(new)
+
+
 _RULES: dict[tuple[str, str], tuple[Create, Update]] = {
     ("v1", "Pod"): (pods.validate_pod_create, pods.validate_pod_update),
     ("v1", "PodTemplate"): (
@@ -70,7 +87,10 @@ _RULES: dict[tuple[str, str], tuple[Create, Update]] = {
     ),
     ("v1", "ResourceQuota"): (cluster_limits.validate_resource_quota, cluster_limits.validate_resource_quota_update),
     ("v1", "PersistentVolume"): (persistent_volumes.validate_volume, persistent_volumes.validate_volume_update),
-    ("v1", "PersistentVolumeClaim"): (persistent_volumes.validate_claim, persistent_volumes.validate_claim_update),
+    ("v1", "PersistentVolumeClaim"): (
+        persistent_volume_claims.validate_claim,
+        persistent_volume_claims.validate_claim_update,
+    ),
     ("apps/v1", "Deployment"): (workloads.validate_deployment, workloads.validate_deployment_update),
     ("apps/v1", "ReplicaSet"): (workloads.validate_replica_set, workloads.validate_replica_set_update),
     ("apps/v1", "DaemonSet"): (workloads.validate_daemon_set, workloads.validate_daemon_set_update),
@@ -103,30 +123,7 @@ _RULES: dict[tuple[str, str], tuple[Create, Update]] = {
     ("coordination.k8s.io/v1", "Lease"): (policies.validate_lease, policies.validate_lease_update),
     ("storage.k8s.io/v1", "StorageClass"): (policies.validate_storage_class, policies.validate_storage_class_update),
     ("node.k8s.io/v1", "RuntimeClass"): (policies.validate_runtime_class, policies.validate_runtime_class_update),
-    (_ADMISSION, "MutatingWebhookConfiguration"): (
-        extensions.validate_webhook_configuration,
-        extensions.validate_webhook_configuration_update,
-    ),
-    (_ADMISSION, "ValidatingWebhookConfiguration"): (
-        extensions.validate_webhook_configuration,
-        extensions.validate_webhook_configuration_update,
-    ),
-    (_ADMISSION, "ValidatingAdmissionPolicy"): (
-        extensions.validate_admission_policy,
-        extensions.validate_admission_policy_update,
-    ),
-    (_ADMISSION, "MutatingAdmissionPolicy"): (
-        extensions.validate_admission_policy,
-        extensions.validate_admission_policy_update,
-    ),
-    (_ADMISSION, "ValidatingAdmissionPolicyBinding"): (
-        extensions.validate_admission_policy_binding,
-        extensions.validate_admission_policy_binding_update,
-    ),
-    (_ADMISSION, "MutatingAdmissionPolicyBinding"): (
-        extensions.validate_admission_policy_binding,
-        extensions.validate_admission_policy_binding_update,
-    ),
+    **{(_ADMISSION, kind): (_validate_subdomain_named, _validate_subdomain_named_update) for kind in _ADMISSION_KINDS},
     ("apiextensions.k8s.io/v1", "CustomResourceDefinition"): (
         extensions.validate_custom_resource_definition,
         extensions.validate_custom_resource_definition_update,

@@ -23,6 +23,8 @@ from lifecycle.api.validation.file_paths import (
     validate_no_backsteps,
 )
 from lifecycle.api.validation.label_selectors import validate_label_selector
+from lifecycle.api.validation.object_meta import validate_annotations, validate_labels
+from lifecycle.api.validation.persistent_volume_claims import validate_claim_spec
 from lifecycle.api.wire import Object
 
 _PARTITION = "must be between 1 and 255, inclusive"
@@ -59,10 +61,11 @@ def validate_volumes(volumes: list[Object], pod_name: str, path: str) -> tuple[d
 def _validate_source(volume: Object, name: str, pod_name: str, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     count = 0
-    for source, rule in _SOURCES.items():
-        value = volume.get(source)
-        if value is None:
-            continue
+    given = [source for source, value in volume.items() if value is not None and source in _SOURCES]
+    if len(given) > 1:  # rare; reported in upstream's order
+        given = [source for source in _SOURCES if source in given]
+    for source in given:
+        value, rule = volume[source], _SOURCES[source]
         if count:
             errors.append(
                 forbidden(f"{path}.{_MISSPELT.get(source, source)}", "may not specify more than 1 volume type")
@@ -273,9 +276,6 @@ def validate_csi_driver_name(name: str, path: str) -> list[FieldError]:
 
 
 def _ephemeral(source: Object, path: str) -> list[FieldError]:
-    from lifecycle.api.validation.object_meta import validate_annotations, validate_labels
-    from lifecycle.api.validation.persistent_volumes import validate_claim_spec
-
     template = source.get("volumeClaimTemplate")
     if template is None:
         return [required(f"{path}.volumeClaimTemplate")]

@@ -18,7 +18,7 @@ from lifecycle.api.validation.label_selectors import (
     validate_label_selector,
 )
 from lifecycle.api.validation.object_meta import IMMUTABLE, validate_core_object_meta, validate_core_object_meta_update
-from lifecycle.api.validation.persistent_volumes import validate_claim_spec
+from lifecycle.api.validation.persistent_volume_claims import validate_claim_spec
 from lifecycle.api.validation.pod_spec import validate_pod_template_spec
 from lifecycle.api.wire import Object
 

@@ -1,7 +1,7 @@
 """What an admission plugin is asked about: one change, before it is stored.
 
-Upstream: `apiserver/pkg/admission/interfaces.go` (`Attributes`, `Operation`) and `errors.go` (`NewForbidden`), v1.36. Left out:
-reinvocation contexts and audit annotations, which only webhooks and CEL policies use.
+Upstream: `apiserver/pkg/admission/interfaces.go` (`Attributes`, `Operation`) and `errors.go` (`NewForbidden`), v1.36. Left out: audit
+annotations, which go straight to the audit event of the request.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from lifecycle.api.resources import Resource
 from lifecycle.api.status import StatusError, forbidden
 from lifecycle.api.wire import Object, UserInfo
+from lifecycle.apiserver.admission.reinvocation import Reinvocation
 
 CREATE = "CREATE"
 UPDATE = "UPDATE"
@@ -24,7 +25,7 @@ class Attributes:
 
     `obj` is the new object (None for a delete); mutating plugins change it in place, so it must belong to this request. `old_obj` is
     the stored one (None for a create) and shared. A patch arrives as an UPDATE, as upstream. `warnings` goes back to the client as
-    `Warning` headers.
+    `Warning` headers. `reinvocation` is there once a webhook or a policy takes part.
     """
 
     operation: str
@@ -38,6 +39,7 @@ class Attributes:
     user: UserInfo | None = None
     dry_run: bool = False
     warnings: list[str] = field(default_factory=list)
+    reinvocation: Reinvocation | None = None
 
     def forbidden(self, why: str) -> StatusError:
         """The 403 of a plugin that refuses. An object still without a name is named after its `generateName`."""

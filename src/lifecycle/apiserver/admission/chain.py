@@ -5,10 +5,11 @@ phase the order is fixed: defaults that others read (the service account, the pr
 charged last, when nothing else can refuse any more.
 
 A plugin says which operations and resources it cares about. The chain works out, once for each resource and operation, the few
-methods to call, so creating a ConfigMap does not walk past thirty plugins that only want pods.
+methods to call, so creating a ConfigMap does not walk past thirty plugins that only want pods. Plugins that do what configuration
+objects say (webhooks, policies) are left out as long as there is no such object; a counter tells when that may have changed.
 
 Upstream: `apiserver/pkg/admission/chain.go` (`chainAdmissionHandler`), `handler.go` (`Handler.Handles`), order in
-`pkg/kubeapiserver/options/plugins.go` (`AllOrderedPlugins`), v1.36. Left out: reinvocation after webhooks, metrics.
+`pkg/kubeapiserver/options/plugins.go` (`AllOrderedPlugins`), `reinvocation.go`, v1.36. Left out: metrics.
 """
 
 from __future__ import annotations
@@ -76,6 +77,10 @@ class Plugin:
     resources: frozenset[tuple[str, str]] | None = None
     subresources: frozenset[str] | None = frozenset({""})
 
+    def configured(self) -> bool:
+        """Whether there is anything to do at all. Asked again whenever the chain's `changes` has counted on."""
+        return True
+
     def handles(self, resource: Resource, subresource: str, operation: str) -> bool:
         """Whether the plugin wants to see an operation on a resource. Asked once for each combination."""
         if operation not in self.operations:
@@ -90,9 +95,15 @@ Step = Callable[[Attributes], Awaitable[None] | None]
 
 
 class AdmissionChain:
-    """All plugins of a server, in upstream's order whatever order they are given in."""
+    """All plugins of a server, in upstream's order whatever order they are given in.
 
-    def __init__(self, plugins: Iterable[Plugin] = ()) -> None:
+    `changes` counts the changes of the objects that plugins are configured with; without it, every plugin always has its turn.
+    """
+
+    def __init__(self, plugins: Iterable[Plugin] = (), changes: Callable[[], int] | None = None) -> None:
+        self._changes = changes or _never
+        self._leave_out = changes is not None
+        self._seen = -1
         self._plans: dict[tuple[str, str, str, str, str], tuple[tuple[Step, ...], tuple[Step, ...]]] = {}
         self.use(plugins)
 
@@ -103,6 +114,10 @@ class AdmissionChain:
         self._plans.clear()
 
     def _plan(self, attributes: Attributes) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
+        changes = self._changes()
+        if changes != self._seen:
+            self._plans.clear()
+            self._seen = changes
         resource = attributes.resource
         key = (resource.group, resource.version, resource.plural, attributes.subresource, attributes.operation)
         plan = self._plans.get(key)
@@ -114,7 +129,11 @@ class AdmissionChain:
         self, resource: Resource, subresource: str, operation: str
     ) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
         """The mutating and the validating steps for an operation on a resource."""
-        wanted = [plugin for plugin in self.plugins if plugin.handles(resource, subresource, operation)]
+        wanted = [
+            plugin
+            for plugin in self.plugins
+            if plugin.handles(resource, subresource, operation) and (plugin.configured() or not self._leave_out)
+        ]
         phases = []
         for phase in ("admit", "validate"):
             methods = [getattr(plugin, phase) for plugin in wanted if hasattr(plugin, phase)]
@@ -122,12 +141,21 @@ class AdmissionChain:
         return phases[0], phases[1]
 
     async def admit(self, attributes: Attributes) -> None:
-        """The mutating phase. Raises StatusError from the first plugin that refuses."""
-        await _run(self._plan(attributes)[0], attributes)
+        """The mutating phase, in a second round if one is wanted. Raises StatusError from the first plugin that refuses."""
+        steps = self._plan(attributes)[0]
+        await _run(steps, attributes)
+        rounds = attributes.reinvocation
+        if rounds is not None and rounds.wanted and not rounds.second:
+            rounds.second = True
+            await _run(steps, attributes)
 
     async def validate(self, attributes: Attributes) -> None:
         """The validating phase. Raises StatusError from the first plugin that refuses."""
         await _run(self._plan(attributes)[1], attributes)
+
+
+def _never() -> int:
+    return 0
 
 
 async def _run(steps: tuple[Step, ...], attributes: Attributes) -> None:

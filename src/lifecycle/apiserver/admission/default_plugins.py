@@ -1,8 +1,7 @@
 """The admission plugins of a standard cluster.
 
 Upstream: `pkg/kubeapiserver/options/plugins.go` (`DefaultOffAdmissionPlugins` lists all that are *not* on), kubeadm's
-`--enable-admission-plugins=NodeRestriction`, v1.36. Left out for now: the two webhook plugins and the two CEL policy plugins (a
-later chapter), and the plugins around certificates (approval, signing, subject, trust bundles).
+`--enable-admission-plugins=NodeRestriction`, v1.36. Left out: the plugins around certificates (approval, signing, subject, trust bundles).
 """
 
 from __future__ import annotations
@@ -13,6 +12,8 @@ from lifecycle.apiserver.admission.default_ingress_class import DefaultIngressCl
 from lifecycle.apiserver.admission.default_storage_class import DefaultStorageClass
 from lifecycle.apiserver.admission.default_toleration_seconds import DefaultTolerationSeconds
 from lifecycle.apiserver.admission.limit_ranger import LimitRanger
+from lifecycle.apiserver.admission.mutating_policy import MutatingAdmissionPolicy
+from lifecycle.apiserver.admission.mutating_webhook import MutatingAdmissionWebhook
 from lifecycle.apiserver.admission.namespace_lifecycle import NamespaceLifecycle
 from lifecycle.apiserver.admission.node_restriction import NodeRestriction
 from lifecycle.apiserver.admission.persistent_volume_claim_resize import PersistentVolumeClaimResize
@@ -23,11 +24,15 @@ from lifecycle.apiserver.admission.runtime_class import RuntimeClass
 from lifecycle.apiserver.admission.service_account import ServiceAccount
 from lifecycle.apiserver.admission.storage_object_in_use_protection import StorageObjectInUseProtection
 from lifecycle.apiserver.admission.taint_nodes_by_condition import TaintNodesByCondition
+from lifecycle.apiserver.admission.validating_policy import ValidatingAdmissionPolicy
+from lifecycle.apiserver.admission.validating_webhook import ValidatingAdmissionWebhook
+from lifecycle.apiserver.cel.authorizer import Ask
 from lifecycle.apiserver.object_reader import ObjectReader
 
 
-def default_plugins(reader: ObjectReader, names: NameSource) -> list[Plugin]:
-    """One of each, reading from the server's caches. `names` gives the token volumes their suffixes.
+def default_plugins(reader: ObjectReader, names: NameSource, authorize: Ask | None = None) -> list[Plugin]:
+    """One of each, reading from the server's caches. `names` gives the token volumes their suffixes; `authorize` answers the
+    expressions of policies that ask what somebody may do.
 
     ResourceQuota is not among them: it has to write, so the server's `Config` makes it.
     """
@@ -46,4 +51,8 @@ def default_plugins(reader: ObjectReader, names: NameSource) -> list[Plugin]:
         RuntimeClass(reader),
         DefaultIngressClass(reader),
         PodTopologyLabels(reader),
+        MutatingAdmissionPolicy(reader, authorize),
+        MutatingAdmissionWebhook(reader, authorize),
+        ValidatingAdmissionPolicy(reader, authorize),
+        ValidatingAdmissionWebhook(reader, authorize),
     ]

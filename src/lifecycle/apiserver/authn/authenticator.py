@@ -4,8 +4,8 @@ Three answers are possible. The user; or None, "this is not my kind of credentia
 my kind, and it is wrong". The last must not fall through to anonymous: a mistyped token would otherwise silently become a
 stranger.
 
-Upstream: `apiserver/pkg/authentication/authenticator/interfaces.go` (`Request`, `Token`, `Response`), v1.36. Left out:
-authenticators that have to wait (token review webhooks, OIDC discovery), which is why these are plain functions.
+Upstream: `apiserver/pkg/authentication/authenticator/interfaces.go` (`Request`, `Token`, `Response`), v1.36. Authenticators
+are plain functions; the few that have to wait for somebody else's answer (a webhook, an identity provider) say so with `MustAsk`.
 """
 
 from __future__ import annotations

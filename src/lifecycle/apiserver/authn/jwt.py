@@ -1,10 +1,10 @@
-"""JSON Web Tokens, as far as service account tokens need them.
+"""The key that signs service account tokens.
 
-Three base64 parts joined by dots: a header that names the key, the claims, and a signature over both. The key pair is made when first
-needed and lives as long as the server; its public half is published for others (`/openid/v1/jwks`).
+A token (a JWT) is three base64 parts joined by dots: a header that names the key, the claims, and a signature over both. The key
+pair is made when first needed and lives as long as the server; its public half is published for others (`/openid/v1/jwks`).
 
-Upstream: `pkg/serviceaccount/jwt.go` (`JWTTokenGenerator`, `keyIDFromPublicKey`), `openidmetadata.go`, v1.36. Left out: reading keys from
-files, external signers.
+Upstream: `pkg/serviceaccount/jwt.go` (`JWTTokenGenerator`, `keyIDFromPublicKey`), `openidmetadata.go`, v1.36. The format itself is
+PyJWT's business. Left out: reading keys from files, external signers.
 """
 
 from __future__ import annotations
@@ -14,30 +14,18 @@ import hashlib
 from functools import cached_property
 from typing import Any
 
-import orjson
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
-from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature, encode_dss_signature
+import jwt
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
 RS256 = "RS256"
 ES256 = "ES256"
+_SIGNATURE_ONLY: Any = {f"verify_{claim}": False for claim in ("exp", "nbf", "iat", "aud", "iss", "sub", "jti")}
 
 
 class TokenFormatError(ValueError):
     """Not a token at all, or one that another key signed."""
-
-
-def _encode(data: bytes) -> str:
-    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
-
-
-def _decode(text: str) -> bytes:
-    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-
-
-def _number(value: int) -> str:
-    return _encode(value.to_bytes((value.bit_length() + 7) // 8, "big"))
 
 
 class SigningKey:
@@ -55,63 +43,42 @@ class SigningKey:
         return rsa.generate_private_key(public_exponent=65537, key_size=2048)
 
     @cached_property
+    def _public(self) -> rsa.RSAPublicKey | ec.EllipticCurvePublicKey:
+        return self._private.public_key()
+
+    @cached_property
     def key_id(self) -> str:
         """The hash of the public key that tokens name their key by."""
-        der = self._private.public_key().public_bytes(
-            serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
-        )
-        return _encode(hashlib.sha256(der).digest())
+        der = self._public.public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
+        return base64.urlsafe_b64encode(hashlib.sha256(der).digest()).rstrip(b"=").decode()
 
     def sign(self, claims: dict[str, Any]) -> str:
-        """The claims as a signed token."""
-        header = _encode(orjson.dumps({"alg": self.algorithm, "kid": self.key_id}))
-        text = f"{header}.{_encode(orjson.dumps(claims, option=orjson.OPT_SORT_KEYS))}"
-        return f"{text}.{_encode(self._signature(text.encode()))}"
+        """The claims as a signed token. Its header names the key and no type, like upstream's."""
+        ordered = dict(sorted(claims.items()))
+        return jwt.encode(ordered, self._private, self.algorithm, headers={"typ": None, "kid": self.key_id})
 
     def verify(self, token: str) -> dict[str, Any]:
-        """The claims of a token of ours. Raises TokenFormatError."""
-        text, _, signature = token.rpartition(".")
+        """The claims of a token of ours, whose times and audiences are still to be looked at. Raises TokenFormatError."""
         try:
-            header, claims = (orjson.loads(_decode(part)) for part in text.split("."))
             # The key decides on the algorithm. What the token says about itself must agree, and is otherwise not believed.
-            if header.get("alg") != self.algorithm:
-                raise TokenFormatError("unexpected signing algorithm")
-            self._check(text.encode(), _decode(signature))
-        except (ValueError, TypeError, AttributeError, InvalidSignature) as error:
+            claims: dict[str, Any] = jwt.decode(token, self._public, [self.algorithm], options=_SIGNATURE_ONLY)
+        except (jwt.InvalidTokenError, ValueError) as error:
             raise TokenFormatError("the token was not issued here") from error
-        if not isinstance(claims, dict):
-            raise TokenFormatError("the token has no claims")
         return claims
 
     def unverified_issuer(self, token: str) -> str:
         """Who a token claims to be from, to decide whose it is. Raises TokenFormatError if it is no token."""
-        parts = token.split(".")
         try:
-            if len(parts) != 3:
-                raise TokenFormatError("not a JSON web token")
-            return str(orjson.loads(_decode(parts[1])).get("iss", ""))
-        except (ValueError, AttributeError) as error:
+            return str(jwt.decode(token, options={"verify_signature": False}).get("iss", ""))
+        except (jwt.InvalidTokenError, ValueError) as error:
             raise TokenFormatError("not a JSON web token") from error
 
     def jwk(self) -> dict[str, str]:
         """The public key as others read it."""
-        key: dict[str, str] = {"use": "sig", "kid": self.key_id, "alg": self.algorithm}
-        numbers = self._private.public_key().public_numbers()
-        if isinstance(numbers, rsa.RSAPublicNumbers):
-            return {**key, "kty": "RSA", "n": _number(numbers.n), "e": _number(numbers.e)}
-        return {**key, "kty": "EC", "crv": "P-256", "x": _number(numbers.x), "y": _number(numbers.y)}
-
-    def _signature(self, data: bytes) -> bytes:
-        key = self._private
-        if isinstance(key, rsa.RSAPrivateKey):
-            return key.sign(data, padding.PKCS1v15(), hashes.SHA256())
-        r, s = decode_dss_signature(key.sign(data, ec.ECDSA(hashes.SHA256())))
-        return r.to_bytes(32, "big") + s.to_bytes(32, "big")
-
-    def _check(self, data: bytes, signature: bytes) -> None:
-        key = self._private.public_key()
-        if isinstance(key, rsa.RSAPublicKey):
-            key.verify(signature, data, padding.PKCS1v15(), hashes.SHA256())
-            return
-        pair = int.from_bytes(signature[:32], "big"), int.from_bytes(signature[32:], "big")
-        key.verify(encode_dss_signature(*pair), data, ec.ECDSA(hashes.SHA256()))
+        public = self._public
+        if isinstance(public, rsa.RSAPublicKey):
+            numbers = RSAAlgorithm.to_jwk(public, as_dict=True)
+        else:
+            numbers = ECAlgorithm.to_jwk(public, as_dict=True)
+        own = {"use": "sig", "kid": self.key_id, "alg": self.algorithm}
+        return own | {name: numbers[name] for name in ("kty", "n", "e", "crv", "x", "y") if name in numbers}

@@ -9,6 +9,7 @@ Upstream: `apiserver/pkg/authentication/request/union/union.go`, `token/union`, 
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from lifecycle.api.wire import ANONYMOUS, Request, UserInfo
@@ -38,9 +39,10 @@ class UnionRequestAuthenticator:
                 errors.append(str(error))
                 continue
             if identity is not None:
-                return identity
+                user = add_authenticated_group(identity.user)
+                return identity if user is identity.user else Identity(user, identity.audiences)
         if errors:
-            raise AuthenticationError("; ".join(errors))
+            raise AuthenticationError(errors[0] if len(errors) == 1 else "[" + ", ".join(errors) + "]")
         return None
 
 
@@ -76,18 +78,26 @@ def add_authenticated_group(user: UserInfo) -> UserInfo:
 class Authenticator:
     """What the handler chain asks: some user, always, or an error.
 
-    `allow_anonymous=False` turns requests without credentials into errors as well.
+    `allow_anonymous=False` turns requests without credentials into errors as well. `anonymous_paths`, if any, are the only ones on
+    which a request may be anonymous (`/healthz`, say): the exact path, nothing below it.
     """
 
-    def __init__(self, delegate: RequestAuthenticator, *, allow_anonymous: bool = True) -> None:
+    def __init__(
+        self, delegate: RequestAuthenticator, *, allow_anonymous: bool = True, anonymous_paths: Collection[str] = ()
+    ) -> None:
         self._delegate = delegate
         self._allow_anonymous = allow_anonymous
+        self._anonymous_paths = frozenset(anonymous_paths)
 
     def authenticate_request(self, request: Request) -> Identity:
         """Who sent the request. Raises AuthenticationError."""
         identity = self._delegate.authenticate_request(request)
         if identity is not None:
             return identity
-        if self._allow_anonymous:
+        if self._allow_anonymous and (not self._anonymous_paths or request.path in self._anonymous_paths):
             return Identity(ANONYMOUS)
         raise AuthenticationError("no credentials provided")
+
+    def limit_anonymous(self, allow: bool, paths: Collection[str] = ()) -> None:
+        """Change who may be anonymous, from the next request on."""
+        self._allow_anonymous, self._anonymous_paths = allow, frozenset(paths)

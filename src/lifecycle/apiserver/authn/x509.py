@@ -18,6 +18,7 @@ from cryptography.x509.oid import NameOID, ObjectIdentifier
 
 from lifecycle.api.wire import Request, UserInfo
 from lifecycle.apiserver.authn.authenticator import ALL_AUTHENTICATED, CREDENTIAL_ID, AuthenticationError, Identity
+from lifecycle.apiserver.authn.client_ca import ClientCAVerifier
 
 UID_OID = ObjectIdentifier("1.3.6.1.4.1.57683.2")
 
@@ -48,13 +49,21 @@ def _values(certificate: x509.Certificate, oid: ObjectIdentifier) -> tuple[str, 
 
 
 class X509Authenticator:
-    """Recognises the certificate that the TLS layer has verified. A connection may outlive it, so the dates are looked at each time."""
+    """Recognises the certificate that the TLS layer has verified. A connection may outlive it, so the dates are looked at each time.
+
+    Where TLS accepts more than one authority, `verifier` says which one's certificates are users.
+    """
+
+    def __init__(self, verifier: ClientCAVerifier | None = None) -> None:
+        self._verifier = verifier
 
     def authenticate_request(self, request: Request) -> Identity | None:
         """The subject of the request's certificate, if it has one. Raises AuthenticationError."""
         der = request.peer_certificate
         if der is None:
             return None
+        if self._verifier is not None:
+            self._verifier.verify(der)
         try:
             identity, not_before, not_after = common_name_user_conversion(der)
         except ValueError as error:

@@ -1,7 +1,7 @@
 """The question inside a `SubjectAccessReview`, as a `RequestInfo`.
 
-A review asks about a request that nobody makes: the same authorizers answer it, so its spec is turned into the same question. Here are also
-the rules that a spec has to keep.
+A review asks about a request that nobody makes: the same authorizers answer it, so its spec is turned into the same question. Here
+are also the rules that a spec has to keep.
 
 Upstream: `pkg/registry/authorization/util/helpers.go` (`ResourceAttributesFrom`, `NonResourceAttributesFrom`),
 `pkg/apis/authorization/validation/validation.go`, v1.36.

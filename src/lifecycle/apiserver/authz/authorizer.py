@@ -5,8 +5,8 @@ just does not know a rule that allows, and the next authorizer is asked. Only wh
 
 The question is the user and the `RequestInfo` of what is asked for; `verb` and the rest are compared as text, so nothing needs to exist.
 
-Upstream: `apiserver/pkg/authorization/authorizer/interfaces.go` (`Authorizer`, `Decision`), `rule.go` (`RuleResolver`), v1.36. Left out:
-conditional answers, and authorizers that have to wait (the webhook), which is why `authorize` is a plain function.
+Upstream: `apiserver/pkg/authorization/authorizer/interfaces.go` (`Authorizer`, `Decision`), `rule.go` (`RuleResolver`), v1.36.
+`authorize` is a plain function; the one authorizer that has to wait (the webhook) says so with `MustAsk`. Left out: conditional answers.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Authorizer(Protocol):
     """One voice in the union."""
 
     def authorize(self, user: UserInfo, info: RequestInfo) -> Verdict:
-        """Whether the user may do what the request asks for. Never raises."""
+        """Whether the user may do what the request asks for. Raises nothing but MustAsk."""
         ...
 
     def rules_for(self, user: UserInfo, namespace: str) -> UserRules:

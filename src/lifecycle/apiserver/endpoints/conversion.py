@@ -8,8 +8,8 @@ Upstream: `apiserver/pkg/endpoints/handlers/response.go` (`asTable`, `asPartialO
 from __future__ import annotations
 
 from lifecycle.api.resources import Resource
-from lifecycle.api.table import table
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.registry.strategy import BUILT_IN, Strategy
 
 META_VERSION = "meta.k8s.io/v1"
 
@@ -28,13 +28,14 @@ def converted(
     now: float,
     include: str,
     headers: bool = True,
+    strategy: Strategy = BUILT_IN,
 ) -> Object:
     """Objects as `Table`, `PartialObjectMetadata` (one object) or `PartialObjectMetadataList`.
 
     `list_meta` is None for a single object; `include` is None, Metadata or Object (which form rows of a Table carry).
     """
     if kind == "Table":
-        return table(resource, objs, now=now, list_meta=list_meta, include_object=include, no_headers=not headers)
+        return strategy.table(resource, objs, list_meta, now, include, headers)
     if kind == "PartialObjectMetadata" and list_meta is None:
         return partial(objs[0])
     return {

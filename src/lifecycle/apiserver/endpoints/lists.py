@@ -18,13 +18,13 @@ from lifecycle.api import status
 from lifecycle.api.fields import FieldSelector, parse_field_selector
 from lifecycle.api.labels import parse_selector
 from lifecycle.api.resources import Resource
-from lifecycle.api.strategy import field_label_error, field_labels
 from lifecycle.api.wire import Object, Request, Response, WatchFrame
 from lifecycle.apiserver.cache_watcher import CacheWatcher, Criteria
-from lifecycle.apiserver.cacher import Cached
+from lifecycle.apiserver.cached_object import Cached
 from lifecycle.apiserver.endpoints.conversion import converted
-from lifecycle.apiserver.endpoints.negotiation import JSON, Accepted, frame_encoder, negotiate
+from lifecycle.apiserver.endpoints.negotiation import JSON, YAML, Accepted, frame_encoder, negotiate
 from lifecycle.apiserver.endpoints.options import bool_option, check_list_options, int_option
+from lifecycle.apiserver.go_yaml import to_yaml
 from lifecycle.apiserver.registry.listing import ListOptions, Page, list_page, parse_revision
 from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.registry.store import Environment
@@ -57,6 +57,8 @@ class ListEndpoint:
             return self._converted(request, scope, page, accepted)
         if accepted.media_type == JSON:
             return Response(200, {"Content-Type": JSON}, body=self._join(scope, page))
+        if scope.strategy.items_carry_kind:  # YAML of the very same
+            return Response(200, {"Content-Type": YAML}, body=to_yaml(orjson.loads(self._join(scope, page))))
         obj = self.list_object(scope.resource, page.rows, page.metadata)
         return Response(200, obj=obj)
 
@@ -92,7 +94,11 @@ class ListEndpoint:
                     kept = self._joined[key] = (page.rows, head + kept[1][start:])
                 return kept[1]
         skip = len(f'"kind":"{resource.kind}","apiVersion":"{resource.api_version}",') + 1
-        body = b"".join((head, b",".join([b"{" + row.json[skip:] for row in page.rows]), b"]}\n"))
+        if scope.strategy.items_carry_kind:
+            rows = [row.json for row in page.rows]
+        else:
+            rows = [b"{" + row.json[skip:] for row in page.rows]
+        body = b"".join((head, b",".join(rows), b"]}\n"))
         if page.whole:
             self._joined[key] = (page.rows, body)
         return body
@@ -107,7 +113,7 @@ class ListEndpoint:
         include = request.param("includeObject") or "Metadata"
         now = self.environment.clock.now()
         kind = "Table" if accepted.kind == "Table" else "PartialObjectMetadataList"
-        obj = converted(kind, scope.resource, objs, page.metadata, now=now, include=include)
+        obj = converted(kind, scope.resource, objs, page.metadata, now=now, include=include, strategy=scope.strategy)
         return Response(200, {"Content-Type": accepted.media_type}, obj=obj)
 
     # -- watch --------------------------------------------------------------------------------------------------------
@@ -139,7 +145,7 @@ class ListEndpoint:
             return Response(200, stream=watcher)
         content_type, encode = frame_encoder(accepted)
         if accepted.kind:
-            encode = self._converting(scope.resource, accepted, request)
+            encode = self._converting(scope, accepted, request)
         return Response(200, {"Content-Type": content_type}, stream=watcher, encode_frame=encode)
 
     @staticmethod
@@ -152,7 +158,7 @@ class ListEndpoint:
             return (None, True) if initial else (revision, False)
         return None, initial is not False
 
-    def _converting(self, resource: Resource, accepted: Accepted, request: Request) -> Any:
+    def _converting(self, scope: RequestScope, accepted: Accepted, request: Request) -> Any:
         include = request.param("includeObject") or "Metadata"
         state = {"headers": True}
 
@@ -161,7 +167,9 @@ class ListEndpoint:
             if frame.type not in ("BOOKMARK", "ERROR"):
                 now = self.environment.clock.now()
                 kind = accepted.kind.removesuffix("List")
-                obj = converted(kind, resource, [obj], None, now=now, include=include, headers=state["headers"])
+                obj = converted(
+                    kind, scope.resource, [obj], None, now=now, include=include, headers=state["headers"], strategy=scope.strategy
+                )  # fmt: skip
                 state["headers"] = False
             elif frame.type == "BOOKMARK" and accepted.kind == "Table":
                 obj = {
@@ -240,8 +248,8 @@ def _field_selector(text: str, scope: RequestScope) -> FieldSelector:
         selector = parse_field_selector(text)
     except ValueError as error:
         raise status.bad_request(str(error)) from None
-    known = field_labels(scope.resource.kind)
+    known = scope.strategy.field_labels(scope.resource.kind)
     for requirement in selector.requirements:
         if requirement.field not in known:
-            raise status.bad_request(field_label_error(scope.resource.kind, requirement.field))
+            raise status.bad_request(scope.strategy.field_label_error(scope.resource.kind, requirement.field))
     return selector

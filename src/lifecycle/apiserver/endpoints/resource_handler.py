@@ -4,8 +4,7 @@ Everything before this stage looked at the request from outside. Here the body i
 its normal form, given its defaults, and handed on; and what comes back is wrapped in the form the client asked for.
 
 Upstream: `apiserver/pkg/endpoints/installer.go` (`registerResourceHandlers`),
-`handlers/{create,get,update,patch,delete}.go`, v1.36. Left out: streaming lists, `connect` verbs (exec, proxy,
-port-forward).
+`handlers/{create,get,update,patch,delete}.go`, v1.36. Left out: streaming lists.
 """
 
 from __future__ import annotations
@@ -14,29 +13,31 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from lifecycle.api import status
-from lifecycle.api.defaults import set_defaults
 from lifecycle.api.managed_fields import update_managed_fields
 from lifecycle.api.resources import Resource, find_resource
-from lifecycle.api.schema import decode
 from lifecycle.api.tracing import span
-from lifecycle.api.wire import Object, Request, Response
+from lifecycle.api.wire import Object, Request, RequestInfo, Response
 from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
-from lifecycle.apiserver.cacher import Cached
+from lifecycle.apiserver.cached_object import Cached
 from lifecycle.apiserver.endpoints.bodies import parse_body, read_delete_options
 from lifecycle.apiserver.endpoints.component_statuses import get_component_status, list_component_statuses
+from lifecycle.apiserver.endpoints.connect import PodConnector
 from lifecycle.apiserver.endpoints.conversion import converted
 from lifecycle.apiserver.endpoints.deprecations import deprecation_warning
 from lifecycle.apiserver.endpoints.lists import ListEndpoint
 from lifecycle.apiserver.endpoints.negotiation import JSON, Accepted, negotiate
 from lifecycle.apiserver.endpoints.options import bool_option, check_patch_options, check_write_options
 from lifecycle.apiserver.endpoints.routes import check_route, no_such_resource
+from lifecycle.apiserver.filters.audit import log_request_object
+from lifecycle.apiserver.must_ask import MustAsk, served
 from lifecycle.apiserver.registry import pods, scales
 from lifecycle.apiserver.registry.deletion import DeleteOptions, delete
 from lifecycle.apiserver.registry.listing import parse_revision
 from lifecycle.apiserver.registry.metadata import check_identity, check_namespace
-from lifecycle.apiserver.registry.patching import APPLY_PATCH, PATCH_TYPES, parse_patch, patch, report_strict
+from lifecycle.apiserver.registry.patching import parse_patch, patch, report_strict
 from lifecycle.apiserver.registry.scope import RequestScope, scope_of
 from lifecycle.apiserver.registry.store import Environment, ResourceStore
+from lifecycle.apiserver.registry.strategy import APPLY_PATCH
 
 Review = Callable[[Request, Object], Object]
 Endpoint = Callable[["ResourceHandler", Request, RequestScope], Awaitable[Response]]
@@ -44,11 +45,6 @@ Endpoint = Callable[["ResourceHandler", Request, RequestScope], Awaitable[Respon
 
 CONNECTING = frozenset({"attach", "exec", "log", "portforward", "proxy"})
 """Subresources that upstream answers by asking the kubelet, or the pod itself, over a connection of its own."""
-
-NO_KUBELET_PORT = (
-    "the kubelets of this cluster open no port: containers of the hollow runtime are not processes, "
-    "so there is nothing to read, run in or connect to"
-)
 
 
 class ResourceHandler:
@@ -66,24 +62,34 @@ class ResourceHandler:
         self.virtual = virtual
         self.virtual_subresources = virtual_subresources
         self.lists = ListEndpoint(environment)
+        self.connector = PodConnector({})
 
     async def __call__(self, request: Request) -> Response:
         """Answer a resource request. Raises StatusError for every refusal."""
         try:
             return await self._serve(request)
+        except MustAsk as waiting:  # a review, or the check against escalation, needs an authorizer that asks outside
+            return await served(lambda: self._again(request), waiting)
         except (RecursionError, TypeError) as error:
             if isinstance(error, RecursionError) or str(error) == "Recursion limit reached":  # the latter is orjson's
                 raise status.bad_request("exceeded max depth") from None
             raise
 
+    async def _again(self, request: Request) -> Response:
+        request.warnings.clear()  # the first attempt has given them, too
+        return await self._serve(request)
+
     async def _serve(self, request: Request) -> Response:
         info = request.info
         assert info is not None
-        resource = find_resource(info.group, info.version, info.resource)
+        resource = self.find(info)
         if resource is None or info.path.startswith("//"):
             return no_such_resource(info)
         check_route(request.method, info, resource)
         scope = scope_of(request, resource)
+        kept = self.stores.get((resource.group, resource.plural))
+        if kept is not None:
+            scope.strategy = kept.strategy
         warning = deprecation_warning(resource)
         if warning:
             request.warnings.append(warning)
@@ -103,6 +109,10 @@ class ResourceHandler:
             found = get_component_status(info.name) if info.verb == "get" else list_component_statuses()
             return Response(200, obj=found)
         return await endpoint(self, request, scope)
+
+    def find(self, info: RequestInfo) -> Resource | None:
+        """The resource that a URL names, if it is served here."""
+        return find_resource(info.group, info.version, info.resource)
 
     def store(self, scope: RequestScope) -> ResourceStore:
         """The registry of the scope's resource."""
@@ -190,6 +200,7 @@ class ResourceHandler:
                 scope.user,
                 scope.manager,
                 scope.dry_run,
+                strategy=scope.strategy,
             )
             try:
                 await delete(self.store(scope), one, options)
@@ -205,7 +216,7 @@ class ResourceHandler:
         assert info is not None
         resource, name = scope.resource, scope.subresource
         row = resource.subresource(name)
-        if row is None or len(info.parts) > 3:
+        if row is None or (len(info.parts) > 3 and name != "proxy"):
             raise status.generic_not_found()
         if info.verb not in row.verbs:
             raise status.method_not_allowed()
@@ -224,8 +235,9 @@ class ResourceHandler:
             eviction = self._read(request, scope, "policy/v1", "Eviction")
             return Response(201, obj=await pods.evict(self.store(scope), scope, eviction))
         if name in CONNECTING:
-            self.store(scope).get(scope.namespace, scope.name)
-            raise status.failure(501, "NotImplemented", NO_KUBELET_PORT)
+            wanted = scope.name.partition(":")[0] if name == "proxy" else scope.name
+            pod = self.store(scope).get(scope.namespace, wanted)
+            return await self.connector.connect(request, pod.obj, name)
         if row.kind == resource.kind and info.verb in ("get", "update", "patch"):
             return await _VERBS[info.verb](self, request, scope)
         raise status.method_not_allowed()
@@ -254,17 +266,18 @@ class ResourceHandler:
         with span("apiserver", "decode"):
             check = scope.field_validation != "Ignore"
             sent, duplicates = parse_body(request, kind, duplicates=check)
-            obj, strict = decode(sent, api_version, kind)
+            obj, strict = scope.strategy.decode(sent, api_version, kind)
             report_strict([*duplicates, *strict], scope)
-            set_defaults(obj)
+            scope.strategy.set_defaults(obj)
         if "metadata" not in obj or obj["metadata"] is None:
             obj["metadata"] = {}
+        log_request_object(obj)
         return obj
 
     def _track(self, live: Object | None, new: Object, scope: RequestScope, api_version: str = "") -> None:
         update_managed_fields(
             live, new, manager=scope.manager, api_version=api_version or scope.resource.api_version,
-            subresource=scope.subresource, now=self.environment.clock.timestamp(),
+            subresource=scope.subresource, now=self.environment.clock.timestamp(), type_=scope.strategy.type,
         )  # fmt: skip
 
     async def _admit(self, scope: RequestScope, new: Object, live: Object | None) -> None:
@@ -276,12 +289,16 @@ class ResourceHandler:
 
     def _recipe(self, request: Request, scope: RequestScope) -> tuple[str, Any, bool]:
         content_type = request.headers.get("content-type", "").partition(";")[0].strip()
-        if content_type not in PATCH_TYPES:
-            raise status.failure(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
+        if content_type not in scope.strategy.patch_types:
+            raise self.unsupported_patch(content_type)
         force = bool(bool_option(request, "force"))
         check_patch_options(request, apply=content_type == APPLY_PATCH)
         recipe = request.obj if request.obj is not None else parse_patch(content_type, request.body)
         return content_type, recipe, force
+
+    def unsupported_patch(self, content_type: str) -> status.StatusError:
+        """What is said of a patch of a type that the resource does not take."""
+        return status.failure(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
 
     def _answer(
         self, request: Request, scope: RequestScope, cached: Cached, accepted: Accepted | None, code: int = 200
@@ -291,7 +308,9 @@ class ResourceHandler:
         if accepted.kind:
             include = request.param("includeObject") or "Metadata"
             now = self.environment.clock.now()
-            obj = converted(accepted.kind, scope.resource, [cached.obj], None, now=now, include=include)
+            obj = converted(
+                accepted.kind, scope.resource, [cached.obj], None, now=now, include=include, strategy=scope.strategy
+            )
             return Response(code, {"Content-Type": accepted.media_type}, obj=obj)
         if accepted.media_type == JSON and cached.revision:
             return Response(code, {"Content-Type": JSON}, body=cached.json + b"\n")

@@ -5,7 +5,8 @@ is filled in on the way: authorization notes its decision, impersonation the sec
 with the log off (the default) the filter is not even in the chain and a note costs one look-up.
 
 Upstream: `apiserver/pkg/endpoints/filters/audit.go` (`WithAudit`), `authn_audit.go`, `pkg/audit/{context,request}.go`,
-`plugin/pkg/audit/log/backend.go`, v1.36. Left out: the webhook and batching back ends, latency annotations.
+`plugin/pkg/audit/log/backend.go`, v1.36. The total latency of slow requests is `apiserver/pkg/server/filters`' `endpoints/filters/audit.go`
+(`writeLatencyToAnnotation`). Left out: its parts.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from urllib.parse import urlencode
 
 import orjson
 
-from lifecycle.api.clock import Clock
+from lifecycle.api.clock import Clock, parse_time
 from lifecycle.api.tracing import span
 from lifecycle.api.wire import Handler, Object, Request, Response, UserInfo, WatchFrame
 from lifecycle.apiserver.filters.audit_policy import METADATA, NONE, REQUEST_RESPONSE, AuditConfig, AuditPolicy
@@ -30,6 +31,9 @@ PANIC = "Panic"
 
 MAX_USER_AGENT = 1024
 TRUNCATED = "...TRUNCATED"
+SLOW = 0.5
+"""Requests that take longer (seconds) say so in an annotation."""
+LATENCY_TOTAL = "apiserver.latency.k8s.io/total"
 
 Sink = Callable[[bytes], None]
 """Takes one event as a line of JSON, without the newline."""
@@ -46,6 +50,13 @@ def annotate(*pairs: str) -> None:
             annotations.setdefault(key, value)
 
 
+def annotate_at_end(key: str, value: str) -> None:
+    """Note what stands only in the event of the request's end."""
+    event = _event.get()
+    if event is not None:
+        event.setdefault("later", {})[key] = value
+
+
 def log_impersonated_user(user: UserInfo, constraint: str = "") -> None:
     """Note as whom the request goes on."""
     event = _event.get()
@@ -59,7 +70,7 @@ def log_request_object(obj: Object) -> None:
     """Note the object as the registry understood it: decoded and defaulted. Without this note the event shows what was posted."""
     event = _event.get()
     if event is not None:
-        event["_request"] = obj
+        event["_request"] = orjson.loads(orjson.dumps(obj))  # as it is now: admission will change it
 
 
 class AuditLog:
@@ -152,6 +163,12 @@ class AuditLog:
                     line[field] = _without_managed_fields(event[key]) if config.omit_managed_fields else event[key]
         line["requestReceivedTimestamp"] = event["received"]
         line["stageTimestamp"] = event["received"] if stage == RECEIVED else self._clock.micro_timestamp()
+        if stage == COMPLETE and "later" in event:
+            event.setdefault("annotations", {}).update(event["later"])
+        if stage == COMPLETE and not is_long_running(info):
+            took = self._clock.now() - parse_time(event["received"])
+            if took > SLOW:
+                event.setdefault("annotations", {})[LATENCY_TOTAL] = go_duration(took)
         if done and event.get("annotations"):
             line["annotations"] = dict(sorted(event["annotations"].items()))
         with span("apiserver", "audit", audit_stage=stage):
@@ -192,8 +209,6 @@ def _object_ref(request: Request, event: Object, config: AuditConfig) -> Object:
     posted = event.get("request") if config.level != METADATA else None
     said: Object = (posted.get("metadata") or {}) if isinstance(posted, dict) else {}
     name = info.name or said.get("name", "")
-    if not name and info.verb == "create" and isinstance(event.get("response"), dict):
-        name = (event["response"].get("metadata") or {}).get("name", "")
     in_the_body = {} if info.verb in ("patch", "delete", "deletecollection") else said
     fields = (
         ("resource", info.resource),
@@ -220,12 +235,21 @@ def _response_status(response: Response) -> Object:
 
 
 def _decoded(body: bytes) -> Any:
-    if body[:1] != b"{":
+    if body[:1] not in (b"{", b"["):  # a JSON patch is a list
         return None
     try:
         return orjson.loads(body)
     except orjson.JSONDecodeError:
         return None
+
+
+def go_duration(seconds: float) -> str:
+    """Go's way to write a span of time of less than an hour: `612.5ms`, `1.25s`, `2m0.5s`."""
+    if seconds < 1:
+        return f"{seconds * 1e3:.6f}".rstrip("0").rstrip(".") + "ms"
+    minutes, rest = divmod(seconds, 60)
+    text = f"{rest:.9f}".rstrip("0").rstrip(".") + "s"
+    return f"{int(minutes)}m{text}" if minutes else text
 
 
 def _without_managed_fields(obj: Any) -> Any:

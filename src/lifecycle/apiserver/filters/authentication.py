@@ -8,7 +8,7 @@ headers and a certificate, and the HTTPS server makes its `Request` from those a
 says ends up in that field.
 
 Upstream: `apiserver/pkg/endpoints/filters/authentication.go` (`WithAuthentication`, `Unauthorized`),
-`authentication/authenticatorfactory/loopback.go`, v1.36. Left out: front-proxy headers.
+`authentication/authenticatorfactory/loopback.go`, v1.36.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from lifecycle.api.wire import Handler, Request, Response
 from lifecycle.apiserver.authn.authenticator import AuthenticationError
 from lifecycle.apiserver.authn.union import Authenticator, add_authenticated_group
 from lifecycle.apiserver.filters.refusal import refuse
+from lifecycle.apiserver.must_ask import MustAsk, answered
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +36,10 @@ def with_authentication(handler: Handler, authenticator: Authenticator, failed: 
             return await handler(request)
         with span("apiserver", "authentication") as recorded:
             try:
-                identity = authenticator.authenticate_request(request)
+                try:
+                    identity = authenticator.authenticate_request(request)
+                except MustAsk as waiting:
+                    identity = await answered(lambda: authenticator.authenticate_request(request), waiting)
             except AuthenticationError as error:
                 log.info("Unable to authenticate the request: %s", error)
                 return await unauthorized_handler(request)

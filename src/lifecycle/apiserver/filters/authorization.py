@@ -12,6 +12,7 @@ from lifecycle.apiserver.authz.authorizer import Authorizer
 from lifecycle.apiserver.authz.forbidden import forbidden_status_error
 from lifecycle.apiserver.filters.audit import annotate
 from lifecycle.apiserver.filters.refusal import refuse
+from lifecycle.apiserver.must_ask import MustAsk, answered
 
 DECISION = "authorization.k8s.io/decision"
 REASON = "authorization.k8s.io/reason"
@@ -25,7 +26,10 @@ def with_authorization(handler: Handler, authorizer: Authorizer) -> Handler:
         assert info is not None, "request info comes first"
         user = request.user or ANONYMOUS
         with span("apiserver", "authorization", user=user.name, verb=info.verb) as recorded:
-            verdict = authorizer.authorize(user, info)
+            try:
+                verdict = authorizer.authorize(user, info)
+            except MustAsk as waiting:
+                verdict = await answered(lambda: authorizer.authorize(user, info), waiting)
             if recorded is not None:
                 recorded.attributes.update(allowed=verdict.allowed, reason=verdict.reason)
         if verdict.allowed:

@@ -17,10 +17,16 @@ HEADERS = (
 
 
 def with_cors(handler: Handler, allowed_origins: Sequence[str]) -> Handler:
-    """Answer browsers whose page's origin matches one of the patterns. Without patterns the handler stays as it is."""
+    """Answer browsers whose page's origin matches one of the patterns. Without patterns the handler stays as it is.
+
+    Raises ValueError for a pattern that is no regular expression.
+    """
     if not allowed_origins:
         return handler
-    patterns = [re.compile(pattern) for pattern in allowed_origins]
+    try:
+        patterns = [re.compile(pattern) for pattern in allowed_origins]
+    except re.error as error:
+        raise ValueError(f"--cors-allowed-origins: {error.pattern!r} is no regular expression: {error.msg}") from None
 
     async def cors(request: Request) -> Response:
         origin = request.headers.get("origin", "")

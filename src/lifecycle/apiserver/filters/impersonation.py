@@ -29,12 +29,14 @@ from lifecycle.apiserver.authz.authorizer import Authorizer
 from lifecycle.apiserver.authz.forbidden import forbidden_status_error
 from lifecycle.apiserver.filters.audit import log_impersonated_user
 from lifecycle.apiserver.filters.refusal import refuse
+from lifecycle.apiserver.must_ask import MustAsk, answered
 
 USER_HEADER = "impersonate-user"
 UID_HEADER = "impersonate-uid"
 GROUP_HEADER = "impersonate-group"
 EXTRA_PREFIX = "impersonate-extra-"
 HEADER_PREFIX = "impersonate-"
+_REPEATED = (HEADER_PREFIX, "x-remote-")
 SEPARATOR = "\n"
 """Joins the values of a header sent several times: the one character that no header value can hold."""
 
@@ -78,7 +80,12 @@ def with_impersonation(handler: Handler, authorizer: Authorizer) -> Handler:
             try:
                 wanted = wanted_user(request.headers)
                 if wanted is not None:
-                    request.user, constraint = impersonated_user(authorizer, requestor, wanted, info)
+                    who = wanted
+                    try:
+                        become = impersonated_user(authorizer, requestor, who, info)
+                    except MustAsk as waiting:
+                        become = await answered(lambda: impersonated_user(authorizer, requestor, who, info), waiting)
+                    request.user, constraint = become
                     log_impersonated_user(request.user, constraint)
             except StatusError as error:
                 return refuse(error)
@@ -205,12 +212,15 @@ class _Check:
 
 
 def repeated(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Header lines as one dictionary with lower-case keys; impersonation headers sent several times keep all their values."""
+    """Header lines as one dictionary with lower-case keys. Headers of impersonation and of front proxies keep all values they were
+    sent with."""
     joined: dict[str, str] = {}
     for key, value in headers:
         key = key.lower()
-        if key in joined and key.startswith(HEADER_PREFIX):
+        if key in joined and key.startswith(_REPEATED):
             joined[key] += SEPARATOR + value
+        elif key == "x-stream-protocol-version" and key in joined:  # kubectl 1.20 sends a line for each it speaks
+            joined[key] += ", " + value
         else:
             joined[key] = value
     return joined

@@ -6,13 +6,16 @@ gives it back once it has begun; streams take none. The answer says how it was c
 Schemas and levels are API objects, read from the server's own cache: whoever may write them can change this while the server runs. The same
 user asks the same kind of thing again and again, so classifications are remembered until one of the objects changes.
 
-Upstream: `apiserver/pkg/server/filters/priority-and-fairness.go`, `pkg/util/flowcontrol/apf_controller.go`, v1.36. Left out: estimating
-how many seats a list is worth, borrowing between levels, the status that says whether a schema's level exists.
+Upstream: `apiserver/pkg/server/filters/priority-and-fairness.go`, `pkg/util/flowcontrol/apf_controller.go`,
+`pkg/util/flowcontrol/request/list_work_estimator.go`, v1.36. Left out: the seats that a write takes for the watchers it wakes, the status
+that says whether a schema's level exists.
 """
 
 from __future__ import annotations
 
+import asyncio
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 from lifecycle.api.resources import resource
@@ -22,12 +25,14 @@ from lifecycle.apiserver.filters.flow_schema import flow_distinguisher, matches_
 from lifecycle.apiserver.filters.max_in_flight import MAX_MUTATING_REQUESTS, MAX_REQUESTS, too_many_requests
 from lifecycle.apiserver.filters.priority_level import PriorityLevel
 from lifecycle.apiserver.filters.request_info import is_long_running
+from lifecycle.apiserver.filters.seat_borrowing import ADJUSTMENT_PERIOD, Claim, compute_concurrency_allocation
 from lifecycle.apiserver.object_reader import ObjectReader
 
 FLOW_SCHEMA_UID = "X-Kubernetes-Pf-Flowschema-Uid"
 PRIORITY_LEVEL_UID = "X-Kubernetes-Pf-Prioritylevel-Uid"
 GROUP = "flowcontrol.apiserver.k8s.io"
 MEMO_SIZE = 10_000
+OBJECTS_PER_SEAT, MOST_SEATS = 100.0, 10
 
 
 class Classification(NamedTuple):
@@ -51,6 +56,9 @@ class FlowController:
         self._schemas: list[Object] = []
         self.levels: dict[str, PriorityLevel] = {}
         self._memo: dict[tuple[object, ...], Classification | None] = {}
+        self._adjusted: float | None = None
+        self.count_objects: Callable[[str, str], int] | None = None
+        """How many objects of a group and resource there are, to know what a list is worth."""
 
     def classify(self, user: UserInfo, info: RequestInfo) -> Classification | None:
         """The schema and level of a request; None if no schema wants it (as long as the defaults do not exist)."""
@@ -88,9 +96,43 @@ class FlowController:
         before, self.levels = self.levels, {}
         for configuration in configurations:
             name = configuration["metadata"]["name"]
-            level = PriorityLevel(configuration, math.ceil(self._concurrency * shares[name] / total))
+            level = PriorityLevel(configuration, math.ceil(self._concurrency * shares[name] / total), self._concurrency)
             known = before.get(name)
             self.levels[name] = known if known is not None and known.shape == level.shape else level
+
+    def width(self, info: RequestInfo, query: dict[str, list[str]], level: PriorityLevel) -> int:
+        """How many seats a request takes: a list one for each hundred objects that have to be looked at."""
+        if info.verb != "list" or self.count_objects is None or level.exempt:
+            return 1
+        objects = self.count_objects(info.group, info.resource)
+        limit = query.get("limit", [""])[0]
+        if limit.isdigit() and int(limit):
+            objects = min(objects, int(limit))
+        most = max(1, min(MOST_SEATS, math.ceil(level.nominal * 0.15)))
+        return min(max(math.ceil(objects / OBJECTS_PER_SEAT), 1), most)
+
+    def adjust(self, now: float) -> None:
+        """Deal out the seats anew, if ten seconds have passed (the loop's time). Seats lent come to those who wait at once."""
+        if self._adjusted is None:
+            self._adjusted = now
+        if now - self._adjusted < ADJUSTMENT_PERIOD:
+            return
+        self._adjusted = now
+        limited = [level for level in self.levels.values() if not level.exempt]
+        total = sum(level.nominal for level in self.levels.values())
+        claims = []
+        for level in limited:
+            highest = level.demand.close_period(now) if level.demand is not None else 0
+            smoothed = level.demand.smoothed if level.demand is not None else 0.0
+            least = max(level.least, min(level.nominal, highest))
+            claims.append(Claim(least, max(level.most, least), max(least, smoothed, 1e-6)))
+        try:
+            dealt = compute_concurrency_allocation(total, claims)
+        except ValueError:  # the levels are set up so that nothing can be dealt: everybody keeps what is theirs
+            dealt = [float(level.nominal) for level in limited]
+        for level, seats in zip(limited, dealt, strict=True):
+            level.seats = round(seats)
+            level.dispatch()
 
 
 def _nominal_shares(configuration: Object) -> int:
@@ -108,20 +150,24 @@ def with_priority_and_fairness(handler: Handler, flow_control: FlowController, w
         assert info is not None, "request info comes first"
         if info.verb != "watch" and is_long_running(info):
             return await handler(request)
+        width = 1
         with span("apiserver", "flow control") as recorded:
             classified = flow_control.classify(request.user or ANONYMOUS, info)
             if classified is not None:
                 level = classified.level
                 if recorded is not None:
                     recorded.attributes.update(level=level.name, flow=classified.flow)
-                if not level.try_acquire() and not await level.acquire(classified.flow, wait_limit):
+                if not level.exempt:
+                    flow_control.adjust(asyncio.get_running_loop().time())
+                    width = flow_control.width(info, request.query, level)
+                if not level.try_acquire(width) and not await level.acquire(classified.flow, wait_limit, width):
                     return _marked(too_many_requests(), classified)
         if classified is None:
             return await handler(request)
         try:
             return _marked(await handler(request), classified)
         finally:
-            level.release()
+            level.release(width)
 
     return priority_and_fairness
 

@@ -6,6 +6,8 @@ Upstream: `apiserver/pkg/server/mux/pathrecorder.go`, `server/handler.go` (`dire
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from lifecycle.api.published import published_bytes
 from lifecycle.api.status import generic_not_found, method_not_allowed
 from lifecycle.api.wire import Handler, Request, Response
@@ -13,14 +15,17 @@ from lifecycle.apiserver.authn.openid_metadata import CONFIGURATION_PATH, JWKS_P
 from lifecycle.apiserver.non_resource.discovery import group_names, serve_discovery
 from lifecycle.apiserver.non_resource.document import document, page_not_found
 from lifecycle.apiserver.non_resource.health import ENDPOINTS, Check, Health
+from lifecycle.apiserver.non_resource.merged import MergedDocuments
 from lifecycle.apiserver.non_resource.openapi_v2 import serve_openapi_v2
 from lifecycle.apiserver.non_resource.openapi_v3 import serve_openapi_v3
+from lifecycle.apiserver.non_resource.served_groups import ServedGroups
 
 
 class NonResourceHandler:
     """Serves every path that names no resource.
 
     `openid` answers the two documents about service account tokens. `checks` are the health checks that can fail.
+    `served` is what is served beside the published groups.
     `address` is the server as clients reach it, `host:port`; set it when the port is known.
     """
 
@@ -30,9 +35,13 @@ class NonResourceHandler:
         *,
         address: str = "127.0.0.1:6443",
         checks: dict[str, Check] | None = None,
+        served: ServedGroups | None = None,
     ) -> None:
         self.address = address
         self.health = Health(checks)
+        self._merged = MergedDocuments(served) if served is not None else None
+        self.more: dict[str, Callable[[str], Response | None]] = {}
+        """What else there is to read: by the beginning of the path, a function of the rest."""
         self._others: dict[str, Handler] = {}
         if openid is not None:
             self._others = {CONFIGURATION_PATH: openid.configuration, JWKS_PATH: openid.jwks}
@@ -54,22 +63,36 @@ class NonResourceHandler:
             _check_read_only(reading)
             return document(request, published_bytes("discovery/version.json"), "application/json")
         if path == "/openapi/v2":
-            return serve_openapi_v2(request)
+            merged = self._merged.openapi_v2(request) if self._merged is not None else None
+            return merged or serve_openapi_v2(request)
         if first == "openapi" and (path + "/").startswith("/openapi/v3/"):
-            return serve_openapi_v3(request, path)
-        found = serve_discovery(request, path, self.address)
+            merged = self._merged.openapi_v3(request, path) if self._merged is not None else None
+            return merged or serve_openapi_v3(request, path)
+        if reading and (answer := self._more(path)) is not None:
+            return answer
+        found = self._merged.discovery(request, path) if self._merged is not None else None
+        if found is None:
+            found = serve_discovery(request, path, self.address)
         if found is not None:
             _check_read_only(reading)
             return found
         return self.unknown(path)
 
-    @staticmethod
-    def unknown(path: str) -> Response:
+    def _more(self, path: str) -> Response | None:
+        for prefix, serve in self.more.items():
+            if path.startswith(prefix):
+                return serve(path.removeprefix(prefix))
+        return None
+
+    def unknown(self, path: str) -> Response:
         """404: a `Status` below `/api` and below a group that exists, plain text everywhere else."""
         parts = path.split("/")
-        if parts[1] == "api" or (parts[1] == "apis" and len(parts) > 2 and parts[2] in group_names()):
+        if parts[1] == "api" or (parts[1] == "apis" and len(parts) > 2 and self._is_group(parts[2])):
             raise generic_not_found()
         return page_not_found()
+
+    def _is_group(self, name: str) -> bool:
+        return name in group_names() or (self._merged is not None and name in self._merged.groups())
 
 
 def _check_read_only(reading: bool) -> None:

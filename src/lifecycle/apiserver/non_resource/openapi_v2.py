@@ -49,7 +49,8 @@ def to_v2_schema(schema: Object) -> Object:
     return converted
 
 
-def _patches(paths: Object) -> Object:
+def patches(paths: Object) -> Object:
+    """What old clients look for in the paths: patches, and that these take `dryRun`."""
     found: Object = {}
     for path, item in paths.items():
         operation = item.get("patch")
@@ -77,7 +78,7 @@ def openapi_v2() -> Any:
         for key, schema in source.get("components", {}).get("schemas", {}).items():
             if key not in definitions:
                 definitions[key] = to_v2_schema(schema)
-        paths |= _patches(source.get("paths", {}))
+        paths |= patches(source.get("paths", {}))
     return {"swagger": "2.0", "info": info, "paths": paths, "definitions": dict(sorted(definitions.items()))}
 
 

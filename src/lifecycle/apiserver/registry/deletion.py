@@ -17,21 +17,13 @@ from lifecycle.api import status
 from lifecycle.api.clock import format_time, parse_time
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import DELETE, Attributes
-from lifecycle.apiserver.cacher import Cached
+from lifecycle.apiserver.cached_object import Cached
 from lifecycle.apiserver.registry.metadata import in_go_order
 from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.registry.store import MAX_CONFLICTS, ResourceStore
 
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
 DEFAULT_POD_GRACE = 30
-
-RETURNS_OBJECT = frozenset(
-    {
-        "CSIDriver", "CSINode", "Namespace", "PersistentVolume", "PersistentVolumeClaim", "Pod", "PodTemplate",
-        "ResourceQuota", "Service", "ServiceAccount", "StorageClass", "VolumeAttachment",
-    }
-)  # fmt: skip
-"""Kinds whose delete answers with the object instead of a Status (`ReturnDeletedObject`)."""
 
 
 @dataclass(slots=True)
@@ -87,6 +79,8 @@ async def _attempt(
 ) -> tuple[Object, bool] | None:
     """One try; None if somebody wrote in between."""
     obj = stored.obj
+    if "deletionTimestamp" not in obj["metadata"]:
+        obj = store.marked_for_deletion(obj)
     metadata = obj["metadata"]
     now = store.environment.clock.now()
     grace = grace_period(obj, options)
@@ -107,9 +101,13 @@ async def _attempt(
                 marked["deletionGracePeriodSeconds"] = grace
         else:
             marked["deletionTimestamp"] = format_time(now + grace)
-            if obj["kind"] != "Namespace":  # its own registry marks it, without a grace period
+            own = obj["kind"] in (
+                "Namespace",
+                "CustomResourceDefinition",
+            )  # their own registries mark them, without a grace period
+            if not own:
                 marked["deletionGracePeriodSeconds"] = grace
-            if metadata.get("generation", 0) > 0:
+            if metadata.get("generation", 0) > 0 and obj["kind"] != "CustomResourceDefinition":
                 marked["generation"] = metadata["generation"] + 1
         new = {**obj, "metadata": in_go_order(marked)}
         if obj["kind"] == "Namespace":
@@ -123,7 +121,7 @@ async def _attempt(
         if doomed is None or await store.erase(stored.key, doomed) is None:
             return None
         obj = doomed.obj
-    if obj["kind"] in RETURNS_OBJECT:
+    if store.strategy.returns_deleted_object(obj["kind"]):
         return obj, True
     details = {"name": scope.name, "group": scope.resource.group, "kind": scope.resource.plural, "uid": metadata["uid"]}
     return status.success({key: value for key, value in details.items() if value}), True

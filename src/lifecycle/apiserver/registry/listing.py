@@ -19,7 +19,8 @@ from lifecycle.api import status
 from lifecycle.api.field_errors import quote
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.cache_watcher import Criteria
-from lifecycle.apiserver.cacher import Cached, Cacher
+from lifecycle.apiserver.cached_object import Cached
+from lifecycle.apiserver.cacher import Cacher
 from lifecycle.etcd.store import CompactedError, FutureRevisionError, Store, prefix_end
 
 TOKEN_VERSION = "meta.k8s.io/v1"

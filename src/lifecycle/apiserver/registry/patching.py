@@ -16,28 +16,23 @@ from typing import Any
 import orjson
 
 from lifecycle.api import status
-from lifecycle.api.defaults import set_defaults
 from lifecycle.api.field_errors import invalid
 from lifecycle.api.managed_fields import apply_patch, update_managed_fields
 from lifecycle.api.patch.json_patch import apply_json_patch
 from lifecycle.api.patch.merge_patch import apply_merge_patch
 from lifecycle.api.patch.strategic import strategic_merge_patch
-from lifecycle.api.schema import decode, schema_for
+from lifecycle.api.schema import schema_for
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
-from lifecycle.apiserver.cacher import Cached
+from lifecycle.apiserver.cached_object import Cached
 from lifecycle.apiserver.json_complaint import json_complaint
 from lifecycle.apiserver.registry.metadata import check_identity, check_namespace
 from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.registry.store import ResourceStore
+from lifecycle.apiserver.registry.strategy import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH
 from lifecycle.apiserver.yaml_input import from_yaml
 
-JSON_PATCH = "application/json-patch+json"
-MERGE_PATCH = "application/merge-patch+json"
-STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
-APPLY_PATCH = "application/apply-patch+yaml"
 _DECODING = {APPLY_PATCH: "error decoding YAML: ", STRATEGIC_MERGE_PATCH: ""}
-PATCH_TYPES = (JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, APPLY_PATCH)
 
 
 def parse_patch(content_type: str, body: bytes) -> Any:
@@ -82,14 +77,14 @@ def normal(content_type: str, obj: Object, patch: Any, scope: RequestScope) -> O
     """Normal form with defaults. Raises StatusError 422 if what the patch leaves cannot be decoded, or not strictly enough."""
     resource = scope.resource
     try:
-        decoded, strict = decode(obj, resource.api_version, resource.kind)
+        decoded, strict = scope.strategy.decode(obj, resource.api_version, resource.kind)
     except status.StatusError as error:
         _, handled, why = error.message.partition(f" cannot be handled as a {resource.kind}: ")
         raise (_patch_invalid(content_type, obj, patch, why) if handled else error) from None
     if strict and scope.field_validation == "Strict":
         raise _patch_invalid(content_type, obj, patch, f"strict decoding error: {', '.join(strict)}")
     report_strict(strict, scope)
-    set_defaults(decoded)
+    scope.strategy.set_defaults(decoded)
     return decoded
 
 
@@ -139,7 +134,7 @@ async def patch(
         _keep_identity(new, live)
         update_managed_fields(
             live, new, manager=scope.manager, api_version=scope.resource.api_version,
-            subresource=scope.subresource, now=environment.clock.timestamp(),
+            subresource=scope.subresource, now=environment.clock.timestamp(), type_=scope.strategy.type,
         )  # fmt: skip
         await _admit(store, scope, new, live)
         return new
@@ -162,11 +157,11 @@ async def _apply(store: ResourceStore, scope: RequestScope, applied: Object, *, 
     async def change(live: Object | None) -> Object:
         new = apply_patch(
             live, desired, manager=scope.manager, force=force,
-            now=environment.clock.timestamp(), subresource=scope.subresource,
+            now=environment.clock.timestamp(), subresource=scope.subresource, type_=scope.strategy.type,
         )  # fmt: skip
         fields = new["metadata"].get("managedFields")
-        new, _ = decode(new, resource.api_version, resource.kind)
-        set_defaults(new)
+        new, _ = scope.strategy.decode(new, resource.api_version, resource.kind)
+        scope.strategy.set_defaults(new)
         if fields is not None:
             new["metadata"]["managedFields"] = fields
         if live is None:
@@ -200,7 +195,7 @@ def check_apply_kind(applied: Object, scope: RequestScope) -> None:
 def decode_partial(applied: Object, scope: RequestScope) -> tuple[Object, list[str]]:
     """The strict errors of an apply patch. The patch itself stays as sent: what it does not mention it does not own."""
     resource = scope.resource
-    _, strict = decode(applied, resource.api_version, resource.kind)
+    _, strict = scope.strategy.decode(applied, resource.api_version, resource.kind)
     return applied, strict
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from lifecycle.api import status
+from lifecycle.api.field_errors import quote
 from lifecycle.api.labels import format_label_selector
 from lifecycle.api.managed_fields import apply_patch, update_managed_fields
 from lifecycle.api.managed_fields.scale import parent_entries, scale_entries
@@ -22,12 +23,14 @@ from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.registry.store import ResourceStore
 
 KIND, VERSION = "Scale", "autoscaling/v1"
+_KEPT = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 
 
-def scale_of(obj: Object) -> Object:
-    """The Scale of a workload."""
+def scale_of(obj: Object, paths: Object | None = None) -> Object:
+    """The Scale of a workload; `paths` says where a custom resource keeps what is asked for."""
+    if paths is not None:
+        return _custom_scale(obj, paths)
     metadata, spec = obj["metadata"], obj.get("spec") or {}
-    keys = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
     replicas = spec.get("replicas", 0)
     selector = spec.get("selector") or {}
     is_plain = obj["kind"] == "ReplicationController"
@@ -35,7 +38,7 @@ def scale_of(obj: Object) -> Object:
     scale: Object = {
         "kind": KIND,
         "apiVersion": VERSION,
-        "metadata": {key: metadata[key] for key in keys if key in metadata},
+        "metadata": {key: metadata[key] for key in _KEPT if key in metadata},
         "spec": {"replicas": replicas} if replicas else {},
         "status": {"replicas": (obj.get("status") or {}).get("replicas", 0)},
     }
@@ -44,9 +47,42 @@ def scale_of(obj: Object) -> Object:
     return scale
 
 
+def _custom_scale(obj: Object, paths: Object) -> Object:
+    metadata = obj["metadata"]
+    replicas = nested(obj, paths["specReplicasPath"]) or 0
+    selector = nested(obj, paths["labelSelectorPath"]) if paths.get("labelSelectorPath") else None
+    scale: Object = {
+        "kind": KIND,
+        "apiVersion": VERSION,
+        "metadata": {key: metadata[key] for key in _KEPT if key in metadata},
+        "spec": {"replicas": replicas} if replicas else {},
+        "status": {"replicas": nested(obj, paths["statusReplicasPath"]) or 0},
+    }
+    if selector:
+        scale["status"]["selector"] = selector
+    return scale
+
+
+def nested(obj: Any, path: str) -> Any:
+    """What a simple path such as `.spec.replicas` leads to, or None."""
+    for part in path.lstrip(".").split("."):
+        obj = obj.get(part) if isinstance(obj, dict) else None
+    return obj
+
+
+def with_nested(obj: Object, path: str, value: Any) -> Object:
+    """The object with something else at a path; the original stays."""
+    first, _, rest = path.lstrip(".").partition(".")
+    return {**obj, first: with_nested(obj.get(first) or {}, rest, value) if rest else value}
+
+
 def get_scale(store: ResourceStore, scope: RequestScope) -> Object:
-    """Read. Raises StatusError 404."""
-    return scale_of(store.get(scope.namespace, scope.name).obj)
+    """Read. Raises StatusError 404, 500 for a custom resource that has no replicas."""
+    obj, paths = store.get(scope.namespace, scope.name).obj, scope.strategy.scale
+    if paths is not None and nested(obj, paths["specReplicasPath"]) is None:
+        why = f"the spec replicas field {quote(paths['specReplicasPath'])} does not exist"
+        raise status.internal_error(why)
+    return scale_of(obj, paths)
 
 
 async def update_scale(store: ResourceStore, scope: RequestScope, new: Object) -> Object:
@@ -77,13 +113,13 @@ async def patch_scale(
 async def _write(
     store: ResourceStore, scope: RequestScope, change: Any, *, retry: bool, applied: bool = False
 ) -> Object:
-    resource = scope.resource
+    resource, paths = scope.resource, scope.strategy.scale
     now = store.environment.clock.timestamp()
 
     async def change_parent(live: Object | None) -> Object:
         if live is None:
             raise status.not_found(resource.plural, scope.name, resource.group)
-        before = scale_of(live)
+        before = scale_of(live, paths)
         owned = live["metadata"].get("managedFields")
         before["metadata"]["managedFields"] = scale_entries(owned)
         after = change(before)
@@ -105,17 +141,21 @@ async def _write(
             changed["resourceVersion"] = version
         else:
             changed.pop("resourceVersion")
+        wanted = (after.get("spec") or {}).get("replicas", 0)
+        if paths is not None:
+            return {**with_nested(live, paths["specReplicasPath"], wanted), "metadata": changed}
         return {
             **live,
             "metadata": changed,
-            "spec": {**(live.get("spec") or {}), "replicas": (after.get("spec") or {}).get("replicas", 0)},
+            "spec": {**(live.get("spec") or {}), "replicas": wanted},
         }
 
     parent = RequestScope(
-        resource, scope.namespace, scope.name, "", scope.user, scope.manager, scope.dry_run, warnings=scope.warnings
-    )
+        resource, scope.namespace, scope.name, "", scope.user, scope.manager, scope.dry_run, warnings=scope.warnings,
+        strategy=scope.strategy,
+    )  # fmt: skip
     cached, _ = await store.update(parent, change_parent, create=False, retry=retry)
-    return scale_of(cached.obj)
+    return scale_of(cached.obj, paths)
 
 
 def _check(scale: Object, scope: RequestScope) -> None:

@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from lifecycle.api.resources import Resource
 from lifecycle.api.wire import Object, Request, UserInfo
+from lifecycle.apiserver.registry.strategy import BUILT_IN, Strategy
 
 FIELD_VALIDATION = ("Ignore", "Warn", "Strict")
 MAX_MANAGER_LENGTH = 128
@@ -30,6 +31,7 @@ class RequestScope:
     field_validation: str = "Warn"
     warnings: list[str] = field(default_factory=list)
     options: Object = field(default_factory=dict)
+    strategy: Strategy = BUILT_IN
 
 
 def scope_of(request: Request, resource: Resource) -> RequestScope:

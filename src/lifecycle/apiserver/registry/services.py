@@ -5,22 +5,28 @@ Both come from pools. A free one is picked at random; a wished one is taken if i
 Of the address range a first band is left for addresses people choose themselves: random picks start above it, so that a
 manifest with a fixed address seldom finds it taken.
 
-Upstream: `pkg/registry/core/service/storage/alloc.go`, `ipallocator/ipallocator.go` (`calculateRangeOffset`), `portallocator/`, v1.36.
-Left out: dual stack, and recording allocations as IPAddress objects.
+Each address that is taken is an IPAddress object of that name (see `service_addresses`), written before the Service: two servers that
+pick the same one cannot both create it.
+
+Upstream: `pkg/registry/core/service/storage/alloc.go` (`initIPFamilyFields`, `allocClusterIPs`), `storage.go`, `ipallocator/ipallocator.go`
+(`calculateRangeOffset`), `portallocator/`, v1.36. Left out: a second family of addresses to allocate from, health check node ports.
 """
 
 from __future__ import annotations
 
 import random
 from ipaddress import IPv4Address, IPv4Network, ip_address
+from typing import Any
 
 from lifecycle.api import status
+from lifecycle.api.resources import Resource
 from lifecycle.api.strategy.services import needs_cluster_ip, needs_node_ports
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.cached_object import Cached
 from lifecycle.apiserver.registry.scope import RequestScope
-from lifecycle.apiserver.registry.store import ResourceStore
+from lifecycle.apiserver.registry.service_addresses import SERVICE_CIDR, ServiceAddresses, addresses_of
+from lifecycle.apiserver.registry.store import Environment, ResourceStore
 
-SERVICE_CIDR = IPv4Network("10.96.0.0/16")
 NODE_PORTS = range(30000, 32768)
 HEADLESS = "None"
 
@@ -30,18 +36,72 @@ DRY_RUN_PORT = 32768
 
 
 def range_offset(network: IPv4Network) -> int:
-    """How many addresses at the start are left for fixed ones: min(max(16, size/16), 256)."""
-    hosts = network.num_addresses - 2
-    return min(max(16, hosts // 16), 256)
+    """How many addresses at the start are left for fixed ones: a sixteenth, at least 16, at most 256; none of a range of 16 or fewer."""
+    size = network.num_addresses
+    return 0 if size <= 16 else min(max(16, size // 16), 256)
+
+
+def init_ip_family_fields(obj: Object, spec: Object) -> None:
+    """Which families of addresses a Service has, and how many it must have; our clusters have IPv4 to give out.
+
+    A headless Service without selector may name any: whoever writes its endpoints decides. Raises StatusError 422.
+    Upstream: `initIPFamilyFields`.
+    """
+    selectorless = spec.get("clusterIP") == HEADLESS and not spec.get("selector")
+    policy = spec.setdefault("ipFamilyPolicy", "RequireDualStack" if selectorless else "SingleStack")
+    families = spec.get("ipFamilies") or []
+    if policy == "SingleStack" and len(families) == 2:
+        why = "must be 'RequireDualStack' or 'PreferDualStack' when multiple IP families are specified"
+        raise _invalid(obj, "ipFamilyPolicy", policy, why)
+    if selectorless:
+        first = families or ["IPv4"]
+        other = {"IPv4": "IPv6", "IPv6": "IPv4"}.get(first[0])
+        spec["ipFamilies"] = [*first, other] if policy != "SingleStack" and len(first) == 1 and other else first
+        return
+    if policy == "RequireDualStack":
+        raise _invalid(obj, "ipFamilyPolicy", policy, "this cluster is not configured for dual-stack services")
+    for index, family in enumerate(families):
+        if family == "IPv6":  # what is neither is left to validation
+            raise _invalid(obj, f"ipFamilies[{index}]", family, "not configured on this cluster")
+    spec["ipFamilies"] = families or ["IPv4"]
+
+
+def _invalid(obj: Object, where: str, value: Any, why: str) -> status.StatusError:
+    cause = {"reason": "FieldValueInvalid", "message": f'Invalid value: "{value}": {why}', "field": f"spec.{where}"}
+    return status.invalid("Service", obj["metadata"].get("name", ""), [cause])
 
 
 class ServiceStore(ResourceStore):
     """The registry of Services, with its two pools."""
 
+    def __init__(self, resource: Resource, environment: Environment) -> None:
+        super().__init__(resource, environment)
+        self.addresses = ServiceAddresses(environment)
+
+    async def write(self, key: str, obj: Object, expected: int) -> Cached | None:
+        """Take the addresses, write the Service, and give back what it does not hold (any more), whichever way it went."""
+        before = self.cacher.get(key)
+        held = addresses_of(before.obj) if before is not None and expected else frozenset()
+        wanted = addresses_of(obj)
+        taken = await self.addresses.take(wanted - held, obj)
+        written = None
+        try:
+            written = await super().write(key, obj, expected)
+        finally:
+            await self.addresses.release(taken if written is None else held - wanted)
+        return written
+
+    async def erase(self, key: str, stored: Cached) -> int | None:
+        """Its addresses are free again."""
+        revision = await super().erase(key, stored)
+        if revision is not None:
+            await self.addresses.release(addresses_of(stored.obj))
+        return revision
+
     def _pools(self) -> tuple[set[str], set[int]]:
         """What is taken now, read from the cache: allocations are exactly what stored Services hold."""
         self.cacher.catch_up()
-        addresses: set[str] = set()
+        addresses = self.addresses.taken()
         ports: set[int] = set()
         for cached in self.cacher.ordered():
             spec = cached.obj.get("spec") or {}
@@ -56,7 +116,7 @@ class ServiceStore(ResourceStore):
         if not needs_cluster_ip(spec):
             return
         addresses, ports = self._pools()
-        self._family(spec)
+        init_ip_family_fields(obj, spec)
         if spec.get("clusterIP") != HEADLESS:
             self._address(obj, spec, addresses, scope.dry_run)
         self._node_ports(obj, spec, ports, scope.dry_run)
@@ -67,17 +127,12 @@ class ServiceStore(ResourceStore):
         if scope.subresource or not needs_cluster_ip(spec):
             return
         addresses, ports = self._pools()
-        if not needs_cluster_ip(before):
-            self._family(spec)
+        if any(spec.get(key) != before.get(key) for key in ("ipFamilyPolicy", "ipFamilies", "type")):
+            init_ip_family_fields(new, spec)
         if not spec.get("clusterIP"):
             self._address(new, spec, addresses, scope.dry_run)
         held = {p.get("nodePort") for p in before.get("ports") or ()}
         self._node_ports(new, spec, ports - held, scope.dry_run)
-
-    @staticmethod
-    def _family(spec: Object) -> None:
-        spec.setdefault("ipFamilies", ["IPv4"])
-        spec.setdefault("ipFamilyPolicy", "SingleStack")
 
     def _address(self, obj: Object, spec: Object, taken: set[str], dry_run: bool) -> None:
         wished = spec.get("clusterIP")
@@ -88,15 +143,18 @@ class ServiceStore(ResourceStore):
         spec.setdefault("clusterIPs", [wished])
 
     def _pick_address(self, taken: set[str]) -> str:
-        size, offset = SERVICE_CIDR.num_addresses, range_offset(SERVICE_CIDR)
         source = self.environment.names.random
-        for low, high in ((offset, size - 1), (1, offset)):
-            start = source.randrange(low, high)
-            for step in range(high - low):
-                address = str(SERVICE_CIDR.network_address + low + (start - low + step) % (high - low))
-                if address not in taken:
-                    return address
-        raise status.internal_error("failed to allocate IP: range is full")
+        for network in self.addresses.networks():
+            size, offset = network.num_addresses, range_offset(network)
+            for low, high in ((max(offset, 1), size - 1), (1, offset)):
+                if low >= high:
+                    continue
+                start = source.randrange(low, high)
+                for step in range(high - low):
+                    address = str(network.network_address + low + (start - low + step) % (high - low))
+                    if address not in taken:
+                        return address
+        raise status.internal_error("failed to allocate a serviceIP: range is full")
 
     def _check_address(self, obj: Object, address: str, taken: set[str]) -> None:
         def refuse(why: str) -> status.StatusError:
@@ -111,8 +169,10 @@ class ServiceStore(ResourceStore):
             parsed = ip_address(address)
         except ValueError:
             return  # validation will say so, better
-        if not isinstance(parsed, IPv4Address) or parsed not in SERVICE_CIDR:
-            raise refuse(f"the provided IP is not in the valid range. The range of valid IPs is {SERVICE_CIDR}")
+        networks = self.addresses.networks()
+        if not isinstance(parsed, IPv4Address) or not any(parsed in network for network in networks):
+            valid = ",".join(map(str, networks))
+            raise refuse(f"the provided IP is not in the valid range. The range of valid IPs is {valid}")
         if address in taken:
             raise refuse("provided IP is already allocated")
 

@@ -17,26 +17,19 @@ Upstream: `apiserver/pkg/registry/generic/registry/store.go` (`Store.Create`, `S
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from lifecycle.api import status
 from lifecycle.api.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import Resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.strategy import (
-    allow_create_on_update,
-    allow_unconditional_update,
-    canonicalize,
-    prepare_for_create,
-    prepare_for_update,
-)
 from lifecycle.api.tracing import span
-from lifecycle.api.validation import validate_create, validate_update, warnings_for
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
 from lifecycle.apiserver.admission.chain import AdmissionChain
-from lifecycle.apiserver.cacher import Cached, Cacher
+from lifecycle.apiserver.cached_object import Cached
+from lifecycle.apiserver.cacher import Cacher
 from lifecycle.apiserver.registry.metadata import (
     check_identity,
     check_no_revision,
@@ -46,8 +39,10 @@ from lifecycle.apiserver.registry.metadata import (
     is_unchanged,
 )
 from lifecycle.apiserver.registry.scope import RequestScope
+from lifecycle.apiserver.registry.strategy import BUILT_IN, Strategy
 from lifecycle.etcd.codec import JSON, encode_value
 from lifecycle.etcd.keys import registry_key
+from lifecycle.etcd.lease_manager import LeaseManager
 from lifecycle.etcd.store import Store
 
 MAX_NAME_ATTEMPTS = 8
@@ -67,6 +62,10 @@ class Environment:
     admission: AdmissionChain
     cachers: dict[tuple[str, str], Cacher]
     media_type: str = JSON  # of stored values
+    leases: LeaseManager = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.leases = LeaseManager(self.store)
 
     def cacher(self, resource: Resource) -> Cacher:
         """The watch cache of a resource."""
@@ -75,6 +74,10 @@ class Environment:
 
 class ResourceStore:
     """The registry of one resource. Kinds that allocate or convert (Services, Events) fill in the hooks."""
+
+    strategy: Strategy = BUILT_IN
+    ttl = 0
+    """How many seconds objects live; 0: until they are deleted."""
 
     def __init__(self, resource: Resource, environment: Environment) -> None:
         self.resource = resource
@@ -93,7 +96,7 @@ class ResourceStore:
         cached = self.lookup(namespace, name)
         if cached is None:
             raise status.not_found(self.resource.plural, name, self.resource.group)
-        return cached
+        return self._decorated(cached)
 
     # -- hooks --------------------------------------------------------------------------------------------------------
 
@@ -113,6 +116,17 @@ class ResourceStore:
     def after_delete(self, obj: Object) -> None:
         """The object is gone: give back what it held."""
 
+    def after_create(self, obj: Object) -> None:
+        """The object is stored: finish what `begin_create` began."""
+
+    def decorate(self, obj: Object) -> Object:
+        """The object as it is shown; what is stored stays as it is."""
+        return obj
+
+    def marked_for_deletion(self, obj: Object) -> Object:
+        """The object as it is at the first delete, before finalizers are looked at."""
+        return obj
+
     # -- create -------------------------------------------------------------------------------------------------------
 
     async def create(self, obj: Object, scope: RequestScope) -> Cached:
@@ -130,11 +144,10 @@ class ResourceStore:
         generated = bool(metadata.get("generateName")) and not metadata.get("name")
         if generated:
             metadata["name"] = environment.names.generate_name(metadata["generateName"])
-        prepare_for_create(obj)  # a Job takes labels from its own name, so the name comes first
-        metadata = obj["metadata"]
+        self.strategy.prepare_for_create(obj)  # a Job takes labels from its own name, so the name comes first
         for attempt in range(MAX_NAME_ATTEMPTS):
-            if generated and attempt:
-                metadata["name"] = environment.names.generate_name(metadata["generateName"])
+            if generated and attempt:  # an attempt leaves other metadata behind
+                obj["metadata"]["name"] = environment.names.generate_name(obj["metadata"]["generateName"])
             try:
                 return await self._create_named(obj, scope, attributes)
             except StatusError as error:
@@ -149,13 +162,13 @@ class ResourceStore:
         self.begin_create(obj, scope)
         try:
             with span("apiserver", "validation"):
-                causes = [error.cause() for error in validate_create(obj)]
+                causes = [error.cause() for error in self.strategy.validate_create(obj)]
             if causes:
                 raise status.invalid(
                     resource.kind, name or obj["metadata"].get("generateName", ""), causes, resource.group
                 )
-            scope.warnings.extend(warnings_for(obj))
-            canonicalize(obj)
+            scope.warnings.extend(self.strategy.warnings_on_create(obj))
+            self.strategy.canonicalize(obj)
             attributes.obj, attributes.name = obj, name
             with span("apiserver", "validating admission"):
                 await environment.admission.validate(attributes)
@@ -172,10 +185,15 @@ class ResourceStore:
             written = await self.write(key, obj, 0)
             if written is None:
                 raise status.already_exists(resource.plural, name, resource.group)
-            return written
+            self.after_create(written.obj)
+            return self._decorated(written)
         except BaseException:
             self.undo(obj)
             raise
+
+    def _decorated(self, cached: Cached) -> Cached:
+        shown = self.decorate(cached.obj)
+        return cached if shown is cached.obj else Cached(cached.key, shown, cached.revision)
 
     # -- update -------------------------------------------------------------------------------------------------------
 
@@ -193,7 +211,10 @@ class ResourceStore:
             self.cacher.catch_up()
             stored = self.cacher.get(key)
             if stored is None:
-                if not (allow_create_on_update(resource.kind) if create is None else create) or scope.subresource:
+                if (
+                    not (self.strategy.allow_create_on_update(resource.kind) if create is None else create)
+                    or scope.subresource
+                ):
                     raise status.not_found(resource.plural, scope.name, resource.group)
                 new = await change(None)
                 check_identity(new, scope)
@@ -213,7 +234,7 @@ class ResourceStore:
         metadata, old_metadata = new["metadata"], old["metadata"]
         wanted = metadata.get("resourceVersion", "")
         if not wanted or wanted == "0":
-            if not allow_unconditional_update(resource.kind):
+            if not self.strategy.allow_unconditional_update(resource.kind):
                 cause = {
                     "reason": "FieldValueInvalid",
                     "message": "Invalid value: 0: must be specified for an update",
@@ -233,10 +254,10 @@ class ResourceStore:
             "creationTimestamp": old_metadata["creationTimestamp"],
             "resourceVersion": old_metadata["resourceVersion"],
         }
-        prepare_for_update(new, old, scope.subresource)
+        self.strategy.prepare_for_update(new, old, scope.subresource)
         self.begin_update(new, old, scope)
         with span("apiserver", "validation"):
-            causes = [error.cause() for error in validate_update(new, old, scope.subresource)]
+            causes = [error.cause() for error in self.strategy.validate_update(new, old, scope.subresource)]
         if causes:
             raise status.invalid(resource.kind, scope.name, causes, resource.group)
         attributes = Attributes(
@@ -279,7 +300,8 @@ class ResourceStore:
             with span("etcd", "txn", key=key, uid=obj["metadata"].get("uid", "")) as recorded:
                 if recorded is not None:
                     recorded.attributes["owner_uid"] = _controller_uid(obj)
-                revision = await self.environment.store.put(key, value, expected=expected)
+                lease = await self.environment.leases.get_lease(self.ttl) if self.ttl else 0
+                revision = await self.environment.store.put(key, value, expected=expected, lease=lease)
         if revision is None:
             return None
         stamped = {**obj, "metadata": in_go_order({**obj["metadata"], "resourceVersion": str(revision)})}

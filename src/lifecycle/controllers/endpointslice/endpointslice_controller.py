@@ -1,7 +1,7 @@
 """EndpointSlices: for each Service with a selector, the addresses of the pods it selects.
 
 Upstream: `pkg/controller/endpointslice/endpointslice_controller.go` (`Controller`, `syncService`), v1.36. Left
-out: the topology cache of nodes, the mirroring of hand-made Endpoints.
+out: the topology cache of nodes. Hand-made Endpoints are `endpointslicemirroring`'s.
 """
 
 from __future__ import annotations

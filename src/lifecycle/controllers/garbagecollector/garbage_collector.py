@@ -23,7 +23,7 @@ import asyncio
 
 from lifecycle.api.clock import Clock
 from lifecycle.api.names import NameSource
-from lifecycle.api.resources import Resource, resource_for_kind
+from lifecycle.api.resources import Resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.client.rest import MERGE_PATCH, STRATEGIC_MERGE_PATCH, Client
@@ -52,13 +52,16 @@ class GarbageCollector:
             for sync in syncs:
                 sync.cancel()
         name = "garbage-collector"
-        async with asyncio.TaskGroup() as group:
-            group.create_task(
-                run_workers(self.graph.attempt_to_delete, self._attempt_to_delete, workers=WORKERS, name=name)
-            )
-            group.create_task(
-                run_workers(self.graph.attempt_to_orphan, self._attempt_to_orphan, workers=WORKERS, name=name)
-            )
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(
+                    run_workers(self.graph.attempt_to_delete, self._attempt_to_delete, workers=WORKERS, name=name)
+                )
+                group.create_task(
+                    run_workers(self.graph.attempt_to_orphan, self._attempt_to_orphan, workers=WORKERS, name=name)
+                )
+        finally:
+            await self.graph.stop()
 
     # Deleting.
 
@@ -105,7 +108,7 @@ class GarbageCollector:
         await self._delete(node.identity, latest, policy)
 
     async def _classify(self, node: Node, owners: list[Object]) -> tuple[list[Object], list[Object], list[Object]]:
-        """References by the state of the owner: there; gone; waiting for its dependents to be deleted."""
+        """References by the state of the owner: there; gone; on its way out in the foreground, its dependents first."""
         solid: list[Object] = []
         dangling: list[Object] = []
         waiting: list[Object] = []
@@ -121,7 +124,7 @@ class GarbageCollector:
 
     async def _get_owner(self, node: Node, ref: Object) -> Object | None:
         """The owner as it is now; None if there is none of that uid. Upstream: `isDangling`."""
-        row = _mapping(ref["apiVersion"], ref["kind"])
+        row = _mapping(self.graph, ref["apiVersion"], ref["kind"])
         if row.namespaced and not node.identity.namespace:
             raise RetryError("cluster-scoped objects cannot refer to namespaced owners")
         namespace = node.identity.namespace if row.namespaced else ""
@@ -163,7 +166,7 @@ class GarbageCollector:
     async def _get(self, identity: Identity) -> Object | None:
         try:
             obj = await self._client.get(
-                _mapping(identity.api_version, identity.kind), identity.name, identity.namespace
+                _mapping(self.graph, identity.api_version, identity.kind), identity.name, identity.namespace
             )
         except StatusError as error:
             if error.code == 404:
@@ -173,7 +176,7 @@ class GarbageCollector:
 
     async def _delete(self, identity: Identity, latest: Object, policy: str) -> None:
         await self._client.delete(
-            _mapping(identity.api_version, identity.kind),
+            _mapping(self.graph, identity.api_version, identity.kind),
             identity.name,
             identity.namespace,
             uid=identity.uid,
@@ -184,7 +187,7 @@ class GarbageCollector:
     async def _patch(self, node: Node, strategic: Object, owners_left: list[Object]) -> None:
         """Strategic merge where the type has one, else the whole list as a merge patch."""
         identity = node.identity
-        row = _mapping(identity.api_version, identity.kind)
+        row = _mapping(self.graph, identity.api_version, identity.kind)
         try:
             await self._client.patch(
                 row, identity.name, identity.namespace, strategic, patch_type=STRATEGIC_MERGE_PATCH
@@ -216,12 +219,12 @@ class GarbageCollector:
             return
         left = [f for f in finalizers if f != finalizer]
         patch = {"metadata": {"resourceVersion": meta["resourceVersion"], "finalizers": left or None}}
-        row = _mapping(node.identity.api_version, node.identity.kind)
+        row = _mapping(self.graph, node.identity.api_version, node.identity.kind)
         await self._client.patch(row, node.identity.name, node.identity.namespace, patch, patch_type=MERGE_PATCH)
 
 
-def _mapping(api_version: str, kind: str) -> Resource:
-    row = resource_for_kind(api_version, kind)
+def _mapping(graph: GraphBuilder, api_version: str, kind: str) -> Resource:
+    row = graph.mapping(api_version, kind)
     if row is None:
         raise RetryError(f'unable to get REST mapping for {api_version}/{kind}: no matches for kind "{kind}"')
     return row

@@ -5,13 +5,16 @@ an event may set in motion is put into one of two queues: *attempt to delete* (i
 for its dependents) and *attempt to orphan* (its owner is being deleted with the `orphan` finalizer).
 
 Upstream: `pkg/controller/garbagecollector/graph_builder.go` (`GraphBuilder`, `processGraphChanges`), v1.36.
-Left out: monitors for resources that appear later (custom resources), events about owner references into other
+Left out: events about owner references into other
 namespaces, alternate identities of virtual nodes.
 """
 
 from __future__ import annotations
 
-from lifecycle.api.resources import Resource, all_resources
+import asyncio
+
+from lifecycle.api.custom_resources import served_resource
+from lifecycle.api.resources import Resource, all_resources, resource, resource_for_kind
 from lifecycle.api.wire import Object
 from lifecycle.client.event_correlator import LRU
 from lifecycle.client.shared_informer import SharedInformer, SharedInformerFactory
@@ -44,10 +47,50 @@ class GraphBuilder:
         self.attempt_to_orphan: RateLimitingQueue[Node] = RateLimitingQueue()
         self.absent_owners: LRU[bool] = LRU(ABSENT_OWNERS)
         self.informers: list[SharedInformer] = []
+        self._stopping: set[asyncio.Future[None]] = set()
         for row in deletable_resources():
             informer = informers.informer(row)
             informer.add_event_handler(add=self._added, update=self._updated, delete=self._deleted)
             self.informers.append(informer)
+        self._client = informers.client
+        self._monitors: dict[str, tuple[Resource, SharedInformer]] = {}
+        definitions = informers.informer(resource("customresourcedefinitions.apiextensions.k8s.io"))
+        definitions.add_event_handler(
+            add=self._defined, update=lambda _, new: self._defined(new), delete=self._undefined
+        )
+
+    def _defined(self, definition: Object) -> None:
+        """A definition is there: follow its objects from the moment it is established. Upstream: `syncMonitors`."""
+        name, row = definition["metadata"]["name"], served_resource(definition)
+        known = self._monitors.get(name)
+        if row is None or (known is not None and known[0] == row):
+            return
+        self._undefined(definition)
+        informer = SharedInformer(self._client, row)
+        informer.add_event_handler(add=self._added, update=self._updated, delete=self._deleted)
+        self._monitors[name] = row, informer
+        informer.start()
+
+    def _undefined(self, definition: Object) -> None:
+        known = self._monitors.pop(definition["metadata"]["name"], None)
+        if known is not None:
+            stopping = asyncio.ensure_future(known[1].stop())
+            self._stopping.add(stopping)
+            stopping.add_done_callback(self._stopping.discard)
+
+    async def stop(self) -> None:
+        """Stop following custom resources."""
+        for _, informer in self._monitors.values():
+            await informer.stop()
+        self._monitors.clear()
+
+    def mapping(self, api_version: str, kind: str) -> Resource | None:
+        """The resource of a kind, a custom one included; None if there is none."""
+        found = resource_for_kind(api_version, kind)
+        if found is not None:
+            return found
+        wanted = (api_version.partition("/")[0], kind)
+        return next((row for row, _ in self._monitors.values() if (row.group, row.kind) == wanted), None)
 
     def virtual_delete(self, identity: Identity) -> None:
         """The server says that this object does not exist. Upstream: `enqueueVirtualDeleteEvent`."""

@@ -14,6 +14,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from lifecycle.api.clock import Clock
+from lifecycle.api.custom_resources import served_resource
 from lifecycle.api.resources import Resource, all_resources, resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
@@ -87,7 +88,7 @@ class NamespacedResourcesDeleter:
 
     async def _delete_all_content(self, namespace: Object) -> _Totals:
         totals = _Totals()
-        for row in namespaced_deletable_resources():
+        for row in [*namespaced_deletable_resources(), *await self._custom_resources()]:
             await self._delete_resource(row, namespace["metadata"]["name"], totals)
             if row.plural == "pods" and (totals.remaining or totals.errors):
                 break
@@ -97,6 +98,17 @@ class NamespacedResourcesDeleter:
         if update_conditions(status, failed, self._clock.now()):
             await self._client.update(self._namespaces, copy, subresource="status")
         return totals
+
+    async def _custom_resources(self) -> list[Resource]:
+        """What definitions have added, as of now."""
+        try:
+            listed = await self._client.list(resource("customresourcedefinitions.apiextensions.k8s.io"))
+        except StatusError as error:
+            if error.code in (404, 405):
+                return []
+            raise
+        rows = [served_resource(definition) for definition in listed.get("items") or ()]
+        return [row for row in rows if row is not None and row.namespaced]
 
     async def _delete_resource(self, row: Resource, namespace: str, totals: _Totals) -> None:
         """Delete one resource's objects and count what remains. Upstream: `deleteAllContentForGroupVersionResource`."""

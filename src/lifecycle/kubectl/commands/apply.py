@@ -53,9 +53,8 @@ async def apply(argv: Sequence[str], session: Session) -> None:
     if not p["filename"]:
         raise CommandError("must specify one of -f and -k")
     check_format(p["output"])
-    mapper = await session.mapper()
     for obj in load_files(p["filename"]):
-        resource = mapper.for_kind(obj["apiVersion"], obj["kind"])
+        resource = await session.resource_for_kind(obj["apiVersion"], obj["kind"])
         if resource.namespaced:
             obj = {**obj, "metadata": {"namespace": session.namespace, **(obj.get("metadata") or {})}}
         how = _server_side if p["server-side"] else _client_side

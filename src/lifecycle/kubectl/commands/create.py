@@ -14,7 +14,7 @@ from lifecycle.api.resources import resource_for_kind
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.kubectl.commands.create_rbac import CLUSTER_ROLE_FLAGS, ROLE_FLAGS, role_object
-from lifecycle.kubectl.failures import CommandError, UsageError
+from lifecycle.kubectl.failures import CommandError, ConnectionFailed, UsageError
 from lifecycle.kubectl.flags import DRY_RUN, OUTPUT, Flag, Parsed, dry_run_strategy, flag, parse, word_positions
 from lifecycle.kubectl.generators import (
     create_configmap,
@@ -26,7 +26,7 @@ from lifecycle.kubectl.generators import (
 )
 from lifecycle.kubectl.generators.create_service import create_service
 from lifecycle.kubectl.printers import check_format, print_object, typed
-from lifecycle.kubectl.resource_args import load_files
+from lifecycle.kubectl.resource_args import load_sources, source_named
 from lifecycle.kubectl.session import Session
 
 Make = Callable[[str, Parsed, Session], Awaitable[Object]]
@@ -295,6 +295,8 @@ async def create(argv: Sequence[str], session: Session) -> None:
             if not subcommand.wraps:
                 raise
             raise CommandError(f"{subcommand.wraps}: {refused.message}") from None
+        except ConnectionFailed as silent:
+            raise CommandError(f"{subcommand.wraps}: {silent}" if subcommand.wraps else str(silent)) from None
     session.print(print_object(obj, p["output"], "created", dry_run))
 
 
@@ -311,12 +313,17 @@ async def _create_from_files(argv: Sequence[str], session: Session) -> None:
     if not p["filename"]:
         raise CommandError("must specify one of -f and -k")
     dry_run = dry_run_strategy(p)
-    mapper = await session.mapper()
-    for obj in load_files(p["filename"]):
-        resource = mapper.for_kind(obj["apiVersion"], obj["kind"])
+    for source, obj in load_sources(p["filename"]):
+        resource = await session.resource_for_kind(obj["apiVersion"], obj["kind"])
         namespace = obj.get("metadata", {}).get("namespace", "")
         if dry_run != "client":
-            obj = await session.create(
-                resource, obj, manager="kubectl-create", dry_run=dry_run, validation=_validation(p), namespace=namespace
-            )
+            with source_named(source, "creating"):
+                obj = await session.create(
+                    resource,
+                    obj,
+                    manager="kubectl-create",
+                    dry_run=dry_run,
+                    validation=_validation(p),
+                    namespace=namespace,
+                )
         session.print(print_object(obj, p["output"], "created", dry_run))

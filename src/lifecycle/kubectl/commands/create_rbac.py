@@ -32,7 +32,7 @@ async def role_object(name: str, p: Parsed, session: Session, *, cluster: bool) 
         if plain.startswith("*"):
             found = (plain.partition(".")[2], "*")
         else:
-            resource = (await session.mapper()).resource_for(plain)
+            resource = await session.resource_for(plain)
             found = (resource.group, resource.plural)
         resources.append((found[0], f"{found[1]}/{subresource}" if subresource else found[1]))
     if not resources:

@@ -11,7 +11,7 @@ from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.kubectl.failures import CommandError
 from lifecycle.kubectl.flags import DRY_RUN, OUTPUT, Parsed, dry_run_strategy, flag, parse
-from lifecycle.kubectl.resource_args import NOTHING_NAMED, Target, load_files, targets
+from lifecycle.kubectl.resource_args import NOTHING_NAMED, Target, load_files
 from lifecycle.kubectl.session import Session
 
 FLAGS = (
@@ -70,26 +70,23 @@ def _all(dry_run: str) -> str:
 
 
 def _options(p: Parsed) -> Object:
-    options: Object = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": PROPAGATION[p["cascade"]]}
     grace = 1 if p["now"] else 0 if p["force"] and p["grace-period"] < 0 else p["grace-period"]
-    if grace >= 0:
-        options["gracePeriodSeconds"] = grace
-    return options
+    options: Object = {"gracePeriodSeconds": grace} if grace >= 0 else {}
+    return {**options, "propagationPolicy": PROPAGATION[p["cascade"]]}
 
 
 async def _targets(p: Parsed, session: Session) -> list[tuple[Target, str]]:
-    mapper = await session.mapper()
     if p["filename"]:
         loaded = [(obj, obj["metadata"]) for obj in load_files(p["filename"])]
         return [
             (
-                Target(mapper.for_kind(obj["apiVersion"], obj["kind"]), meta["name"]),
+                Target(await session.resource_for_kind(obj["apiVersion"], obj["kind"]), meta["name"]),
                 meta.get("namespace") or session.namespace,
             )
             for obj, meta in loaded
         ]
     found: list[tuple[Target, str]] = []
-    for target in targets(mapper, p.args):
+    for target in await session.targets(p.args):
         if target.name:
             found.append((target, session.namespace))
             continue

@@ -9,14 +9,15 @@ from collections.abc import Sequence
 
 from lifecycle.api.resources import Resource
 from lifecycle.api.wire import Object
-from lifecycle.kubectl.commands.run import overridden
+from lifecycle.kubectl.commands.run import generated, overridden
 from lifecycle.kubectl.failures import CommandError
 from lifecycle.kubectl.flags import DRY_RUN, OUTPUT, Parsed, dry_run_strategy, flag, parse
 from lifecycle.kubectl.generators.expose import EXPOSABLE, ports_of, selector_of, service
 from lifecycle.kubectl.generators.labels_and_env import parse_labels
 from lifecycle.kubectl.printers import check_format, print_object, typed
-from lifecycle.kubectl.resource_args import targets
-from lifecycle.kubectl.session import Session
+from lifecycle.kubectl.printing.key_order import in_key_order
+from lifecycle.kubectl.record import announce, recorded
+from lifecycle.kubectl.session import JSON_OR_ANYTHING, Session
 
 FLAGS = (
     OUTPUT,
@@ -28,30 +29,29 @@ FLAGS = (
     flag("labels", short="l"),
     flag("session-affinity"),
     flag("cluster-ip"),
-    flag("overrides"),
-    flag("override-type", default="merge"),
-    flag("field-manager", default="kubectl-expose"),
-    flag("save-config", "bool"),
-    flag("record", "bool"),
+    *generated("expose"),
 )
 
 
 async def expose(argv: Sequence[str], session: Session) -> None:
     """Run `kubectl expose ARGV`."""
     p = parse(argv, FLAGS, "expose")
+    announce(p, session.warn)
     dry_run = dry_run_strategy(p)
     check_format(p["output"])
-    mapper = await session.mapper()
-    for target in targets(mapper, p.args):
+    for target in await session.targets(p.args):
         resource = target.resource
-        obj = await session.client.get(resource, target.name, session.namespace)
+        path = resource.path(session.namespace, target.name)
+        obj = await session.get_named(path, session.namespace, accept=JSON_OR_ANYTHING)
         if (resource.group, resource.kind) not in EXPOSABLE:
             shown = f"{resource.kind}.{resource.group}" if resource.group else resource.kind
             raise CommandError(f"cannot expose a {shown}")
-        made = typed(overridden(typed(_service_for(obj, p)), p["overrides"], p["override-type"]))
+        made = recorded(typed(overridden(typed(_service_for(obj, p)), p["overrides"], p["override-type"])), "expose", p)
         if dry_run != "client":
-            services: Resource = mapper.for_kind("v1", "Service")
-            made = await session.create(services, made, manager=p["field-manager"], dry_run=dry_run)
+            services: Resource = await session.resource_for_kind("v1", "Service")
+            made = await session.create(
+                services, in_key_order(made), manager=p["field-manager"], dry_run=dry_run, accept=JSON_OR_ANYTHING
+            )
         elif session.explicit_namespace:
             made = typed({**made, "metadata": {**made["metadata"], "namespace": session.namespace}})
         session.print(print_object(made, p["output"], "exposed", dry_run))

@@ -1,7 +1,7 @@
 """`kubectl rollout status deployment/NAME`: watch until the new pods are there, or the deadline has passed.
 
 Upstream: `kubectl/pkg/cmd/rollout/rollout_status.go`, `kubectl/pkg/polymorphichelpers/rollout_status.go` (`DeploymentStatusViewer.Status`),
-v1.36. Left out: other kinds, `pause`, `resume`, `restart`, `--revision`.
+v1.36. Left out: other kinds.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.wire import Object
 from lifecycle.kubectl.commands.rollout_history import history, undo
+from lifecycle.kubectl.commands.rollout_restart import pause, restart, resume
 from lifecycle.kubectl.failures import CommandError
 from lifecycle.kubectl.flags import flag, parse, word_positions
-from lifecycle.kubectl.resource_args import targets
 from lifecycle.kubectl.session import Session
 
 FLAGS = (flag("watch", "bool", True, short="w"), flag("timeout"), flag("revision", "int64"))
@@ -43,7 +43,7 @@ def deployment_status(deployment: Object) -> tuple[str, bool]:
 async def rollout(argv: Sequence[str], session: Session) -> None:
     """Run `kubectl rollout ARGV`."""
     words = word_positions(argv)
-    run = {"status": status, "history": history, "undo": undo}.get(argv[words[0]]) if words else None
+    run = WORDS.get(argv[words[0]]) if words else None
     if run is None:
         raise CommandError(f'unknown command {go_quote(argv[words[0]] if words else "")} for "kubectl rollout"')
     await run([*argv[: words[0]], *argv[words[0] + 1 :]], session)
@@ -54,7 +54,7 @@ async def status(argv: Sequence[str], session: Session) -> None:
     p = parse(argv, FLAGS, "rollout status")
     if not p.args:
         raise CommandError("required resource not specified")
-    found = targets(await session.mapper(), p.args)
+    found = await session.targets(p.args)
     for target in found:
         if target.resource.kind != "Deployment":
             raise CommandError(
@@ -84,3 +84,6 @@ async def status(argv: Sequence[str], session: Session) -> None:
                 session.print(text)
             if done:
                 break
+
+
+WORDS = {"status": status, "history": history, "undo": undo, "restart": restart, "pause": pause, "resume": resume}

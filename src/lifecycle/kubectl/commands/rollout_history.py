@@ -4,8 +4,7 @@ Nothing else remembers old templates. Each ReplicaSet carries the number of its 
 of an earlier one back into the Deployment, from where it rolls out like any other change, and becomes the newest revision.
 
 Upstream: `kubectl/pkg/polymorphichelpers/history.go` (`DeploymentHistoryViewer.ViewHistory`), `rollback.go`
-(`DeploymentRollbacker.Rollback`), `kubectl/pkg/cmd/rollout/rollout_{history,undo}.go`, v1.36. Left out: other kinds, the description of one
-revision's template (`history --revision`, `undo --dry-run=client`).
+(`DeploymentRollbacker.Rollback`), `kubectl/pkg/cmd/rollout/rollout_{history,undo}.go`, v1.36. Left out: other kinds.
 """
 
 from __future__ import annotations
@@ -18,12 +17,13 @@ from lifecycle.api.wire import Object
 from lifecycle.client.rest import JSON_PATCH
 from lifecycle.kubectl.failures import CommandError
 from lifecycle.kubectl.flags import DRY_RUN, OUTPUT, dry_run_strategy, flag, parse
-from lifecycle.kubectl.printers import check_format, print_object
-from lifecycle.kubectl.resource_args import Target, targets
-from lifecycle.kubectl.session import Session
+from lifecycle.kubectl.printers import check_format, print_object, typed
+from lifecycle.kubectl.printing.pod_template import describe_pod_template
+from lifecycle.kubectl.record import CHANGE_CAUSE
+from lifecycle.kubectl.resource_args import Target
+from lifecycle.kubectl.session import JSON_OR_ANYTHING, TYPED, Session
 
 REVISION = "deployment.kubernetes.io/revision"
-CHANGE_CAUSE = "kubernetes.io/change-cause"
 HASH_LABEL = "pod-template-hash"
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 STAYS_WITH_DEPLOYMENT = {
@@ -51,12 +51,26 @@ async def history(argv: Sequence[str], session: Session) -> None:
         raise CommandError("required resource not specified")
     if p["revision"] < 0:
         raise CommandError(f"revision must be a positive integer: {p['revision']}")
-    if p["revision"]:
-        raise CommandError("--revision needs kubectl's describer, which this kubectl does not have")
-    for target in targets(await session.mapper(), p.args):
+    for target in await session.targets(p.args):
         deployment, revisions = await _with_revisions(target, session, "history viewer")
         name = print_object(deployment, "", "").rstrip()
-        session.print(f"{name} \n{_table(revisions)}\n")
+        if p["revision"]:
+            if p["revision"] not in revisions:
+                raise CommandError("unable to find the specified revision")
+            text = describe_pod_template(_with_change_cause(revisions[p["revision"]]))
+            session.print(f"{name} with revision #{p['revision']}\n{text}\n")
+        else:
+            session.print(f"{name} \n{_table(revisions)}\n")
+
+
+def _with_change_cause(replica_set: Object) -> Object:
+    """The template; why it was made stands on the ReplicaSet, and is shown with it."""
+    template: Object = replica_set["spec"]["template"]
+    cause = (replica_set["metadata"].get("annotations") or {}).get(CHANGE_CAUSE)
+    if not cause:
+        return template
+    annotations = {**(template["metadata"].get("annotations") or {}), CHANGE_CAUSE: cause}
+    return {**template, "metadata": {**template["metadata"], "annotations": annotations}}
 
 
 def _table(revisions: dict[int, Object]) -> str:
@@ -78,14 +92,16 @@ async def undo(argv: Sequence[str], session: Session) -> None:
     check_format(p["output"])
     if not p.args:
         raise CommandError("required resource not specified")
-    if dry_run == "client":
-        raise CommandError("--dry-run=client needs kubectl's describer, which this kubectl does not have")
-    for target in targets(await session.mapper(), p.args):
+    for target in await session.targets(p.args):
         deployment, revisions = await _with_revisions(target, session, "rollbacker")
         meta = deployment["metadata"]
         if LAST_APPLIED in (meta.get("annotations") or {}):
             session.warn(APPLIED.format(name=f"deployments/{meta['name']}"))
         replica_set = revision_to_restore(deployment, revisions, wanted)
+        if dry_run == "client":
+            text = describe_pod_template(replica_set["spec"]["template"])
+            session.print(print_object(deployment, p["output"], text, dry_run))
+            continue
         if deployment["spec"].get("paused"):
             raise CommandError(
                 "you cannot rollback a paused deployment; resume it first with 'kubectl rollout resume' and try again"
@@ -96,7 +112,8 @@ async def undo(argv: Sequence[str], session: Session) -> None:
             result = f"skipped rollback (current template already matches revision {wanted})"
         else:
             query = {"dryRun": "All" if dry_run == "server" else ""}
-            await session.send("PATCH", target.resource.path(session.namespace, meta["name"]), query, patch, JSON_PATCH)
+            path = target.resource.path(session.namespace, meta["name"])
+            await session.send("PATCH", path, query, patch, JSON_PATCH, accept=TYPED)
         session.print(print_object(deployment, p["output"], result, dry_run))
 
 
@@ -133,15 +150,17 @@ async def _with_revisions(target: Target, session: Session, what: str) -> tuple[
     if resource.kind != "Deployment":
         shown = f"{resource.kind}.{resource.group}" if resource.group else resource.kind
         raise CommandError(f"no {what} has been implemented for {go_quote(shown)}")
-    deployment = await session.client.get(resource, target.name, session.namespace)
-    replica_sets = (await session.mapper()).for_kind("apps/v1", "ReplicaSet")
+    path = resource.path(session.namespace, target.name)
+    await session.get_named(path, session.namespace, accept=JSON_OR_ANYTHING)  # once to know what it is …
+    deployment = typed(await session.send("GET", path, accept=TYPED))  # … and once through the client for that type
+    replica_sets = await session.resource_for_kind("apps/v1", "ReplicaSet")
     selector = format_label_selector(deployment["spec"]["selector"])
-    listed = await session.client.list(replica_sets, session.namespace, label_selector=selector)
+    listed = await session.send("GET", replica_sets.path(session.namespace), {"labelSelector": selector}, accept=TYPED)
     revisions = {}
     for item in listed.get("items") or ():
         meta = item["metadata"]
         owned = any(owner["uid"] == deployment["metadata"]["uid"] for owner in meta.get("ownerReferences") or ())
         number = (meta.get("annotations") or {}).get(REVISION, "")
         if owned and number.isdecimal():
-            revisions[int(number)] = item
+            revisions[int(number)] = typed({"apiVersion": "apps/v1", "kind": "ReplicaSet", **item})
     return deployment, revisions

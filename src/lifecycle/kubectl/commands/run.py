@@ -15,13 +15,25 @@ from lifecycle.api.patch.strategic import strategic_merge_patch
 from lifecycle.api.schema import schema_for
 from lifecycle.api.wire import Object
 from lifecycle.kubectl.failures import CommandError, UsageError
-from lifecycle.kubectl.flags import DRY_RUN, OUTPUT, Parsed, dry_run_strategy, flag, parse
+from lifecycle.kubectl.flags import DRY_RUN, OUTPUT, Flag, Parsed, dry_run_strategy, flag, parse
 from lifecycle.kubectl.generators.labels_and_env import parse_envs, parse_labels, parse_pairs
 from lifecycle.kubectl.generators.run import PULL_POLICIES, RESTART_POLICIES, check_image, run_pod, run_service
 from lifecycle.kubectl.printers import check_format, print_object, typed
-from lifecycle.kubectl.session import Session
+from lifecycle.kubectl.record import RECORD, announce, recorded
+from lifecycle.kubectl.session import JSON_OR_ANYTHING, Session
 
-CHANGE_CAUSE = "kubernetes.io/change-cause"
+
+def generated(command: str) -> tuple[Flag, ...]:
+    """The flags of commands that make an object from flags: what to lay over it, and what to note on it."""
+    return (
+        flag("overrides"),
+        flag("override-type", default="merge"),
+        flag("field-manager", default=f"kubectl-{command}"),
+        flag("save-config", "bool"),
+        RECORD,
+    )
+
+
 FLAGS = (
     OUTPUT,
     DRY_RUN,
@@ -41,11 +53,7 @@ FLAGS = (
     flag("expose", "bool"),
     flag("quiet", "bool", short="q"),
     flag("privileged", "bool"),
-    flag("overrides"),
-    flag("override-type", default="merge"),
-    flag("field-manager", default="kubectl-run"),
-    flag("save-config", "bool"),
-    flag("record", "bool"),
+    *generated("run"),
 )
 
 
@@ -73,10 +81,8 @@ async def run(argv: Sequence[str], session: Session) -> None:
         tty=p["tty"],
         privileged=p["privileged"],
     )
-    if p["record"]:
-        session.warn("Flag --record has been deprecated, --record will be removed in the future\n")
-        annotations = {**pod["metadata"].get("annotations", {}), CHANGE_CAUSE: f"kubectl run {_spelled_out(p)}"}
-        pod["metadata"]["annotations"] = annotations
+    announce(p, session.warn)
+    pod = recorded(pod, "run", p)
     pod = await _create(overridden(typed(pod), p["overrides"], p["override-type"]), session, p, dry_run)
     if p["expose"]:
         service = await _create(typed(run_service(name, p["port"], labels)), session, p, dry_run)
@@ -110,22 +116,13 @@ def _check(p: Parsed, dry_run: str) -> None:
         raise UsageError(f"invalid image pull policy: {p['image-pull-policy']}", "run")
 
 
-def _spelled_out(p: Parsed) -> str:
-    """The arguments, then the flags that were given, each with its value."""
-    flags = []
-    for name in p.changed:
-        values = p[name] if isinstance(p[name], tuple) else (p[name],)
-        flags += [f"--{name}={str(value).lower() if isinstance(value, bool) else value}" for value in values]
-    return " ".join([*p.args, *flags])
-
-
 async def _create(obj: Object, session: Session, p: Parsed, dry_run: str) -> Object:
-    resource = (await session.mapper()).for_kind(obj["apiVersion"], obj["kind"])
+    resource = await session.resource_for_kind(obj["apiVersion"], obj["kind"])
     if dry_run == "client":
         if session.explicit_namespace:
             obj = {**obj, "metadata": {**obj["metadata"], "namespace": session.namespace}}
         return typed(obj)
-    return await session.create(resource, obj, manager=p["field-manager"], dry_run=dry_run)
+    return await session.create(resource, obj, manager=p["field-manager"], dry_run=dry_run, accept=JSON_OR_ANYTHING)
 
 
 def overridden(obj: Object, text: str, how: str = "merge") -> Object:

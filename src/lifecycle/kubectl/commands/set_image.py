@@ -14,31 +14,34 @@ from lifecycle.client.rest import STRATEGIC_MERGE_PATCH
 from lifecycle.kubectl.failures import CommandError
 from lifecycle.kubectl.flags import DRY_RUN, OUTPUT, dry_run_strategy, flag, parse
 from lifecycle.kubectl.printers import check_format, print_object
-from lifecycle.kubectl.resource_args import targets
-from lifecycle.kubectl.session import Session
+from lifecycle.kubectl.record import CHANGE_CAUSE, RECORD, announce, change_cause
+from lifecycle.kubectl.session import JSON_OR_ANYTHING, Session
 
-FLAGS = (OUTPUT, DRY_RUN, flag("field-manager", default="kubectl-set"), flag("record", "bool"), flag("all", "bool"))
+FLAGS = (OUTPUT, DRY_RUN, flag("field-manager", default="kubectl-set"), RECORD, flag("all", "bool"))
 
 
 async def set_image(argv: Sequence[str], session: Session) -> None:
     """Run `kubectl set image ARGV`."""
     p = parse(argv, FLAGS, "set image")
+    announce(p, session.warn)
     check_format(p["output"])
     dry_run = dry_run_strategy(p)
     images = dict(arg.split("=", 1) for arg in p.args if "=" in arg)
     named = [arg for arg in p.args if "=" not in arg]
-    found = targets(await session.mapper(), named)
+    found = await session.targets(named)
     if not images:
         raise CommandError("at least one image update is required")
     for target in found:
-        obj = await session.client.get(target.resource, target.name, session.namespace)
+        path = target.resource.path(session.namespace, target.name)
+        obj = await session.get_named(path, session.namespace, accept=JSON_OR_ANYTHING)
         patch = image_patch(obj, images)
         if not patch:
             continue
         if dry_run != "client":
-            path = target.resource.path(session.namespace, target.name)
+            if p["record"]:
+                patch = {"metadata": {"annotations": {CHANGE_CAUSE: change_cause("set image", p)}}, **patch}
             query = {"dryRun": "All" if dry_run == "server" else "", "fieldManager": p["field-manager"]}
-            obj = await session.send("PATCH", path, query, patch, STRATEGIC_MERGE_PATCH)
+            obj = await session.send("PATCH", path, query, patch, STRATEGIC_MERGE_PATCH, accept=JSON_OR_ANYTHING)
         session.print(print_object(obj, p["output"], "image updated", dry_run))
 
 

@@ -80,12 +80,16 @@ class ProbeManager:
             self.remove_pod(uid)
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def expect(self, container_id: str, container: Object) -> None:
-        """A container has just been started: until a probe says otherwise it is not ready, not started, and alive."""
+    def expect(self, container_id: str, container: Object, told: Object | None = None) -> None:
+        """A container has just been started: until a probe says otherwise it is not ready, not started, and alive.
+
+        `told`: what an earlier kubelet reported of the very same run; that holds on until a probe says otherwise (since
+        1.35; before, every restart of a kubelet made its pods unready for a moment).
+        """
         if container.get("readinessProbe"):
-            self.ready.setdefault(container_id, False)
+            self.ready.setdefault(container_id, bool(told and told.get("ready")))
         if container.get("startupProbe"):
-            self.started.setdefault(container_id, False)
+            self.started.setdefault(container_id, bool(told and told.get("started")))
 
     async def _latest(self, uid: str, name: str) -> tuple[ContainerStatus | None, str]:
         for sandbox in await self._runtime.list_pod_sandbox(uid):

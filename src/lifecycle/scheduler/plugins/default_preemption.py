@@ -92,9 +92,16 @@ class DefaultPreemption(PostFilterPlugin):
         self, state: CycleState, info: PodInfo, snapshot: Snapshot, statuses: Mapping[str, Status]
     ) -> tuple[str, Status | None]:
         """The nominated node, or why preemption does not help."""
+        candidates, refusal = self.find_candidates(state, info, snapshot, statuses)
+        return ("", refusal) if refusal is not None else (self.choose(info, candidates), None)
+
+    def find_candidates(
+        self, state: CycleState, info: PodInfo, snapshot: Snapshot, statuses: Mapping[str, Status]
+    ) -> tuple[list[Candidate], Status | None]:
+        """Nodes that evictions would make fit, or why there is none."""
         eligible, why = self._eligible(info, snapshot)
         if not eligible:
-            return "", unschedulable(self.name, f"preemption: {why}")
+            return [], unschedulable(self.name, f"preemption: {why}")
         potential, details = self._nodes_where_preemption_might_help(snapshot, statuses)
         candidates = []
         wanted = max(len(potential) * MIN_CANDIDATES_PERCENTAGE // 100, MIN_CANDIDATES)
@@ -108,11 +115,15 @@ class DefaultPreemption(PostFilterPlugin):
                 break
         if not candidates:
             text = f"0/{len(snapshot)} nodes are available: {count_reasons(details.values())}."
-            return "", unschedulable(self.name, f"preemption: {text}")
+            return [], unschedulable(self.name, f"preemption: {text}")
+        return candidates, None
+
+    def choose(self, info: PodInfo, candidates: list[Candidate]) -> str:
+        """The node of the candidate that hurts least, whose victims begin to go."""
         best = pick_one_node(candidates)
         if self._prepare is not None:
             self._prepare(info, best)
-        return best.node, None
+        return best.node
 
     def _eligible(self, info: PodInfo, snapshot: Snapshot) -> tuple[bool, str]:
         if info.pod["spec"].get("preemptionPolicy") == "Never":

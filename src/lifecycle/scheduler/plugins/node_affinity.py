@@ -10,6 +10,7 @@ from collections.abc import Hashable, Mapping, Sequence
 
 import orjson
 
+from lifecycle.api.node_selector import required_node_affinity, term_matcher
 from lifecycle.api.wire import Object
 from lifecycle.scheduler.framework import (
     SKIP,
@@ -23,7 +24,6 @@ from lifecycle.scheduler.framework import (
     unresolvable,
 )
 from lifecycle.scheduler.node_info import NodeInfo, PodInfo
-from lifecycle.scheduler.plugins.node_selector import required_node_affinity, term_matcher
 from lifecycle.scheduler.snapshot import Snapshot
 
 ERR_REASON = "node(s) didn't match Pod's node affinity/selector"
@@ -96,7 +96,7 @@ class NodeAffinity(FilterPlugin, ScorePlugin):
         return None
 
     def score(self, state: CycleState, info: PodInfo, node: NodeInfo) -> int:
-        """The weights of the terms that match."""
+        """The sum over all matching terms."""
         terms = state.data["PreScore" + self.name]
         return sum(weight for weight, matches in terms if matches(node.name, node.labels))
 

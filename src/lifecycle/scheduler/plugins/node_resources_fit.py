@@ -6,7 +6,7 @@ had asked for a little (100m CPU, 200 MiB), so that a crowd of modest pods sprea
     score = mean over cpu and memory of (allocatable - requested) · 100 / allocatable      (integer divisions)
 
 Upstream: `pkg/scheduler/framework/plugins/noderesources/fit.go` (`Fit`, `fitsRequest`), `least_allocated.go`
-(`leastResourceScorer`), v1.36. Left out: the strategies MostAllocated and RequestedToCapacityRatio, ignored
+(`leastResourceScorer`), `most_allocated.go`, v1.36. Left out: the strategy RequestedToCapacityRatio, ignored
 resources, device claims.
 """
 
@@ -59,6 +59,16 @@ def least_requested_score(requested: int, capacity: int) -> int:
     return (capacity - requested) * MAX_NODE_SCORE // capacity
 
 
+def most_requested_score(requested: int, capacity: int) -> int:
+    """The used share in per cent: packs pods together."""
+    if capacity == 0:
+        return 0
+    return min(requested, capacity) * MAX_NODE_SCORE // capacity
+
+
+STRATEGIES = {"LeastAllocated": least_requested_score, "MostAllocated": most_requested_score}
+
+
 def _pod_gone(_info: PodInfo, old: Object | None, _new: Object | None) -> bool:
     return old is not None and bool(old["spec"].get("nodeName"))
 
@@ -71,10 +81,15 @@ def _node_would_do(info: PodInfo, _old: Object | None, new: Object | None) -> bo
 
 
 class NodeResourcesFit(FilterPlugin, ScorePlugin):
-    """Filter by free resources, score by free share."""
+    """Filter by free resources, score by free share. `strategy` and `weights` (per resource) are a profile's to choose."""
 
     name = "NodeResourcesFit"
     weight = 1
+
+    def __init__(self, strategy: str = "LeastAllocated", weights: Mapping[str, int] | None = None) -> None:
+        self._score_of = STRATEGIES[strategy]
+        weights = weights or {"cpu": 1, "memory": 1}
+        self._cpu_weight, self._memory_weight = weights.get("cpu", 0), weights.get("memory", 0)
 
     def events_to_register(self) -> Mapping[ClusterEvent, QueueingHint]:
         """A pod goes, or a node with enough room comes or grows."""
@@ -98,13 +113,13 @@ class NodeResourcesFit(FilterPlugin, ScorePlugin):
         return refuse(self.name, *(reason for reason, _ in reasons))
 
     def score(self, state: CycleState, info: PodInfo, node: NodeInfo) -> int:
-        """LeastAllocated over cpu and memory, each of weight 1."""
+        """The strategy's score over cpu and memory, weighted."""
         total = weights = 0
-        for requested, capacity in (
-            (node.non_zero_cpu + info.non_zero.get("cpu", 0), node.allocatable.milli_cpu),
-            (node.non_zero_memory + info.non_zero.get("memory", 0), node.allocatable.memory),
+        for requested, capacity, weight in (
+            (node.non_zero_cpu + info.non_zero.get("cpu", 0), node.allocatable.milli_cpu, self._cpu_weight),
+            (node.non_zero_memory + info.non_zero.get("memory", 0), node.allocatable.memory, self._memory_weight),
         ):
-            if capacity:
-                total += least_requested_score(requested, capacity)
-                weights += 1
+            if capacity and weight:
+                total += self._score_of(requested, capacity) * weight
+                weights += weight
         return total // weights if weights else 0

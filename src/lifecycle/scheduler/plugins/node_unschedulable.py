@@ -9,6 +9,7 @@ from collections.abc import Hashable, Mapping
 
 import orjson
 
+from lifecycle.api.taints import tolerates
 from lifecycle.scheduler.framework import (
     ClusterEvent,
     CycleState,
@@ -19,7 +20,6 @@ from lifecycle.scheduler.framework import (
     unresolvable,
 )
 from lifecycle.scheduler.node_info import NodeInfo, PodInfo
-from lifecycle.scheduler.plugins.taints import tolerates
 
 ERR_REASON = "node(s) were unschedulable"
 TAINT = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}

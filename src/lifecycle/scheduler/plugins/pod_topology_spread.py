@@ -21,6 +21,7 @@ from math import floor, log
 from typing import Any
 
 from lifecycle.api.labels import Selector
+from lifecycle.api.node_selector import required_node_affinity
 from lifecycle.api.wire import Object
 from lifecycle.scheduler.framework import (
     MAX_NODE_SCORE,
@@ -36,7 +37,6 @@ from lifecycle.scheduler.framework import (
     unschedulable,
 )
 from lifecycle.scheduler.node_info import NodeInfo, PodInfo
-from lifecycle.scheduler.plugins.node_selector import required_node_affinity
 from lifecycle.scheduler.plugins.topology_constraints import (
     DO_NOT_SCHEDULE,
     HOSTNAME,

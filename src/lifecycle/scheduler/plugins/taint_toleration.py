@@ -12,6 +12,7 @@ from collections.abc import Hashable, Mapping
 
 import orjson
 
+from lifecycle.api.taints import tolerates, untolerated
 from lifecycle.scheduler.framework import (
     ClusterEvent,
     CycleState,
@@ -24,7 +25,6 @@ from lifecycle.scheduler.framework import (
     unresolvable,
 )
 from lifecycle.scheduler.node_info import NodeInfo, PodInfo
-from lifecycle.scheduler.plugins.taints import tolerates, untolerated
 
 ERR_REASON = "node(s) had untolerated taint(s)"
 

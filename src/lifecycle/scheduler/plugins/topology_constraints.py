@@ -15,10 +15,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from lifecycle.api.labels import Requirement, Selector, selector_from_label_selector
+from lifecycle.api.node_selector import Matcher
+from lifecycle.api.taints import untolerated
 from lifecycle.api.wire import Object
 from lifecycle.scheduler.node_info import NodeInfo, PodInfo
-from lifecycle.scheduler.plugins.node_selector import Matcher
-from lifecycle.scheduler.plugins.taints import untolerated
 
 HOSTNAME = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"

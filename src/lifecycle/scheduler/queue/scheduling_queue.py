@@ -17,6 +17,7 @@ arrive; windows that back-off times are aligned to; the queue for API errors.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 
 from lifecycle.api.clock import Clock
 from lifecycle.api.wire import Object
@@ -37,8 +38,21 @@ FORCE_ACTIVATE = ClusterEvent("Force", "Activate")
 class SchedulingQueue:
     """Keys are `namespace/name`. All times are seconds of the clock."""
 
-    def __init__(self, framework: Framework, clock: Clock) -> None:
-        self._framework = framework
+    def __init__(
+        self,
+        frameworks: Framework | Mapping[str, Framework],
+        clock: Clock,
+        *,
+        initial_backoff: float = POD_INITIAL_BACKOFF,
+        max_backoff: float = POD_MAX_BACKOFF,
+    ) -> None:
+        if isinstance(frameworks, Framework):
+            frameworks = {frameworks.profile_name: frameworks}
+        self._frameworks = frameworks
+        self._default = next(iter(frameworks.values()))
+        self._initial_backoff, self._max_backoff = initial_backoff, max_backoff
+        self.moves = 0
+        """Cluster events seen so far: an attempt that takes time compares it before and after."""
         self._clock = clock
         self._sort = PrioritySort()
         self._active = KeyedHeap()
@@ -116,6 +130,7 @@ class SchedulingQueue:
 
     def move_all(self, event: ClusterEvent, old: Object | None, new: Object | None) -> None:
         """Something changed in the cluster: out with those it could help. Upstream: `MoveAllToActiveOrBackoffQueue`."""
+        self.moves += 1
         if not self._unschedulable:
             return
         for key, queued in list(self._unschedulable.items()):
@@ -147,14 +162,20 @@ class SchedulingQueue:
     ) -> bool:
         if event is FORCE_ACTIVATE or not queued.unschedulable_plugins:
             return True
+        hints = self._framework_of(queued.info.pod).hints
         for plugin in queued.unschedulable_plugins:
-            hint = self._framework.hints.get(plugin, {}).get(event)
+            if plugin not in hints:
+                return True  # an extender said no: who knows when it will say yes
+            hint = hints.get(plugin, {}).get(event)
             if hint is not None and hint(queued.info, old, new):
                 return True
         return False
 
+    def _framework_of(self, pod: Object) -> Framework:
+        return self._frameworks.get(pod["spec"].get("schedulerName", ""), self._default)
+
     def _move_to_active(self, queued: QueuedPodInfo) -> None:
-        for plugin in self._framework.pre_enqueue_plugins:
+        for plugin in self._framework_of(queued.info.pod).pre_enqueue_plugins:
             status = plugin.pre_enqueue(queued.info.pod)
             if status is not None:
                 queued.gated = True
@@ -177,12 +198,11 @@ class SchedulingQueue:
         else:
             self._move_to_active(queued)
 
-    @staticmethod
-    def backoff_duration(queued: QueuedPodInfo) -> float:
+    def backoff_duration(self, queued: QueuedPodInfo) -> float:
         """1 s after the first failure, doubled by each further one, at most 10 s."""
         if not queued.unschedulable_count:
             return 0.0
-        return float(min(POD_INITIAL_BACKOFF * 2 ** min(queued.unschedulable_count - 1, 10), POD_MAX_BACKOFF))
+        return float(min(self._initial_backoff * 2 ** min(queued.unschedulable_count - 1, 10), self._max_backoff))
 
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():

@@ -1,0 +1,434 @@
+"""Claims about admission, put to recorded refusals and completions, and to our own chain."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from copy import deepcopy
+from typing import Any
+
+from lifecycle.agreements.admission import added, moment
+from lifecycle.agreements.claim_checks.on_a_loop import on_a_loop
+from lifecycle.agreements.initializers import Stage, with_initializers
+from lifecycle.api.resources import resource
+from lifecycle.api.status import StatusError
+from lifecycle.api.wire import Object, UserInfo
+from lifecycle.apiserver.admission.attributes import CREATE, Attributes
+from lifecycle.apiserver.admission.chain import PODS, Plugin
+from lifecycle.apiserver.admission.initial_resources import ANNOTATION, InitialResources
+from lifecycle.apiserver.admission.limit_ranger import LimitRanger
+from lifecycle.apiserver.admission.pod_security import PodSecurity
+from lifecycle.apiserver.admission.resource_quota import ResourceQuota
+from lifecycle.apiserver.object_reader import StaticReader
+from lifecycle.client.rest import Client
+from lifecycle.compare.claims import Partly, check, rebuilt
+from lifecycle.inspector import Exchange, Recording
+
+POD = resource("pods")
+POLICIES = resource("validatingadmissionpolicies.admissionregistration.k8s.io")
+BINDINGS = resource("validatingadmissionpolicybindings.admissionregistration.k8s.io")
+
+
+def refusals(recording: Recording) -> list[Exchange]:
+    """What admission refused the recorded administrator."""
+    return [
+        each
+        for each in recording.exchanges("admission")
+        if each.moment and each.status == 403 and each.identity == "admin"
+    ]
+
+
+def at(recording: Recording, name: str) -> Exchange:
+    """The exchange of a moment."""
+    return next(each for each in recording.exchanges("admission") if each.moment == name)
+
+
+def pod(name: str = "p", image: str = "nginx", **resources: Object) -> Object:
+    """A pod of one container."""
+    container: Object = {"name": "c", "image": image, "resources": resources}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {"containers": [container]}}
+
+
+class _Watchman(Plugin):
+    """Notes that it was asked, and what was stored at that moment."""
+
+    resources = PODS
+
+    def __init__(
+        self, name: str, log: list[Any], refuses: bool = False, stored: Callable[[], int] | None = None
+    ) -> None:
+        self.name, self._log, self._refuses, self._stored = name, log, refuses, stored
+
+    def validate(self, attributes: Attributes) -> None:
+        """Refuse, if that is what it is for."""
+        self._log.append((self.name, self._stored() if self._stored is not None else 0))
+        if self._refuses:
+            raise attributes.forbidden(f"{self.name} says no")
+
+
+async def _refused(client: Client, obj: Object) -> StatusError | None:
+    try:
+        await client.create(POD, obj, "default")
+    except StatusError as error:
+        return error
+    return None
+
+
+def _play(scene: Callable[[Stage], Awaitable[Any]]) -> Any:
+    return with_initializers(scene, {}, gate=False)
+
+
+def _with(stage: Stage, *plugins: Plugin) -> None:
+    chain = stage.server.config.admission
+    chain.use([*chain.plugins, *plugins])
+
+
+def _stored(stage: Stage) -> int:
+    return len(stage.server.reader.list(POD, "default"))
+
+
+@rebuilt("admission-runs-between-authz-and-storage")
+def between() -> bool:
+    """Nobody is asked about a stranger's pod; about the administrator's, while it is not stored yet."""
+
+    async def scene(stage: Stage) -> bool:
+        log: list[Any] = []
+        _with(stage, _Watchman("watchman", log, stored=lambda: _stored(stage)))
+        stranger = Client(stage.server.in_process_transport(UserInfo("jane", ("system:authenticated",))), "test")
+        error = await _refused(stranger, pod())
+        unasked = error is not None and error.code == 403 and not log
+        await stage.client.create(POD, pod(), "default")
+        return unasked and log == [("watchman", 0)] and _stored(stage) == 1
+
+    return bool(_play(scene))
+
+
+@check("admission-runs-between-authz-and-storage")
+def recorded_between(recording: Recording) -> bool:
+    """An authorized user is refused by admission, and a later creation of the same name finds nothing there."""
+    found = refusals(recording)
+    return bool(found) and all("cannot" not in each.response["message"].partition(":")[0] for each in found)
+
+
+@rebuilt("admission-can-refuse-authorized-request")
+def may_refuse() -> bool:
+    """Even a member of system:masters, whom no authorizer refuses."""
+
+    async def scene(stage: Stage) -> bool:
+        _with(stage, _Watchman("no", [], refuses=True))
+        error = await _refused(stage.client, pod())
+        return error is not None and error.code == 403
+
+    return bool(_play(scene))
+
+
+@check("admission-can-refuse-authorized-request")
+def recorded_refusals(recording: Recording) -> bool:
+    """The administrator was refused."""
+    return len(refusals(recording)) > 5
+
+
+@check("admission-only-validates")
+def recorded_phases(recording: Recording) -> Partly:
+    """Some are refused; others come out with more than was posted."""
+    posted, answered = moment(recording, "LimitRanger defaults")
+    return Partly(bool(refusals(recording)), "spec.serviceAccountName" in dict(added(posted, answered)))
+
+
+@rebuilt("admission-only-validates")
+def phases() -> Partly:
+    """One refuses and changes nothing; another changes what it lets pass."""
+    return Partly(_refuses(_restricted(), _privileged()), _completes(_limits(default={"memory": "512M"})))
+
+
+@rebuilt("admission-enabled-by-server-flag")
+def only_named_ones() -> bool:
+    """Without any name given none would run."""
+
+    async def scene(stage: Stage) -> bool:
+        return not stage.server.config.admission.plugins
+
+    return bool(_play(scene))
+
+
+@rebuilt("admission-named-plugins-form-a-chain")
+def chain() -> bool:
+    """All of them are executed."""
+
+    async def scene(stage: Stage) -> bool:
+        log: list[Any] = []
+        _with(stage, _Watchman("one", log), _Watchman("two", log))
+        await stage.client.create(POD, pod(), "default")
+        return sorted(name for name, _ in log) == ["one", "two"]
+
+    return bool(_play(scene))
+
+
+@rebuilt("admission-one-failure-fails-request")
+def one_failure() -> bool:
+    """The first refusal is the answer, and nobody behind it is asked."""
+
+    async def scene(stage: Stage) -> bool:
+        log: list[Any] = []
+        _with(stage, _Watchman("one", log, refuses=True), _Watchman("two", log, refuses=True))
+        error = await _refused(stage.client, pod())
+        return error is not None and error.message.endswith("one says no") and [name for name, _ in log] == ["one"]
+
+    return bool(_play(scene))
+
+
+@check("admission-one-failure-fails-request")
+def recorded_one_failure(recording: Recording) -> bool:
+    """One plugin's reason is enough."""
+    return at(recording, "Priority missing class").status == 403
+
+
+@check("admission-error-becomes-http-response")
+def recorded_statuses(recording: Recording) -> bool:
+    """Every refusal is a Status with the code of the response."""
+    return all(
+        each.response["kind"] == "Status" and each.response["code"] == each.status for each in refusals(recording)
+    )
+
+
+@rebuilt("admission-error-becomes-http-response")
+def status_object() -> bool:
+    """The same of ours."""
+
+    async def scene(stage: Stage) -> bool:
+        _with(stage, _Watchman("no", [], refuses=True))
+        error = await _refused(stage.client, pod())
+        return error is not None and error.status["kind"] == "Status" and error.status["code"] == 403
+
+    return bool(_play(scene))
+
+
+@rebuilt("admission-rejected-object-not-persisted")
+def not_stored() -> bool:
+    """Nothing is written."""
+
+    async def scene(stage: Stage) -> bool:
+        _with(stage, _Watchman("no", [], refuses=True))
+        before = stage.server.store.revision
+        await _refused(stage.client, pod())
+        return _stored(stage) == 0 and stage.server.store.revision == before
+
+    return bool(_play(scene))
+
+
+def _policy(name: str, expression: str) -> tuple[Object, Object]:
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
+    spec = {"matchConstraints": {"resourceRules": [rule]}, "validations": [{"expression": expression}]}
+    return (
+        {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy", "metadata": {"name": name}, "spec": spec},
+        {
+            "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicyBinding", "metadata": {"name": name},
+            "spec": {"policyName": name, "validationActions": ["Deny"]},
+        },
+    )  # fmt: skip
+
+
+async def _put(stage: Stage, name: str, expression: str) -> None:
+    policy, binding = _policy(name, expression)
+    await stage.client.create(POLICIES, policy)
+    await stage.client.create(BINDINGS, binding)
+
+
+@rebuilt("admission-plugins-live-in-one-directory")
+def compiled_in() -> Partly:
+    """Some rules are code of the server; others become rules while it runs, as objects."""
+
+    async def scene(stage: Stage) -> Partly:
+        built_in = any(plugin.name == "LimitRanger" for plugin in stage.server.config.admission.plugins)
+        await _put(stage, "none", "false")
+        return Partly(built_in, await _refused(stage.client, pod()) is not None)
+
+    found = _play(scene)
+    assert isinstance(found, Partly)
+    return found
+
+
+@rebuilt("admission-small-interface")
+def one_method() -> bool:
+    """A class with one method takes part."""
+
+    class Small(Plugin):
+        name, resources = "Small", PODS
+
+        def admit(self, attributes: Attributes) -> None:
+            """Change something."""
+            assert attributes.obj is not None
+            attributes.obj["metadata"].setdefault("labels", {})["small"] = "yes"
+
+    async def scene(stage: Stage) -> bool:
+        _with(stage, Small())
+        made = await stage.client.create(POD, pod(), "default")
+        return bool(made["metadata"]["labels"] == {"small": "yes"})
+
+    return bool(_play(scene))
+
+
+@rebuilt("admission-registry-allow-list-possible")
+def allow_list() -> bool:
+    """One line of CEL."""
+
+    async def scene(stage: Stage) -> bool:
+        await _put(stage, "registry", "object.spec.containers.all(c, c.image.startsWith('registry.example/'))")
+        ours = await _refused(stage.client, pod("ours", "registry.example/app"))
+        theirs = await _refused(stage.client, pod("theirs", "docker.io/nginx"))
+        return ours is None and theirs is not None and theirs.code == 422
+
+    return bool(_play(scene))
+
+
+@rebuilt("admission-four-categories")
+def categories() -> Partly:
+    """PodSecurity is security and nothing else; LimitRanger manages resources and sets defaults."""
+    ranger = _limits(default={"memory": "512M"}, max={"memory": "1Gi"})
+    two_things = _completes(ranger) and _refuses(ranger, pod(limits={"memory": "2Gi"}))
+    return Partly(_refuses(_restricted(), _privileged()) and not _completes(_restricted()), two_things)
+
+
+def _admitted(plugin: Plugin, obj: Object) -> Object:
+    attributes = Attributes(CREATE, POD, "", "default", "p", obj)
+    getattr(plugin, "admit", lambda _: None)(attributes)
+    return obj
+
+
+def _completes(plugin: Plugin) -> bool:
+    """Whether a pod that it lets pass comes out with more than it had."""
+    return _admitted(plugin, pod()) != pod()
+
+
+def _refuses(plugin: Plugin, obj: Object) -> bool:
+    """Whether it refuses this, and leaves it as it was."""
+    before = deepcopy(obj)
+    try:
+        plugin.validate(Attributes(CREATE, POD, "", "default", "p", obj))  # type: ignore[attr-defined]
+    except StatusError as error:
+        return error.code == 403 and obj == before
+    return False
+
+
+def _restricted() -> PodSecurity:
+    labels = {"pod-security.kubernetes.io/enforce": "baseline"}
+    return PodSecurity(
+        StaticReader([{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default", "labels": labels}}])
+    )
+
+
+def _privileged() -> Object:
+    made = pod()
+    made["spec"]["containers"][0]["securityContext"] = {"privileged": True}
+    return made
+
+
+@rebuilt("admission-initial-resources-plugin", model=True)
+def initial_resources() -> bool:
+    """The model takes the past usage of the same image."""
+
+    def usage(name: str, percentile: int, image: str, namespace: str, exact: bool, days: int) -> tuple[int, int]:
+        return ({"cpu": 120, "memory": 50_000_000}[name], 40) if image == "nginx" and exact else (0, 0)
+
+    known = _admitted(InitialResources(usage), pod())
+    unknown = _admitted(InitialResources(usage), pod(image="other"))
+    requests = known["spec"]["containers"][0]["resources"].get("requests")
+    return requests == {"cpu": "120m", "memory": "50000000"} and ANNOTATION not in unknown["metadata"].get(
+        "annotations", {}
+    )
+
+
+@check("admission-initial-resources-plugin")
+def recorded_initial_resources(recording: Recording) -> bool:
+    """No recorded pod carries the plugin's annotation."""
+    answers = [each.response for each in recording.exchanges("admission") if isinstance(each.response, dict)]
+    return any(ANNOTATION in ((each.get("metadata") or {}).get("annotations") or {}) for each in answers)
+
+
+@check("admission-limitranger-sets-defaults")
+def recorded_defaults(recording: Recording) -> bool:
+    """A container that asked for nothing got 256 MiB."""
+    posted, answered = moment(recording, "LimitRanger defaults")
+    return dict(added(posted, answered))["spec.containers[0].resources"]["limits"]["memory"] == "256Mi"
+
+
+def _limits(**item: Object) -> LimitRanger:
+    spec = {"limits": [{"type": "Container", **item}]}
+    meta = {"name": "l", "namespace": "default"}
+    return LimitRanger(StaticReader([{"apiVersion": "v1", "kind": "LimitRange", "metadata": meta, "spec": spec}]))
+
+
+@rebuilt("admission-limitranger-sets-defaults")
+def defaults() -> bool:
+    """The articles' 512 MB."""
+    filled = _admitted(_limits(default={"memory": "512M"}), pod())
+    return bool(filled["spec"]["containers"][0]["resources"]["limits"] == {"memory": "512M"})
+
+
+@check("admission-limitranger-enforces-maximum")
+def recorded_maximum(recording: Recording) -> bool:
+    """Four CPUs where two are the most."""
+    return (
+        "maximum cpu usage per Container is 2, but limit is 4" in at(recording, "LimitRanger max").response["message"]
+    )
+
+
+@rebuilt("admission-limitranger-enforces-maximum")
+def maximum() -> bool:
+    """The articles' 2 GB."""
+    try:
+        _limits(max={"memory": "2G"}).validate(
+            Attributes(CREATE, POD, "", "default", "p", pod(limits={"memory": "3G"}, requests={"memory": "3G"}))
+        )
+    except StatusError as error:
+        return error.code == 403 and "maximum memory usage per Container is 2G" in error.message
+    return False
+
+
+def _charged(hard: Object, used: Object, obj: Object) -> str:
+    """What a quota says to one pod more; empty if it pays."""
+    meta = {"name": "q", "namespace": "default", "resourceVersion": "1"}
+    status = {"hard": hard, "used": used}
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": meta, "spec": {"hard": hard}, "status": status}
+    plugin = ResourceQuota(StaticReader([quota]))
+
+    async def update(_: Object) -> None:
+        return None
+
+    async def main() -> str:
+        plugin.update_status = update
+        try:
+            waiting = plugin.validate(Attributes(CREATE, POD, "", "default", "p", obj))
+            if waiting is not None:
+                await waiting
+        except StatusError as error:
+            return error.message
+        return ""
+
+    return on_a_loop(main())
+
+
+@rebuilt("admission-quota-counts-objects")
+def counts_objects() -> bool:
+    """Two pods, and then a third."""
+    last = _charged({"pods": "2"}, {"pods": "1"}, pod())
+    return last == "" and "exceeded quota: q, requested: pods=1, used: pods=2, limited: pods=2" in _charged(
+        {"pods": "2"}, {"pods": "2"}, pod()
+    )
+
+
+@check("admission-quota-limits-compute-and-storage")
+def recorded_quota(recording: Recording) -> bool:
+    """CPU and memory, by what is declared."""
+    return (
+        "exceeded quota: rq, requested: limits.memory=2Gi,requests.cpu=600m"
+        in at(recording, "quota exceeded").response["message"]
+    )
+
+
+@rebuilt("admission-quota-limits-compute-and-storage")
+def quota_of_compute() -> bool:
+    """600 thousandths of a CPU do not fit twice into one."""
+    small = pod(requests={"cpu": "600m"})
+    return _charged({"requests.cpu": "1"}, {"requests.cpu": "0"}, small) == "" and "exceeded quota" in _charged(
+        {"requests.cpu": "1"}, {"requests.cpu": "600m"}, small
+    )

@@ -1,0 +1,232 @@
+"""Claims about the Container Runtime Interface: put to recorded nodes, to our client and server, and to a model of what came before."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from lifecycle.agreements.claim_checks.on_a_loop import on_a_loop
+from lifecycle.agreements.container_runtime import CONTAINERS, PODS, documents
+from lifecycle.compare.claims import Partly, check, rebuilt
+from lifecycle.cri.client import CriClient
+from lifecycle.cri.history import dockershim_run_pod_sandbox, rkt_pod, supported
+from lifecycle.cri.hollow import HollowRuntime
+from lifecycle.cri.messages import message_class, methods, new
+from lifecycle.cri.runtime import ContainerConfig, ContainerMetadata, PodSandboxConfig, PodSandboxMetadata, Runtime
+from lifecycle.cri.server import CriServer
+from lifecycle.inspector import Recording
+from lifecycle.inspector.errors import InspectorError
+
+POD = PodSandboxConfig(PodSandboxMetadata("web", "u-1", "default"), hostname="web")
+CONTAINER = ContainerConfig(ContainerMetadata("c"), "busybox:1.36", ("sleep", "1000"))
+
+
+async def whole_life(runtime: Runtime) -> list[str]:
+    """What a kubelet does with any runtime; the states that its container went through."""
+    sandbox = await runtime.run_pod_sandbox(POD)
+    container = await runtime.create_container(sandbox, CONTAINER, POD)
+    states = [(await runtime.container_status(container)).state.name]
+    await runtime.start_container(container)
+    states.append((await runtime.container_status(container)).state.name)
+    await runtime.stop_container(container, 0)
+    states.append((await runtime.container_status(container)).state.name)
+    await runtime.stop_pod_sandbox(sandbox)
+    await runtime.remove_pod_sandbox(sandbox)
+    return states
+
+
+async def over_a_socket() -> tuple[str, list[str]]:
+    """The same through our gRPC server and client: the API's version, and the states."""
+    hollow = HollowRuntime()
+    await hollow.update_runtime_config("10.0.0.0/24")
+    with TemporaryDirectory() as where:
+        async with CriServer(hollow, Path(where, "cri.sock")):
+            client = CriClient(Path(where, "cri.sock"))
+            version = await client.version()
+            states = await whole_life(client)
+            await client.close()
+    return version.runtime_api_version, states
+
+
+async def directly() -> list[str]:
+    """The same without a socket."""
+    hollow = HollowRuntime()
+    await hollow.update_runtime_config("10.0.0.0/24")
+    return await whole_life(hollow)
+
+
+def has_nodes(recording: Recording) -> bool:
+    """Whether anybody looked at its nodes."""
+    return any(True for node in recording.nodes() for _ in documents(recording, node, PODS))
+
+
+@check("cri-used-since-1-5")
+def used(recording: Recording) -> bool | None:
+    """Every recorded node's runtime was asked through CRI: its pods carry the configs of `RunPodSandbox`."""
+    if not has_nodes(recording):
+        return None
+    configs = [
+        document["info"]["config"] for node in recording.nodes() for document in documents(recording, node, PODS)
+    ]
+    return all(config["metadata"]["uid"] for config in configs)
+
+
+@rebuilt("cri-used-since-1-5")
+def used_here() -> bool:
+    """The table of what kubelets could use, and our own client, which speaks v1."""
+    name = "any runtime that speaks CRI"
+    return (
+        name not in supported(4) and all(name in supported(minor) for minor in range(5, 37)) and "Version" in methods()
+    )
+
+
+@check("cri-protobuf-over-grpc")
+def protobuf(recording: Recording) -> bool | None:
+    """Every recorded config is a protobuf message of `runtime.v1`: it survives being one. And containerd's socket serves it."""
+    if not has_nodes(recording):
+        return None
+    for node in recording.nodes():
+        for kind, command in (("PodSandboxConfig", PODS), ("ContainerConfig", CONTAINERS)):
+            for document in documents(recording, node, command):
+                sent = new(kind, document["info"]["config"])
+                if message_class(kind).FromString(sent.SerializeToString()) != sent:
+                    return False
+    return True
+
+
+@rebuilt("cri-protobuf-over-grpc")
+def protobuf_here() -> bool:
+    """A whole life of a container over a unix socket, with gRPC and messages made from the table."""
+    services = {method.service for method in methods().values()}
+    version, states = on_a_loop(over_a_socket())
+    return (
+        services == {"RuntimeService", "ImageService"}
+        and version == "v1"
+        and states == ["CREATED", "RUNNING", "EXITED"]
+    )
+
+
+@check("cri-decouples-runtimes")
+def decoupled(recording: Recording) -> bool | None:
+    """A kubelet whose only hint at the runtime is the address of a socket."""
+    if not has_nodes(recording):
+        return None
+    lines = [recording.node(node).run("kubelet-config") for node in recording.nodes()]
+    return all(re.search(r'"?containerRuntimeEndpoint"?: *"?unix://', text) is not None for text in lines)
+
+
+@rebuilt("cri-decouples-runtimes")
+def decoupled_here() -> bool:
+    """The same code drives the hollow runtime directly and over a socket, and cannot tell."""
+    return on_a_loop(directly()) == on_a_loop(over_a_socket())[1]
+
+
+@check("cri-docker-and-rkt-runtimes")
+def docker_and_rkt(recording: Recording) -> bool | None:
+    """What each node says it runs pods with."""
+    if not has_nodes(recording):
+        return None
+    versions: list[str] = []
+    for scenario in recording.scenarios():
+        for exchange in recording.exchanges(scenario):
+            if exchange.path.partition("?")[0] == "/api/v1/nodes" and isinstance(exchange.response, dict):
+                for node in exchange.response.get("items") or ():
+                    versions.append((node.get("status") or {}).get("nodeInfo", {}).get("containerRuntimeVersion", ""))
+    return any(version.startswith(("docker://", "rkt://")) for version in versions) if versions else None
+
+
+@rebuilt("cri-docker-and-rkt-runtimes", model=True)
+def docker_and_rkt_model() -> bool:
+    """In 1.10 both worked: Docker one container at a time, rkt a whole pod in one manifest."""
+    both = {"docker, through dockershim", "rkt, in the kubelet"} <= set(supported(10))
+    calls = dockershim_run_pod_sandbox(POD)
+    apps = rkt_pod(POD, [CONTAINER, CONTAINER], "uuid")["manifest"]
+    return both and len(calls) == 5 and isinstance(apps, dict) and len(apps["apps"]) == 2
+
+
+@check("cri-docker-or-crio-are-cri")
+def are_cri(recording: Recording) -> Partly | None:
+    """Something that speaks CRI launches containers; but the interface is not the runtime, and what starts processes is yet another."""
+    if not has_nodes(recording):
+        return None
+    served = launched = False
+    for node in recording.nodes():
+        found = list(documents(recording, node, CONTAINERS))
+        served |= bool(found)
+        launched |= any(document["info"]["runtimeType"] == "io.containerd.runc.v2" for document in found)
+    tree = recording.node(recording.nodes()[0]).run("ps")
+    return Partly(served, launched and "containerd-shim-runc-v2" in tree and "dockerd" not in tree)
+
+
+@rebuilt("cri-docker-or-crio-are-cri")
+def are_cri_here() -> Partly:
+    """Our server *is* a CRI; Docker's calls have other names, and needed a translator."""
+    calls = [call.what for call in dockershim_run_pod_sandbox(POD)]
+    return Partly(on_a_loop(over_a_socket())[0] == "v1", not any(name in " ".join(calls) for name in methods()))
+
+
+def first_calls(recording: Recording) -> list[list[str]]:
+    """The mutating calls in the nodes' containerd logs, for each sandbox in order.
+
+    Sandboxes made before the log's first line are left out.
+    """
+    stories: dict[str, list[str]] = {}
+    for node in recording.nodes():
+        try:
+            text = recording.node(node).run("containerd-log")
+        except InspectorError:
+            continue
+        for line in text.splitlines():
+            made = re.search(r'RunPodSandbox for .* returns sandbox id \\"(\w+)\\"', line)
+            inside = re.search(r'CreateContainer within sandbox \\"(\w+)\\"', line)
+            if made:
+                stories.setdefault(made[1], []).append("RunPodSandbox")
+            elif inside:
+                stories.setdefault(inside[1], []).append("CreateContainer")
+    return [calls for calls in stories.values() if "RunPodSandbox" in calls]
+
+
+@check("cri-runpodsandbox-comes-first")
+def sandbox_first(recording: Recording) -> bool | None:
+    """In containerd's own log every sandbox was there before the first container in it was asked for."""
+    if not has_nodes(recording):
+        return None
+    calls = first_calls(recording)
+    return any("CreateContainer" in story for story in calls) and all(story[0] == "RunPodSandbox" for story in calls)
+
+
+@rebuilt("cri-runpodsandbox-comes-first")
+def sandbox_first_here() -> bool:
+    """A container needs the id of a sandbox; without one there is nothing to create it in."""
+
+    async def refused() -> bool:
+        hollow = HollowRuntime()
+        await hollow.update_runtime_config("10.0.0.0/24")
+        try:
+            await hollow.create_container("no-such-sandbox", CONTAINER)
+        except Exception as error:
+            return "NotFound" in str(error)
+        return False
+
+    return on_a_loop(refused())
+
+
+@check("cri-sandbox-is-the-pod-and-may-be-a-vm")
+def one_sandbox(recording: Recording) -> bool | None:
+    """At most one ready sandbox for each pod's uid."""
+    if not has_nodes(recording):
+        return None
+    ready: list[str] = []
+    for node in recording.nodes():
+        for document in documents(recording, node, PODS):
+            if document["status"]["state"] == "SANDBOX_READY":
+                ready.append(document["status"]["metadata"]["uid"])
+    return bool(ready) and len(ready) == len(set(ready))
+
+
+@rebuilt("cri-sandbox-is-the-pod-and-may-be-a-vm")
+def sandbox_is_abstract() -> bool:
+    """CRI does not say what a sandbox is made of: ours is made of nothing. And which kind is wanted goes along as a handler's name."""
+    fields = {field.name for field in message_class("RunPodSandboxRequest").DESCRIPTOR.fields}
+    return "runtime_handler" in fields and on_a_loop(directly())[1] == "RUNNING"

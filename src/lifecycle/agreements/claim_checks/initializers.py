@@ -1,0 +1,250 @@
+"""Claims about initializers: true of the model of 1.7 to 1.13, and of no cluster that was recorded."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+
+from lifecycle.agreements.claim_checks.admission import pod
+from lifecycle.agreements.initializers import CONFIGURATIONS, Stage, resources_of, with_initializers
+from lifecycle.api.resources import resource
+from lifecycle.api.status import StatusError
+from lifecycle.api.wire import Object
+from lifecycle.compare.claims import check, rebuilt
+from lifecycle.controllers.initializers.examples import initializer_configuration, inject_sidecar, refuse_short_secret
+from lifecycle.controllers.initializers.initializer_controller import Work
+from lifecycle.inspector import Recording
+
+MAPS, PODS, SECRETS = resource("configmaps"), resource("pods"), resource("secrets")
+DEPLOYMENTS, DEFINITIONS = resource("deployments.apps"), resource("customresourcedefinitions.apiextensions.k8s.io")
+CONFIG_MAP: Object = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m"}}
+NOBODY: Mapping[str, tuple[str, Work | None]] = {"a.example.com": ("configmaps", None)}
+
+
+def _play(scene: Callable[[Stage], Awaitable[bool]], initializers: Mapping[str, tuple[str, Work | None]]) -> bool:
+    return bool(with_initializers(scene, initializers))
+
+
+def _recorded_metadata(recording: Recording) -> list[Object]:
+    """The metadata of every object that a recorded answer to a write shows."""
+    answers = [each.response for each in recording.exchanges("admission") if isinstance(each.response, dict)]
+    return [each["metadata"] for each in answers if each.get("kind") != "Status" and each.get("metadata")]
+
+
+@rebuilt("initializers-hide-object-until-finished", model=True)
+def hidden() -> bool:
+    """In the store, and in no list."""
+
+    async def scene(stage: Stage) -> bool:
+        await stage.all_seeing.create(MAPS, CONFIG_MAP, "default")
+        stored = stage.server.reader.list(MAPS, "default")
+        return len(stored) == 1 and (await stage.client.list(MAPS, "default"))["items"] == []
+
+    return _play(scene, NOBODY)
+
+
+@check("initializers-hide-object-until-finished")
+def recorded_hidden(recording: Recording) -> bool:
+    """A watch of the journey would have to see the objects begin later than the answer to their creation says."""
+    made = {each.response["metadata"]["uid"]: each.response["metadata"]["resourceVersion"]
+            for each in recording.exchanges("journey") if each.method == "POST" and each.status == 201}  # fmt: skip
+    begun: dict[str, str] = {}
+    for line in recording.watch("journey"):
+        if line["event"].get("type") == "ADDED":
+            meta = line["event"]["object"]["metadata"]
+            begun.setdefault(meta["uid"], meta["resourceVersion"])
+    return any(begun[uid] != version for uid, version in made.items() if uid in begun)
+
+
+@rebuilt("initializers-block-scheduling-until-finished", model=True)
+def unscheduled() -> bool:
+    """The scheduler's own question, for pods without a node, is answered with none."""
+
+    async def scene(stage: Stage) -> bool:
+        await stage.all_seeing.create(PODS, pod(), "default")
+        selected = await stage.client.list(PODS, "default", field_selector="spec.nodeName=")
+        return selected["items"] == []
+
+    return _play(scene, {"a.example.com": ("pods", None)})
+
+
+@rebuilt("initializers-none-configured-means-visible", model=True)
+def visible() -> bool:
+    """No configuration, no waiting."""
+
+    async def scene(stage: Stage) -> bool:
+        await stage.client.create(MAPS, CONFIG_MAP, "default")
+        return len((await stage.client.list(MAPS, "default"))["items"]) == 1
+
+    return _play(scene, {})
+
+
+@rebuilt("initializers-are-controllers-with-custom-logic", model=True)
+def custom_logic() -> bool:
+    """The sidecar is in the Deployment, the short secret never comes to be."""
+
+    async def scene(stage: Stage) -> bool:
+        labels = {"app": "web"}
+        container = {"name": "web", "image": "nginx", "ports": [{"containerPort": 80}]}
+        template = {"metadata": {"labels": labels}, "spec": {"containers": [container]}}
+        web = {
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": {"name": "web"},
+            "spec": {"selector": {"matchLabels": labels}, "template": template},
+        }
+        made = await stage.client.create(DEPLOYMENTS, web, "default")
+        secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "stringData": {"p": "hunter2"}}
+        try:
+            await stage.client.create(SECRETS, secret, "default")
+        except StatusError:
+            return len(made["spec"]["template"]["spec"]["containers"]) == 2
+        return False
+
+    work: Mapping[str, tuple[str, Work | None]] = {
+        "sidecar.example.com": ("deployments.apps", inject_sidecar),
+        "secrets.example.com": ("secrets", refuse_short_secret),
+    }
+    return _play(scene, work)
+
+
+@rebuilt("initializers-configuration-kind", model=True)
+def configuration_kind() -> bool:
+    """It is served, and its rules decide."""
+
+    async def scene(stage: Stage) -> bool:
+        response = await stage.client.request("GET", CONFIGURATIONS)
+        kinds = [item["kind"] for item in (response.obj or {})["items"]]
+        secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}
+        untouched = await stage.all_seeing.create(SECRETS, secret, "default")
+        return kinds == ["InitializerConfiguration"] and "initializers" not in untouched["metadata"]
+
+    return _play(scene, NOBODY)
+
+
+@check("initializers-configuration-kind")
+def recorded_kind(recording: Recording) -> bool:
+    """Discovery would have to list it."""
+    return "initializerconfigurations" in resources_of(recording)
+
+
+@rebuilt("initializers-name-added-to-pending-list", model=True)
+def pending() -> bool:
+    """The name is on the list."""
+
+    async def scene(stage: Stage) -> bool:
+        made = await stage.all_seeing.create(MAPS, CONFIG_MAP, "default")
+        return bool(made["metadata"]["initializers"] == {"pending": [{"name": "a.example.com"}]})
+
+    return _play(scene, NOBODY)
+
+
+@check("initializers-name-added-to-pending-list")
+def recorded_pending(recording: Recording) -> bool:
+    """No recorded object has the field."""
+    return any("initializers" in meta for meta in _recorded_metadata(recording))
+
+
+@rebuilt("initializers-run-in-sequence-and-remove-themselves", model=True)
+def in_sequence() -> bool:
+    """Each sees itself first on the list, and afterwards nobody is."""
+    lists: list[list[str]] = []
+
+    def work(obj: Object) -> None:
+        lists.append([each["name"] for each in obj["metadata"]["initializers"]["pending"]])
+
+    async def scene(stage: Stage) -> bool:
+        made = await stage.client.create(MAPS, CONFIG_MAP, "default")
+        await asyncio.sleep(0.1)
+        return "initializers" not in made["metadata"] and len((await stage.client.list(MAPS, "default"))["items"]) == 1
+
+    done = _play(scene, {"b.example.com": ("configmaps", work), "a.example.com": ("configmaps", work)})
+    return done and lists == [["a.example.com", "b.example.com"], ["b.example.com"]]
+
+
+@rebuilt("initializers-pod-status-podinitializing")
+def pod_initializing() -> bool:
+    """An uninitialized pod has no kubelet, and so no containers' status to say anything."""
+
+    async def scene(stage: Stage) -> bool:
+        made = await stage.all_seeing.create(PODS, pod(), "default")
+        return any(
+            (each.get("state") or {}).get("waiting", {}).get("reason") == "PodInitializing"
+            for each in (made.get("status") or {}).get("containerStatuses") or ()
+        )
+
+    return _play(scene, {"a.example.com": ("pods", None)})
+
+
+@check("initializers-pod-status-podinitializing")
+def recorded_pod_initializing(recording: Recording) -> bool | None:
+    """It is seen of pods with init containers; the claim wants one without."""
+    try:
+        lines = list(recording.watch("kubelet"))
+    except Exception:  # not recorded for this version
+        return None
+    pods = [line["event"]["object"] for line in lines if line["path"].endswith("/pods")]
+    waiting = [
+        each
+        for each in pods
+        for status in (each.get("status") or {}).get("containerStatuses") or ()
+        if ((status.get("state") or {}).get("waiting") or {}).get("reason") == "PodInitializing"
+    ]
+    return any(not each["spec"].get("initContainers") for each in waiting) if waiting else None
+
+
+@rebuilt("initializers-include-uninitialized-parameter", model=True)
+def include_parameter() -> bool:
+    """Who asks is shown what is hidden."""
+
+    async def scene(stage: Stage) -> bool:
+        await stage.all_seeing.create(MAPS, CONFIG_MAP, "default")
+        shown = (await stage.all_seeing.list(MAPS, "default"))["items"]
+        return len(shown) == 1 and (await stage.client.list(MAPS, "default"))["items"] == []
+
+    return _play(scene, NOBODY)
+
+
+@rebuilt("initializers-enabled-by-default")
+def enabled() -> bool:
+    """A server without options would have to take a configuration."""
+
+    async def scene(stage: Stage) -> bool:
+        try:
+            await stage.client.request(
+                "POST", CONFIGURATIONS, obj=initializer_configuration("a", "a.example.com", "pods")
+            )
+        except StatusError:
+            return False
+        return True
+
+    return bool(with_initializers(scene, {}, gate=False))
+
+
+@check("initializers-enabled-by-default")
+def recorded_enabled(recording: Recording) -> bool:
+    """A cluster that nobody told about initializers would have to offer them."""
+    return "initializerconfigurations" in resources_of(recording)
+
+
+@rebuilt("initializers-now-done-by-custom-resources")
+def custom_resources() -> bool:
+    """A definition called Initializer would have to change a pod that is created after it."""
+
+    async def scene(stage: Stage) -> bool:
+        names = {"plural": "initializers", "singular": "initializer", "kind": "Initializer"}
+        schema = {"openAPIV3Schema": {"type": "object"}}
+        version = {"name": "v1", "served": True, "storage": True, "schema": schema}
+        spec = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": [version]}
+        definition = {
+            "apiVersion": "apiextensions.k8s.io/v1",
+            "kind": "CustomResourceDefinition",
+            "metadata": {"name": "initializers.example.com"},
+            "spec": spec,
+        }
+        before = await stage.client.create(PODS, pod("before"), "default")
+        await stage.client.create(DEFINITIONS, definition)
+        after = await stage.client.create(PODS, pod("after"), "default")
+        return set(before["metadata"]) != set(after["metadata"]) or len(after["spec"]) != len(before["spec"])
+
+    return bool(with_initializers(scene, {}, gate=False))

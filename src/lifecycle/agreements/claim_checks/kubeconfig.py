@@ -1,0 +1,113 @@
+"""Claims about kubeconfigs, put to our loader. The same behaviour is held against real kubectls in `lifecycle.agreements.kubeconfig`."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from lifecycle.compare.claims import rebuilt
+from lifecycle.kubectl.failures import CommandError
+from lifecycle.kubectl.kubeconfig import ClientConfig, client_config, load, loading_precedence, make
+
+
+class _Files:
+    """Three files with a token each, in a folder of their own: by flag, by variable, at home."""
+
+    def __init__(self) -> None:
+        self._folder = tempfile.TemporaryDirectory()
+        self.folder = Path(self._folder.name)
+        self.home = self.folder / ".kube" / "config"
+        self.home.parent.mkdir()
+
+    def __enter__(self) -> _Files:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._folder.cleanup()
+
+    def put(self, name: str, document: dict[str, Any] | None = None) -> Path:
+        path = self.folder / name
+        path.write_text(yaml.safe_dump(document or make("a", "https://a", token=f"token-{path.name}")))
+        return path
+
+    def found(self, flag: str = "", kubeconfig: str = "", **flags: Any) -> ClientConfig:
+        environ = {"HOME": str(self.folder), "KUBECONFIG": kubeconfig}
+        loaded = load(loading_precedence(flag, environ), explicit=bool(flag))
+        return client_config(loaded, environ={}, **flags)
+
+
+@rebuilt("kubeconfig-flag-has-first-priority")
+def flag_first() -> bool:
+    """Its token counts, and a missing file is an error, whatever else there is."""
+    with _Files() as files:
+        flag, env = files.put("flag"), files.put("env")
+        files.put(".kube/config")
+        try:
+            files.found(str(files.folder / "missing"), str(env))
+            refused = False
+        except CommandError as error:
+            refused = str(error).endswith("no such file or directory")
+        return refused and files.found(str(flag), str(env)).token == "token-flag"
+
+
+@rebuilt("kubeconfig-env-var-has-second-priority")
+def variable_second() -> bool:
+    """It wins over the home directory."""
+    with _Files() as files:
+        env = files.put("env")
+        files.put(".kube/config")
+        return files.found(kubeconfig=str(env)).token == "token-env"
+
+
+@rebuilt("kubeconfig-home-directory-fallback")
+def home_last() -> bool:
+    """With neither, the file at home."""
+    with _Files() as files:
+        files.put(".kube/config")
+        return files.found().token == "token-config"
+
+
+@rebuilt("kubeconfig-first-file-found-in-home")
+def first_file_found() -> bool:
+    """If the first file found were taken alone, a list of two halves would be of no use."""
+    with _Files() as files:
+        whole = make("a", "https://a", token="merged")
+        one = files.put("one", {**whole, "users": []})
+        two = files.put("two", {"users": whole["users"]})
+        missing = files.folder / "missing"
+        merged = files.found(kubeconfig=f"{missing}:{one}:{two}").token == "merged"
+        candidates = loading_precedence("", {"HOME": str(files.folder)})
+        return not merged or len(candidates) > 1
+
+
+@rebuilt("kubeconfig-context-selects-cluster-and-user")
+def context_selects() -> bool:
+    """Two contexts over the same entries: another server, another user, another namespace."""
+    one, two = make("a", "https://a", token="ta"), make("b", "https://b", token="tb")
+    both = {**one, **{section: one[section] + two[section] for section in ("clusters", "users")}}
+    both["contexts"] = [
+        {"name": "x", "context": {"cluster": "a", "user": "b", "namespace": "n1"}},
+        {"name": "y", "context": {"cluster": "b", "user": "a"}},
+    ]
+    seen = []
+    for current in ("x", "y"):
+        found = client_config({**both, "current-context": current}, environ={})
+        seen.append((found.server, found.token, found.namespace))
+    return seen == [("https://a", "tb", "n1"), ("https://b", "ta", "default")]
+
+
+@rebuilt("kubeconfig-flags-override-file-values")
+def flags_override() -> bool:
+    """A token and a server by flag; two kinds of credential at once are no override but an error."""
+    made = make("a", "https://a", token="file")
+    found = client_config(made, environ={}, token="flag", server="https://b")
+    try:
+        client_config(made, environ={}, username="jane")
+    except CommandError as error:
+        return (found.token, found.server) == ("flag", "https://b") and "more than one authentication method" in str(
+            error
+        )
+    return False

@@ -1,0 +1,188 @@
+"""Claims about lifecycle hooks: put to the recorded pods with hooks, and to our own runner."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, cast
+
+import orjson
+
+from lifecycle.agreements.claim_checks.container_start import CONFIG, configs
+from lifecycle.agreements.claim_checks.kubelet_status import story
+from lifecycle.agreements.kubelet_scene import scene
+from lifecycle.agreements.pod_status import Played
+from lifecycle.api.wire import Object
+from lifecycle.cluster.rehearsal import on_virtual_time
+from lifecycle.compare.claims import Partly, check, rebuilt
+from lifecycle.cri.runtime import ExecSyncResponse
+from lifecycle.inspector import Recording
+from lifecycle.kubelet.hooks import HookRunner
+
+
+class _Runtime:
+    """Says that everything went well, and remembers what it was asked."""
+
+    def __init__(self, code: int = 200) -> None:
+        self.asked: list[tuple[Any, ...]] = []
+        self.code = code
+
+    async def exec_sync(self, *asked: Any) -> ExecSyncResponse:
+        self.asked.append(asked)
+        return ExecSyncResponse(0)
+
+    async def http_get(self, *asked: Any) -> tuple[int, str]:
+        self.asked.append(asked)
+        return self.code, "" if self.code else "connection refused"
+
+
+def _run(hook: Object, runtime: _Runtime | None = None) -> str:
+    """Why the hook failed; nothing if it did not."""
+    container = {"name": "c", "ports": [{"name": "web", "containerPort": 8080}]}
+    return on_virtual_time(HookRunner(cast(Any, runtime or _Runtime())).run("id", container, hook, "10.0.0.9"))
+
+
+def _reasons(played: Played, name: str) -> list[str]:
+    mine = [event for event in played.events if event["involvedObject"]["name"] == name]
+    return [
+        e["reason"] for e in sorted(mine, key=lambda e: (e["firstTimestamp"], int(e["metadata"]["resourceVersion"])))
+    ]
+
+
+def _ever_running(played: Played, name: str) -> bool:
+    statuses = [pod["status"] for pod in played.statuses[name]]
+    return any("running" in c["state"] for status in statuses for c in status.get("containerStatuses", ()))
+
+
+@check("lifecycle-hooks-poststart-runs-after-start")
+def after_start(recording: Recording) -> bool | None:
+    """What the hook did to the container came after its start."""
+    played = story(recording)
+    if played is None:
+        return None
+    reasons = _reasons(played, "post-start-fails")
+    return reasons.index("Started") < reasons.index("FailedPostStartHook")
+
+
+@rebuilt("lifecycle-hooks-poststart-runs-after-start")
+def our_after_start() -> bool:
+    """Each command of a hook was run in a container that had been started."""
+    calls = scene().calls
+    hooks = [(i, container) for i, (name, container) in enumerate(calls) if name == "exec_sync"]
+    return bool(hooks) and all(calls.index(("start_container", container)) < i for i, container in hooks)
+
+
+@check("lifecycle-hooks-exec-hook")
+def exec_hook(recording: Recording) -> bool | None:
+    """`true` lets the container run, `exit 4` does not: so something was run."""
+    played = story(recording)
+    if played is None:
+        return None
+    return _ever_running(played, "post-start-ok") and "FailedPostStartHook" in _reasons(played, "post-start-fails")
+
+
+@rebuilt("lifecycle-hooks-exec-hook")
+def our_exec_hook() -> bool:
+    """In that container, without a time limit."""
+    runtime = _Runtime()
+    return _run({"exec": {"command": ["ls", "/"]}}, runtime) == "" and runtime.asked == [("id", ("ls", "/"), 0.0)]
+
+
+@check("lifecycle-hooks-http-hook")
+def http_hook(recording: Recording) -> bool | None:
+    """Nginx was asked before it listened, and the kubelet notes what it got: an address, a port, a refused connection."""
+    played = story(recording)
+    if played is None:
+        return None
+    address = r'Failed to execute PostStartHook" err="Get \\"http://([\d.]+):80/\\".*pod="kubelet/post-start-http"'
+    asked = {ip for node in recording.nodes() for ip in re.findall(address, _kubelet_log(recording, node))}
+    addresses = {pod["status"].get("podIP") for pod in played.statuses["post-start-http"]}
+    return bool(asked) and asked <= addresses
+
+
+def _kubelet_log(recording: Recording, node: str) -> str:
+    recorded = recording.node(node)
+    return recorded.run("kubelet-log") if "kubelet-log" in recorded.files() else ""
+
+
+@rebuilt("lifecycle-hooks-http-hook")
+def our_http_hook() -> bool:
+    """To the pod's address and the port of that name; a status of 500 is no failure, silence is."""
+    hook: Object = {"httpGet": {"path": "/warm", "port": "web"}}
+    asked, unwell, silent = _Runtime(), _Runtime(500), _Runtime(0)
+    return (
+        _run(hook, asked) == ""
+        and asked.asked[0][:3] == ("10.0.0.9", 8080, "/warm")
+        and _run(hook, unwell) == ""
+        and _run(hook, silent) == "connection refused"
+    )
+
+
+@check("lifecycle-hooks-only-exec-and-http-exist")
+def only_two(recording: Recording) -> bool | None:
+    """A pod with a third kind was accepted as it was sent, and its hook did what it says."""
+    if "kubelet" not in recording.scenarios():
+        return None
+    made = [e.response for e in recording.exchanges("kubelet") if e.method == "POST" and e.path.endswith("/pods")]
+    hooks = [c.get("lifecycle") or {} for pod in made for c in pod["spec"]["containers"]]
+    return not any("sleep" in handler for hook in hooks for handler in hook.values())
+
+
+@rebuilt("lifecycle-hooks-only-exec-and-http-exist")
+def our_only_two() -> bool:
+    """Of four kinds in the API three do something; the fourth always fails."""
+    works = {
+        "exec": _run({"exec": {"command": ["true"]}}) == "",
+        "httpGet": _run({"httpGet": {"port": 80}}) == "",
+        "sleep": _run({"sleep": {"seconds": 3}}) == "",
+        "tcpSocket": _run({"tcpSocket": {"port": 80}}) == "",
+    }
+    return {kind for kind, well in works.items() if well} == {"exec", "httpGet"}
+
+
+@check("lifecycle-hooks-failing-or-hanging-hook-blocks-running")
+def blocks_running(recording: Recording) -> Partly | None:
+    """One whose hook fails is never shown running, and is tried again and again; one whose hook is done is."""
+    played = story(recording)
+    if played is None:
+        return None
+    again = played.pods["post-start-fails"]["status"]["containerStatuses"][0]["restartCount"] > 0
+    return Partly(again and not _ever_running(played, "post-start-fails"), _ever_running(played, "post-start-ok"))
+
+
+@rebuilt("lifecycle-hooks-failing-or-hanging-hook-blocks-running")
+def our_blocks_running() -> Partly:
+    """A hook of twenty seconds: waiting all the while, then running. A failing one: never."""
+    played = scene()
+    slow = [
+        (at, next(iter(s["containerStatuses"][0]["state"])))
+        for at, s in played.statuses["slow-hook"]
+        if "containerStatuses" in s
+    ]
+    bad = {
+        next(iter(s["containerStatuses"][0]["state"]))
+        for _, s in played.statuses["bad-hook"]
+        if "containerStatuses" in s
+    }
+    delay = next(at for at, state in slow if state == "running") - slow[0][0]
+    return Partly("running" not in bad and slow[0][1] == "waiting", 20 <= delay < 25)
+
+
+@check("lifecycle-hooks-runtime-interprets-hooks")
+def runtime_interprets(recording: Recording) -> bool | None:
+    """The runtime would have to have been told: of a pod with a hook, nothing of it is in what the runtime got."""
+    if not recording.nodes():
+        return None
+    told = [
+        d
+        for d in configs(recording)
+        if d["info"]["config"]["labels"]["io.kubernetes.pod.name"].startswith("post-start")
+    ]
+    return any(b"postStart" in orjson.dumps(document["info"]) for document in told) if told else None
+
+
+@rebuilt("lifecycle-hooks-runtime-interprets-hooks")
+def our_runtime_interprets() -> bool:
+    """A hook is nowhere in our config but in an annotation, which is a note to the kubelet itself."""
+    annotations = [key for key in CONFIG.annotations if "preStop" in key]
+    others = repr((CONFIG.command, CONFIG.args, CONFIG.linux, CONFIG.labels, CONFIG.mounts))
+    return annotations != ["io.kubernetes.container.preStopHandler"] or "sleep" in others

@@ -1,0 +1,335 @@
+"""The claims about the scheduler: put to recorded decisions and logs, and to our own scheduler.
+
+What is gone (predicates, priorities, the Policy file) is put to the model of it in `scheduler/historical`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from functools import cache
+from typing import Any
+
+from lifecycle.agreements.scheduling import NOBODYS, decide_again, pods_of
+from lifecycle.api.clock import Clock
+from lifecycle.api.resources import resource
+from lifecycle.api.wire import Object
+from lifecycle.client.shared_informer import SharedInformerFactory
+from lifecycle.cluster.rehearsal import RehearsedCluster, on_virtual_time, rehearse
+from lifecycle.compare.claims import Partly, check, rebuilt
+from lifecycle.inspector import Recording
+from lifecycle.scheduler.cache import Cache
+from lifecycle.scheduler.config import Profile, SchedulerConfiguration
+from lifecycle.scheduler.event_handlers import EventHandlers
+from lifecycle.scheduler.framework import CycleState, FilterPlugin, FitError, ScorePlugin, Status, unschedulable
+from lifecycle.scheduler.historical.policy import GenericScheduler, parse_policy
+from lifecycle.scheduler.historical.predicates import DEFAULT_PREDICATES, pod_fits_on_node
+from lifecycle.scheduler.historical.priorities import DEFAULT_PRIORITIES, prioritize_nodes
+from lifecycle.scheduler.node_info import NodeInfo, PodInfo
+from lifecycle.scheduler.profile import default_framework
+from lifecycle.scheduler.queue.scheduling_queue import SchedulingQueue
+from lifecycle.scheduler.schedule_one import Algorithm, Nominator, ScheduleResult
+from lifecycle.scheduler.scheduler import Scheduler
+from lifecycle.scheduler.snapshot import Snapshot
+
+PODS = resource("pods")
+OLD_SCORES = re.compile(r"Plugin (\w+) scores on sched/([^ ]+) => \[(.*)\]")
+
+
+def node(name: str, cpu: str = "4", taints: tuple[Object, ...] = (), **status: Any) -> Object:
+    """A node with so much to give."""
+    give = {"cpu": cpu, "memory": "8Gi", "pods": "110"}
+    meta = {"name": name, "labels": {"kubernetes.io/hostname": name}}
+    return {"metadata": meta, "spec": {"taints": list(taints)}, "status": {"allocatable": give, **status}}
+
+
+def pod(name: str, cpu: str = "", **spec: Any) -> Object:
+    """A pod that asks for so much."""
+    container: Object = {"name": "c", "image": "nginx"}
+    if cpu:
+        container["resources"] = {"requests": {"cpu": cpu}}
+    meta = {"name": name, "namespace": "default", "uid": name}
+    return {"kind": "Pod", "apiVersion": "v1", "metadata": meta, "spec": {"containers": [container], **spec}}
+
+
+def decide(nodes: list[Object], there: list[Object], new: Object, *plugins: Any) -> ScheduleResult:
+    """One decision. Raises FitError."""
+    cached, snapshot, framework = Cache(), Snapshot(), default_framework()
+    for one in nodes:
+        cached.add_node(one)
+    for one in there:
+        cached.add_pod(one)
+    framework.filter_plugins += [p for p in plugins if isinstance(p, FilterPlugin)]
+    framework.score_plugins += [p for p in plugins if isinstance(p, ScorePlugin)]
+    cached.update_snapshot(snapshot)
+    return Algorithm(framework, snapshot, batch=False).schedule_pod(CycleState(), PodInfo(new))
+
+
+def fits(nodes: list[Object], there: list[Object], new: Object) -> bool:
+    """Whether any node takes the pod."""
+    try:
+        decide(nodes, there, new)
+    except FitError:
+        return False
+    return True
+
+
+def scored(recording: Recording) -> dict[str, dict[str, dict[str, int]]]:
+    """Pod → plugin → node → weighted score, however that version's log words it."""
+    found: dict[str, dict[str, dict[str, int]]] = {d.name: d.recorded_scores for d in decide_again(recording)}
+    for plugin, name, scores in OLD_SCORES.findall(recording.log()):
+        pairs = (entry.split() for entry in re.findall(r"\{([^}]*)\}", scores))
+        found.setdefault(name, {})[plugin] = {host: int(score) for host, score in pairs}
+    return {name: scores for name, scores in found.items() if scores}
+
+
+@cache
+def _hand_over() -> dict[str, Any]:
+    """A second scheduler, run like any program, and pods that ask for it or for the first."""
+
+    async def scene(cluster: RehearsedCluster) -> dict[str, Any]:
+        admin = cluster.client("test")
+        await admin.create(PODS, {**pod("ours"), "metadata": {"name": "ours"}}, "default")
+        await admin.create(PODS, {**pod("custom", schedulerName="custom"), "metadata": {"name": "custom"}}, "default")
+        await asyncio.sleep(10)
+        before = {p["metadata"]["name"]: p["spec"].get("nodeName") for p in await cluster.items("pods")}
+        client = cluster.client("custom")
+        informers = SharedInformerFactory(client)
+        profile = SchedulerConfiguration((Profile("custom"),))
+        running = asyncio.create_task(Scheduler(client, informers, clock=Clock(), configuration=profile).run())
+        informers.start()
+        await asyncio.sleep(10)
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        await informers.stop()
+        after = {p["metadata"]["name"]: p["spec"].get("nodeName") for p in await cluster.items("pods")}
+        return {
+            "before": before,
+            "after": after,
+            "custom": [a.path for a in cluster.requests("custom") if a.method != "GET"],
+            "default": [a.path for a in cluster.requests("kube-scheduler")],
+        }
+
+    return rehearse(scene)
+
+
+@check("scheduler-runs-in-control-plane-as-controller")
+def own_component(recording: Recording) -> bool:
+    """A program of its own, with a log of its own, that starts from an event."""
+    log = recording.log()
+    return "nscheduled pod" in log and "replica_set.go" not in log
+
+
+@rebuilt("scheduler-runs-in-control-plane-as-controller")
+def reacts() -> bool:
+    """Without it nothing places pods; the moment a second one runs, its pod is placed."""
+    seen = _hand_over()
+    return not seen["before"]["custom"] and bool(seen["after"]["custom"])
+
+
+@rebuilt("scheduler-picks-pods-without-node-name")
+def picks() -> bool:
+    """A pod without a node is queued; one with a node is only counted."""
+
+    async def main() -> bool:
+        cached = Cache()
+        queue = SchedulingQueue(default_framework(), Clock())
+        handlers = EventHandlers(cached, queue, Nominator(), lambda p: True)
+        handlers.pod_added(pod("free"))
+        handlers.pod_added(pod("bound", nodeName="a"))
+        return queue.pending_pods()["active"] == ["default/free"] and "default/bound" in cached
+
+    return on_virtual_time(main())
+
+
+@check("scheduler-pods-pending-until-scheduled")
+def pending(recording: Recording) -> bool:
+    """Every pod that has no node."""
+    phases = {p["status"]["phase"] for pair in pods_of(recording) for p in pair if not p["spec"].get("nodeName")}
+    return phases == {"Pending"}
+
+
+@rebuilt("scheduler-pods-pending-until-scheduled")
+def pending_here() -> bool:
+    """And ours."""
+
+    async def scene(cluster: RehearsedCluster) -> str:
+        await cluster.client("t").create(PODS, {**pod("p"), "metadata": {"name": "p"}}, "default")
+        await asyncio.sleep(100)
+        return str((await cluster.items("pods"))[0]["status"]["phase"])
+
+    return rehearse(scene, without=frozenset({"scheduler"})) == "Pending"
+
+
+@check("scheduler-default-predicates-filter-nodes")
+def no_predicates(recording: Recording) -> bool:
+    """The log of a scheduler with predicates would name them."""
+    return any(name in recording.log() for name in ("PodFitsResources", "GeneralPredicates", "predicate"))
+
+
+@rebuilt("scheduler-default-predicates-filter-nodes", model=True)
+def predicates() -> bool:
+    """The default ones of the model drop a node that is too small, one that is tainted, and keep the third."""
+    taint = {"key": "a", "effect": "NoSchedule"}
+    nodes = [NodeInfo(node("small", "1")), NodeInfo(node("tainted", taints=(taint,))), NodeInfo(node("good"))]
+    info = PodInfo(pod("p", "2"))
+    return [n.name for n in nodes if not pod_fits_on_node(info, n, DEFAULT_PREDICATES)] == ["good"]
+
+
+@rebuilt("scheduler-filters-run-on-all-schedulable-nodes")
+def sampled() -> Partly:
+    """All of three; of a thousand only until enough fit."""
+    few = decide([node(str(i)) for i in range(3)], [], pod("p")).evaluated_nodes == 3
+    return Partly(few, decide([node(str(i)) for i in range(1000)], [], pod("p")).evaluated_nodes < 1000)
+
+
+@check("scheduler-resource-requests-are-checked")
+def requests_checked(recording: Recording) -> bool:
+    """The recorded pod that is too big for any node."""
+    found = next(settled for posted, settled in pods_of(recording) if posted["metadata"]["name"] == "too-big")
+    messages = [c.get("message", "") for c in found["status"].get("conditions") or ()]
+    return not found["spec"].get("nodeName") and any("Insufficient" in message for message in messages)
+
+
+@rebuilt("scheduler-resource-requests-are-checked")
+def requests_checked_here() -> bool:
+    """Three CPUs do not go into two; one does."""
+    return not fits([node("a", "2")], [], pod("p", "3")) and fits([node("a", "2")], [], pod("p", "1"))
+
+
+@rebuilt("scheduler-capacity-is-total-minus-requests")
+def of_capacity() -> bool:
+    """Four CPUs, of which two are for pods: a pod that asks for three would fit if capacity counted."""
+    return fits([node("a", "2", capacity={"cpu": "4", "memory": "8Gi", "pods": "110"})], [], pod("p", "3"))
+
+
+@rebuilt("scheduler-counts-running-containers-only")
+def counts() -> Partly:
+    """Running containers count; but so does a pod that has not started yet."""
+    running = {**pod("r", "3", nodeName="a"), "status": {"phase": "Running"}}
+    waiting = {**pod("w", "3", nodeName="a"), "status": {"phase": "Pending"}}
+    return Partly(not fits([node("a")], [running], pod("p", "2")), not fits([node("a")], [waiting], pod("p", "2")))
+
+
+@check("scheduler-scores-after-filtering")
+def plugins_score(recording: Recording) -> bool:
+    """By priority functions, a log would have to say."""
+    return any(plugin.endswith("Priority") for scores in scored(recording).values() for plugin in scores)
+
+
+@rebuilt("scheduler-scores-after-filtering", model=True)
+def priorities() -> bool:
+    """The model's functions each give every remaining node a number."""
+    nodes = [NodeInfo(node("a")), NodeInfo(node("b", "8"))]
+    ranks = prioritize_nodes(PodInfo(pod("p", "1")), nodes, DEFAULT_PRIORITIES)
+    return set(ranks) == {"a", "b"} and ranks["b"] > ranks["a"]
+
+
+@check("scheduler-scores-before-checking-fit")
+def infeasible_scored(recording: Recording) -> bool:
+    """A pod that fits nowhere would have scores, too."""
+    nowhere = {s["metadata"]["name"] for _, s in pods_of(recording) if not s["spec"].get("nodeName")}
+    return bool(nowhere & set(scored(recording)))
+
+
+@rebuilt("scheduler-scores-before-checking-fit")
+def score_sees() -> bool:
+    """Whether a score plugin is ever shown a node that was filtered out."""
+    shown: set[str] = set()
+
+    class Refuse(FilterPlugin):
+        name = "Refuse"
+
+        def filter(self, state: CycleState, info: PodInfo, node: NodeInfo) -> Status | None:
+            return unschedulable(self.name, "no") if node.name == "c" else None
+
+    class Look(ScorePlugin):
+        name = "Look"
+
+        def score(self, state: CycleState, info: PodInfo, node: NodeInfo) -> int:
+            shown.add(node.name)
+            return 0
+
+    decide([node("a"), node("b"), node("c")], [], pod("p"), Refuse(), Look())
+    return "c" in shown
+
+
+@check("scheduler-scores-use-usage-metrics")
+def usage_plugins(recording: Recording) -> bool:
+    """A pod's score would have to differ although requests do not; every score is explained by requests alone."""
+    if not any(d.recorded_scores for d in decide_again(recording)):
+        return any("metrics" in plugin.lower() for scores in scored(recording).values() for plugin in scores)
+    return any(d.recorded_scores and d.scores != d.recorded_scores for d in decide_again(recording))
+
+
+@rebuilt("scheduler-scores-use-usage-metrics")
+def asks_for_metrics() -> bool:
+    """Whether our scheduler ever asks for metrics."""
+    return any("metrics" in path for path in _hand_over()["default"])
+
+
+@rebuilt("scheduler-favours-least-requested-nodes")
+def favours() -> bool:
+    """Of two equal nodes the one with less on it."""
+    return decide([node("a"), node("b")], [pod("r", "2", nodeName="a")], pod("p", "1")).suggested_host == "b"
+
+
+@check("scheduler-highest-rank-wins")
+def highest(recording: Recording) -> bool:
+    """The recorded choice has the highest recorded sum, each time."""
+    hosts = {s["metadata"]["name"]: s["spec"].get("nodeName") for _, s in pods_of(recording)}
+    for name, plugins in scored(recording).items():
+        totals: dict[str, int] = {}
+        for scores in plugins.values():
+            for host, score in scores.items():
+                totals[host] = totals.get(host, 0) + score
+        if hosts.get(name) and totals[hosts[name]] != max(totals.values()):
+            return False
+    return bool(hosts)
+
+
+@rebuilt("scheduler-highest-rank-wins")
+def highest_here() -> bool:
+    """Our choice has the highest of our sums."""
+    result = decide([node("a"), node("b", "8"), node("c", "2")], [], pod("p", "1"))
+    totals = {host: sum(scores[host] for scores in result.scores.values()) for host in "abc"}
+    return totals[result.suggested_host] == max(totals.values()) > min(totals.values())
+
+
+@rebuilt("scheduler-policy-config-file-flag", model=True)
+def policy_file() -> bool:
+    """In the model: a file that only wants full nodes decides otherwise than the defaults."""
+    nodes = [NodeInfo(node("idle")), NodeInfo(node("busy"))]
+    nodes[1].add_pod(PodInfo(pod("r", "2", nodeName="busy")))
+    priorities_of = [{"name": "MostRequestedPriority", "weight": 1}]
+    packed = parse_policy({"kind": "Policy", "apiVersion": "v1", "priorities": priorities_of})
+    plain = parse_policy({"kind": "Policy", "apiVersion": "v1"})
+    info = PodInfo(pod("p", "100m"))
+    return GenericScheduler(packed).best(info, nodes) == ["busy"] != GenericScheduler(plain).best(info, nodes)
+
+
+@rebuilt("scheduler-custom-scheduler-as-deployment")
+def custom_runs() -> bool:
+    """Any client with the right to bind: ours places the pod that asks for it."""
+    return bool(_hand_over()["after"]["custom"])
+
+
+@check("scheduler-scheduler-name-hands-over")
+def left_alone(recording: Recording) -> bool:
+    """The recorded pod of another scheduler stays without a node, and without a word."""
+    found = [e.response for e in recording.exchanges("scheduling") if e.path.endswith(f"/pods/{NOBODYS}")]
+    return bool(found) and not any(p["spec"].get("nodeName") or p["status"].get("conditions") for p in found)
+
+
+@rebuilt("scheduler-scheduler-name-hands-over")
+def left_alone_here() -> bool:
+    """The default scheduler leaves it; the one it asks for takes it, and leaves the other."""
+    seen = _hand_over()
+    return seen["before"]["custom"] is None and seen["before"]["ours"] == seen["after"]["ours"]
+
+
+@rebuilt("scheduler-schedulers-register-their-name")
+def registers() -> bool:
+    """Whether it ever writes anything but bindings and events."""
+    written = _hand_over()["custom"]
+    return not written or any(not path.endswith(("/binding", "/events", "/status")) for path in written)

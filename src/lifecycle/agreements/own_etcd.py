@@ -1,0 +1,78 @@
+"""A scene on a real etcd of its own: Debian's, on free loopback ports, in a directory that goes with it.
+
+Where no etcd is installed, the scene is not played and the reader is told.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from lifecycle.agreements.claim_checks.on_a_loop import on_a_loop
+from lifecycle.agreements.resource_handling import ADMIN
+from lifecycle.apiserver.server import APIServer
+from lifecycle.client.rest import Client
+from lifecycle.etcd.etcd import EtcdStore
+from lifecycle.etcd.store import StoreError
+
+ABSENT = "etcd is not installed here (Debian: etcd-server); what follows was left out"
+PATIENCE = 15.0
+
+
+def with_own_etcd(scene: Callable[[APIServer, Client], Awaitable[Any]]) -> Any:
+    """What the scene returns, played on an API server over a real etcd; a line that says why not, where there is none."""
+    binary = shutil.which("etcd")
+    if binary is None:
+        return ABSENT
+
+    async def main() -> Any:
+        with tempfile.TemporaryDirectory() as place:
+            url, command = _command(binary or "", Path(place))
+            process = await asyncio.to_thread(_started, command)
+            try:
+                server = APIServer(await _opened(url))
+                await server.start()
+                try:
+                    return await scene(server, Client(server.in_process_transport(ADMIN), "kubectl/v1.36.2"))
+                finally:
+                    await server.stop()
+            finally:
+                process.kill()
+                process.wait()
+
+    return on_a_loop(main())
+
+
+def _started(command: list[str]) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+async def _opened(url: str) -> EtcdStore:
+    deadline = asyncio.get_running_loop().time() + PATIENCE
+    while True:
+        try:
+            return await EtcdStore.open(url)
+        except StoreError:
+            if asyncio.get_running_loop().time() > deadline:
+                raise
+            await asyncio.sleep(0.05)
+
+
+def _command(binary: str, place: Path) -> tuple[str, list[str]]:
+    ports = []
+    for _ in range(2):
+        with socket.socket() as sock:
+            sock.bind(("127.0.0.1", 0))
+            ports.append(sock.getsockname()[1])
+    url, peer = (f"http://127.0.0.1:{port}" for port in ports)
+    return url, [
+        binary, "--name=own", f"--data-dir={place / 'data'}", "--log-level=error", f"--listen-client-urls={url}",
+        f"--advertise-client-urls={url}", f"--listen-peer-urls={peer}", f"--initial-advertise-peer-urls={peer}",
+        f"--initial-cluster=own={peer}", "--heartbeat-interval=20", "--election-timeout=200",
+    ]  # fmt: skip

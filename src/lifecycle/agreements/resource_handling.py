@@ -1,0 +1,85 @@
+"""Resource handling held against a recorded cluster: the *storage* scenario, request by request.
+
+Creates, updates, every kind of patch, deletes, pages, selectors, tables, watches, and the refusals of each, put to an API server of
+ours. `stage_of_create` is one create taken apart: which stage of ours ran when.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+from lifecycle.agreements.asked_again import Tamper
+from lifecycle.api.tracing import Span, listening
+from lifecycle.api.wire import MASTERS, Object, UserInfo
+from lifecycle.apiserver.admission.options import AdmissionOptions
+from lifecycle.apiserver.server import APIServer
+from lifecycle.client.rest import Client
+from lifecycle.cluster import like
+from lifecycle.cluster.rehearsal import on_virtual_time
+from lifecycle.cluster.target import HandlerTarget
+from lifecycle.compare import AgreementTable, compare_cluster
+from lifecycle.etcd.memory import MemoryStore
+from lifecycle.etcd.store import Store
+from lifecycle.inspector import Recording
+
+ADMIN = UserInfo("root", (MASTERS, "system:authenticated"))
+T = TypeVar("T")
+
+
+def resource_handling_agreement(recording: Recording, tamper: Tamper | None = None) -> AgreementTable:
+    """A row for each recorded request of the scenario."""
+
+    async def main() -> AgreementTable:
+        server, likeness = APIServer(MemoryStore()), like.read(recording.path)
+        await server.start(lambda store: like.plant(store, likeness))
+        try:
+            if tamper is not None:
+                tamper(server)
+            return await compare_cluster(HandlerTarget(server), recording, "storage")
+        finally:
+            await server.stop()
+
+    table = on_virtual_time(main())
+    table.title = "Resource handling"
+    return table
+
+
+def on_a_server(scene: Callable[[APIServer, Client], Awaitable[T]], store: Store | None = None, **options: Any) -> T:
+    """Play a scene with a fresh API server and an administrator's client, on virtual time. Works in a notebook, too."""
+
+    async def main() -> T:
+        server = APIServer(store or MemoryStore(), admission=AdmissionOptions(), **options)
+        await server.start()
+        try:
+            return await scene(server, Client(server.in_process_transport(ADMIN), "kubectl/v1.36.2"))
+        finally:
+            await server.stop()
+
+    return on_virtual_time(main())
+
+
+def stages_of(scene: Callable[[APIServer, Client], Awaitable[Any]], store: Store | None = None) -> list[Span]:
+    """The spans of the server's work while a scene plays, by when they began."""
+    spans: list[Span] = []
+
+    async def heard(server: APIServer, client: Client) -> None:
+        with listening(spans.append):
+            await scene(server, client)
+
+    on_a_server(heard, store)
+    return sorted(spans, key=lambda each: each.start)
+
+
+def definition(group: str, kind: str, schema: Object, **version: Any) -> Object:
+    """A CustomResourceDefinition with one version, `v1`, whose `spec` follows a schema."""
+    plural = f"{kind.lower()}s"
+    root = {"type": "object", "properties": {"spec": schema}}
+    one = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": root}, **version}
+    names = {"plural": plural, "singular": kind.lower(), "kind": kind}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{plural}.{group}"},
+        "spec": {"group": group, "scope": "Namespaced", "names": names, "versions": [one]},
+    }

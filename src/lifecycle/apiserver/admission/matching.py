@@ -1,0 +1,151 @@
+"""Whom a webhook or a policy is about: rules, and selectors on labels of the object and of its namespace.
+
+A rule names groups, versions, resources and operations. A request for the same thing under another group (an Event is served under two)
+matches as well where `matchPolicy` is Equivalent; the webhook is then shown the object as its rule knows it.
+
+Upstream: `apiserver/pkg/admission/plugin/webhook/predicates/{rules,namespace,object}`, `plugin/policy/matching/matching.go`
+(`Matcher.Matches`), `plugin/webhook/generic/webhook.go` (`Webhook.ShouldCallHook`), v1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import NamedTuple
+
+from lifecycle.api.labels import selector_from_label_selector
+from lifecycle.api.resources import Resource, all_resources, resource
+from lifecycle.api.status import not_found
+from lifecycle.api.wire import Object
+from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
+from lifecycle.apiserver.object_reader import ObjectReader
+from lifecycle.apiserver.registry.event_versions import from_core, to_core
+
+GROUP = "admissionregistration.k8s.io"
+EXEMPT = frozenset(
+    {
+        "validatingwebhookconfigurations",
+        "mutatingwebhookconfigurations",
+        "validatingadmissionpolicies",
+        "validatingadmissionpolicybindings",
+        "mutatingadmissionpolicies",
+        "mutatingadmissionpolicybindings",
+    }
+)
+"""Resources that no webhook and no policy sees: nobody can lock themselves out of repairing what they have configured."""
+
+
+def admission_configuration() -> list[Resource]:
+    """The resources that webhooks and policies are configured with."""
+    return [resource(f"{plural}.{GROUP}") for plural in sorted(EXEMPT)]
+
+
+def is_exempt(row: Resource) -> bool:
+    """Whether a resource configures admission itself. Upstream: `IsExemptAdmissionConfigurationResource`."""
+    return row.group == GROUP and row.plural in EXEMPT
+
+
+class Match(NamedTuple):
+    """What the rule that matched knows the request's resource as."""
+
+    resource: Resource
+
+
+@cache
+def equivalents(row: Resource) -> tuple[Resource, ...]:
+    """Other rows that serve the same objects, this one left out. Upstream: `EquivalentResourceMapper`."""
+    if row.plural != "events":
+        return ()
+    return tuple(other for other in all_resources() if other.plural == "events" and other is not row)
+
+
+def converted(obj: Object | None, row: Resource) -> Object | None:
+    """The object as another row's version has it."""
+    if obj is None or obj.get("apiVersion") == row.api_version or row.plural != "events":
+        return obj
+    return from_core(obj) if row.group else to_core(obj)
+
+
+def _named(names: Sequence[str], wanted: str) -> bool:
+    return "*" in names or wanted in names
+
+
+def rule_matches(rule: Object, attributes: Attributes, row: Resource) -> bool:
+    """Whether a `RuleWithOperations` is about a request, its resource being `row`."""
+    if not _named(rule.get("operations") or (), attributes.operation):
+        return False
+    if not _named(rule.get("apiGroups") or (), row.group) or not _named(rule.get("apiVersions") or (), row.version):
+        return False
+    scope = rule.get("scope") or "*"
+    if scope != "*" and (scope == "Namespaced") != (row.namespaced and bool(attributes.namespace)):
+        return False
+    for pattern in rule.get("resources") or ():
+        name, _, subresource = pattern.partition("/")
+        if name in ("*", row.plural) and subresource in ("*", attributes.subresource):
+            return True
+    return False
+
+
+class Matcher:
+    """Answers for one server: namespaces come from its caches."""
+
+    def __init__(self, reader: ObjectReader) -> None:
+        self._reader = reader
+        self._namespaces = resource("namespaces")
+
+    def namespace(self, name: str) -> Object:
+        """A namespace. Raises StatusError 404."""
+        found = self._reader.get(self._namespaces, "", name)
+        if found is None:
+            raise not_found("namespaces", name)
+        return found
+
+    def selects(self, criteria: Object, attributes: Attributes) -> bool:
+        """Whether both selectors let the request through. Raises StatusError 404 for a namespace that is not there."""
+        return self._selects_namespace(criteria, attributes) and _selects_object(criteria, attributes)
+
+    def _selects_namespace(self, criteria: Object, attributes: Attributes) -> bool:
+        selector = selector_from_label_selector(criteria.get("namespaceSelector") or {})
+        is_namespace = attributes.resource.plural == "namespaces" and not attributes.resource.group
+        if selector.empty or not (attributes.namespace or is_namespace):
+            return True
+        if is_namespace and not attributes.subresource and attributes.operation in (CREATE, UPDATE):
+            found: Object = attributes.obj or {}
+        else:
+            found = self.namespace(attributes.namespace or attributes.name)
+        return selector.matches(found.get("metadata", {}).get("labels"))
+
+    def rules(self, criteria: Object, attributes: Attributes, key: str) -> Match | None:
+        """The resource that one of the rules under `key` knows the request by. Upstream: `matchesResourceRules`."""
+        rules = criteria.get(key) or ()
+        rows = (
+            attributes.resource,
+            *(equivalents(attributes.resource) if criteria.get("matchPolicy") != "Exact" else ()),
+        )
+        for row in rows:
+            for rule in rules:
+                names = rule.get("resourceNames") or ()
+                if rule_matches(rule, attributes, row) and (not names or attributes.name in names):
+                    return Match(row)
+        return None
+
+    def webhook(self, hook: Object, attributes: Attributes) -> Match | None:
+        """Whether a webhook is to be called, match conditions apart."""
+        found = self.rules(hook, attributes, "rules")
+        return found if found is not None and self.selects(hook, attributes) else None
+
+    def resources(self, criteria: Object, attributes: Attributes) -> Match | None:
+        """Whether `matchConstraints` or `matchResources` let the request through."""
+        if self.rules(criteria, attributes, "excludeResourceRules") is not None:
+            return None
+        rules = criteria.get("resourceRules")
+        found = self.rules(criteria, attributes, "resourceRules") if rules else Match(attributes.resource)
+        return found if found is not None and self.selects(criteria, attributes) else None
+
+
+def _selects_object(criteria: Object, attributes: Attributes) -> bool:
+    selector = selector_from_label_selector(criteria.get("objectSelector") or {})
+    if selector.empty:
+        return True
+    objects = (attributes.obj, attributes.old_obj)
+    return any(obj is not None and selector.matches((obj.get("metadata") or {}).get("labels")) for obj in objects)

@@ -1,0 +1,111 @@
+"""MutatingAdmissionWebhook: one webhook after the other may patch the object.
+
+They are called by the name of their configuration. Each sees what those before have made of the object, with defaults filled in again.
+
+Upstream: `apiserver/pkg/admission/plugin/webhook/mutating/dispatcher.go` (`mutatingDispatcher.Dispatch`), v1.36.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import orjson
+
+from lifecycle.api.defaults import set_defaults
+from lifecycle.api.patch.json_patch import apply_json_patch
+from lifecycle.api.schema import decode
+from lifecycle.api.status import StatusError, internal_error
+from lifecycle.api.wire import Object
+from lifecycle.apiserver.admission.attributes import Attributes
+from lifecycle.apiserver.admission.matching import converted
+from lifecycle.apiserver.admission.reinvocation import Reinvocation
+from lifecycle.apiserver.admission.webhooks import FailedCall, Webhook, WebhookPlugin, denied, failed
+from lifecycle.apiserver.filters.audit import annotate
+
+MUTATION = "mutation.webhook.admission.k8s.io/"
+PATCH = "patch.webhook.admission.k8s.io/"
+
+
+class MutatingAdmissionWebhook(WebhookPlugin):
+    """Calls, patches, and remembers who wants to be called again."""
+
+    name = "MutatingAdmissionWebhook"
+    kind = "mutating"
+
+    async def _dispatch(self, hooks: list[Webhook], attributes: Attributes) -> None:
+        rounds = attributes.reinvocation = attributes.reinvocation or Reinvocation()
+        memory = rounds.of(self.name)
+        if rounds.second:
+            memory.begin(attributes.obj)
+        for index, hook in enumerate(hooks):
+            match = self.should_call(hook, attributes)
+            if match is None or (rounds.second and hook.uid not in memory.again):
+                continue
+            place = f"round_{int(rounds.second)}_index_{index}"
+            try:
+                changed = await self._call(hook, match, attributes, place)
+            except FailedCall as error:
+                if not hook.ignores_failures:
+                    raise failed(error) from None
+                annotate(f"failed-open.{MUTATION}{place}", hook.name)
+                changed = False
+            if changed:
+                memory.require()
+                rounds.wanted = True
+            if hook.spec.get("reinvocationPolicy") == "IfNeeded":
+                memory.called.add(hook.uid)
+        memory.output = orjson.loads(orjson.dumps(attributes.obj))
+
+    def admit(self, attributes: Attributes) -> Any:
+        """Let the webhooks change the object. Raises StatusError."""
+        hooks = self.hooks()
+        return self._dispatch(hooks, attributes) if hooks else None
+
+    async def _call(self, hook: Webhook, match: Any, attributes: Attributes, place: str) -> bool:
+        """Ask one. Returns whether the object is another one now."""
+        changed = False
+        try:
+            answer = await self.answer(hook, self.call(hook, match, attributes), attributes, mutating=True)
+            if not answer.allowed:
+                raise denied(hook.name, answer.result)
+            if answer.patch:
+                changed = self._apply(hook, match, attributes, answer.patch)
+                shown = {"configuration": hook.configuration, "webhook": hook.name, "patch": answer.patch}
+                annotate(PATCH + place, json.dumps({**shown, "patchType": "JSONPatch"}, separators=(",", ":")))
+            return changed
+        finally:
+            noted = {"configuration": hook.configuration, "webhook": hook.name, "mutated": changed}
+            annotate(MUTATION + place, json.dumps(noted, separators=(",", ":")))
+
+    @staticmethod
+    def _apply(hook: Webhook, match: Any, attributes: Attributes, patch: Any) -> bool:
+        shown = converted(attributes.obj, match.resource)
+        if shown is None or attributes.obj is None:
+            why = f'admission webhook "{hook.name}" attempted to modify the object, which is not supported for this operation'
+            raise internal_error(why)
+        try:
+            patched = apply_json_patch(shown, patch)
+        except StatusError as error:
+            raise internal_error(error.message) from None
+        return replace_object(attributes, patched)
+
+
+def replace_object(attributes: Attributes, document: Object) -> bool:
+    """Put another object in the place of the one that is asked about: normal form, with defaults. Returns whether it is another.
+
+    Raises StatusError 500 for something that is no such object.
+    """
+    obj = attributes.obj
+    assert obj is not None
+    try:
+        new, _ = decode(document, document["apiVersion"], document["kind"])
+    except (StatusError, KeyError) as error:
+        raise internal_error(getattr(error, "message", str(error))) from None
+    new = converted(new, attributes.resource) or new
+    set_defaults(new)
+    if new == obj:
+        return False
+    obj.clear()
+    obj.update(new)  # whoever handed the object in goes on with this very one
+    return True

@@ -1,0 +1,106 @@
+"""Policies with their bindings, compiled: read from the caches again only when one of them has changed.
+
+Upstream: `apiserver/pkg/admission/plugin/policy/generic/policy_source.go` (`policySource`), `policy_dispatcher.go` (`CollectParams`),
+v1.36. Left out: parameters of kinds that custom resources define.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Generic, NamedTuple, TypeVar
+
+from lifecycle.api.labels import selector_from_label_selector
+from lifecycle.api.resources import Resource, resource, resource_for_kind
+from lifecycle.api.wire import Object
+from lifecycle.apiserver.object_reader import ObjectReader
+
+E = TypeVar("E")
+
+
+class ConfigurationError(Exception):
+    """A policy or a binding that cannot be put to work. `failurePolicy` decides what this means."""
+
+
+class Hook(NamedTuple, Generic[E]):
+    """A policy, its bindings, and what was compiled of it."""
+
+    policy: Object
+    bindings: Sequence[Object]
+    evaluator: E
+
+    @property
+    def name(self) -> str:
+        """The policy's."""
+        return str(self.policy["metadata"]["name"])
+
+
+class PolicySource(Generic[E]):
+    """The hooks of one kind of policy. `kind` is `validating` or `mutating`."""
+
+    def __init__(self, reader: ObjectReader, kind: str, compile_policy: Callable[[Object], E]) -> None:
+        self._reader, self._compile = reader, compile_policy
+        self._policies = resource(f"{kind}admissionpolicies.admissionregistration.k8s.io")
+        self._bindings = resource(f"{kind}admissionpolicybindings.admissionregistration.k8s.io")
+        self._versions = (-1, -1)
+        self._compiled: dict[tuple[str, int], E] = {}
+        self._hooks: list[Hook[E]] = []
+
+    def hooks(self) -> list[Hook[E]]:
+        """Policies with at least one binding, in the order of their names."""
+        reader = self._reader
+        versions = (reader.resource_version(self._policies), reader.resource_version(self._bindings))
+        if versions != self._versions:
+            self._hooks, self._versions = self._read(), versions
+        return self._hooks
+
+    def _read(self) -> list[Hook[E]]:
+        by_policy: dict[str, list[Object]] = {}
+        for binding in self._reader.list(self._bindings):
+            by_policy.setdefault(binding["spec"]["policyName"], []).append(binding)
+        compiled: dict[tuple[str, int], E] = {}
+        hooks = []
+        for policy in self._reader.list(self._policies):
+            meta = policy["metadata"]
+            bindings = by_policy.get(meta["name"])
+            if not bindings:
+                continue
+            key = (meta.get("uid", meta["name"]), meta.get("generation", 0))
+            evaluator = self._compiled.get(key)
+            compiled[key] = evaluator if evaluator is not None else self._compile(policy)
+            hooks.append(Hook(policy, bindings, compiled[key]))
+        self._compiled = compiled
+        return hooks
+
+    def params(self, hook: Hook[E], binding: Object, namespace: str) -> Sequence[Object | None]:
+        """What a binding evaluates its policy with, one after the other; `[None]` for a policy without parameters.
+
+        Raises ConfigurationError.
+        """
+        kind, reference = hook.policy["spec"].get("paramKind"), binding["spec"].get("paramRef")
+        if not kind or not reference:
+            return [None]
+        row = resource_for_kind(kind["apiVersion"], kind["kind"])
+        if row is None:
+            shown = f"{kind['apiVersion']}, Kind={kind['kind']}"
+            raise ConfigurationError(f"failed to find resource referenced by paramKind: '{shown}'")
+        return self._collect(row, reference, namespace)
+
+    def _collect(self, row: Resource, reference: Object, namespace: str) -> Sequence[Object]:
+        where = ""
+        if row.namespaced:
+            where = reference.get("namespace") or namespace
+            if not where:
+                raise ConfigurationError(
+                    "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources"
+                )
+        elif reference.get("namespace"):
+            raise ConfigurationError("paramRef.namespace must not be provided for a cluster-scoped `paramKind`")
+        if reference.get("name"):
+            one = self._reader.get(row, where, reference["name"])
+            found = [one] if one is not None else []
+        else:
+            selector = selector_from_label_selector(reference.get("selector") or {})
+            found = [obj for obj in self._reader.list(row, where) if selector.matches(obj["metadata"].get("labels"))]
+        if not found and reference.get("parameterNotFoundAction") == "Deny":
+            raise ConfigurationError("no params found for policy binding with `Deny` parameterNotFoundAction")
+        return found

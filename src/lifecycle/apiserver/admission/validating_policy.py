@@ -1,0 +1,228 @@
+"""ValidatingAdmissionPolicy: rules that the server itself checks, written in CEL, no webhook needed.
+
+A policy says what must hold, a binding says where, with which parameters, and what happens otherwise: refuse, warn, or note it in the
+audit log. Without a binding a policy does nothing.
+
+Upstream: `apiserver/pkg/admission/plugin/policy/validating/{dispatcher,validator,plugin}.go`, v1.36. Left out: cost budgets, metrics,
+policies from files.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from lifecycle.api.resources import Resource
+from lifecycle.api.status import StatusError
+from lifecycle.api.wire import Object
+from lifecycle.apiserver.admission.attributes import Attributes
+from lifecycle.apiserver.admission.chain import Plugin
+from lifecycle.apiserver.admission.matching import Match, Matcher, is_exempt
+from lifecycle.apiserver.admission.policy_expressions import Composition, Evaluation, MatchConditions
+from lifecycle.apiserver.admission.policy_source import ConfigurationError, Hook, PolicySource
+from lifecycle.apiserver.cel.authorizer import Ask
+from lifecycle.apiserver.cel.environment import CompileError, EvaluationError, Program
+from lifecycle.apiserver.filters.audit import annotate
+from lifecycle.apiserver.object_reader import ObjectReader
+
+CODES = {"Forbidden": 403, "Unauthorized": 401, "RequestEntityTooLarge": 413, "Invalid": 422}
+FAILURE = "validation.policy.admission.k8s.io/validation_failure"
+MAX_MESSAGE = 5 * 1024
+MAX_ANNOTATION = 10 * 1024
+
+
+class Decision(NamedTuple):
+    """One reason to refuse. `number` is the validation's place in the policy."""
+
+    number: int
+    message: str
+    reason: str = "Invalid"
+
+
+class Validation(NamedTuple):
+    """One compiled validation."""
+
+    spec: Object
+    expression: Program
+    message: Program | None
+
+
+class Validator:
+    """A compiled policy. Upstream: `validator`."""
+
+    def __init__(self, policy: Object) -> None:
+        spec = policy["spec"]
+        params = bool(spec.get("paramKind"))
+        self.fails = spec.get("failurePolicy") != "Ignore"
+        self.composition = Composition(params=params)
+        self.problem = ""
+        self.conditions = MatchConditions(spec.get("matchConditions") or (), params=params)
+        self.validations: list[Validation] = []
+        self.annotations: list[tuple[str, Program]] = []
+        try:
+            for variable in spec.get("variables") or ():
+                self.composition.add(variable["name"], variable["expression"])
+            self.validations = [self._validation(validation) for validation in spec.get("validations") or ()]
+            for item in spec.get("auditAnnotations") or ():
+                program = self.composition.compile(item["valueExpression"].strip(), ("string", "null_type"))
+                self.annotations.append((item["key"], program))
+        except CompileError as error:  # stored by a server that knew more
+            self.problem = f"compilation error: {error}"
+
+    def _validation(self, spec: Object) -> Validation:
+        compiled = self.composition.compile(spec["expression"], ("bool",))
+        text = spec.get("messageExpression")
+        return Validation(
+            spec, compiled, self.composition.compile(text, ("string",), authorizer=False) if text else None
+        )
+
+    def decisions(self, evaluation: Evaluation) -> Iterator[Decision]:
+        """What speaks against the request. What cannot be evaluated does, under failurePolicy Fail."""
+        if self.problem:
+            yield from self._error(0, self.problem)
+            return
+        for index, validation in enumerate(self.validations):
+            try:
+                if evaluation.evaluate(validation.expression) is not True:
+                    reason = validation.spec.get("reason") or "Invalid"
+                    yield Decision(index, self._message(validation, evaluation), reason)
+            except EvaluationError as error:
+                yield from self._error(index, str(error))
+
+    def _error(self, index: int, why: str) -> Iterator[Decision]:
+        if self.fails:
+            yield Decision(index, why)
+
+    @staticmethod
+    def _message(validation: Validation, evaluation: Evaluation) -> str:
+        """`messageExpression` if it gives one line of text, else `message`, else the expression."""
+        if validation.message is not None:
+            try:
+                text = evaluation.evaluate(validation.message)
+            except EvaluationError:
+                text = ""
+            if isinstance(text, str) and text.strip() and "\n" not in text.strip() and len(text) <= MAX_MESSAGE:
+                return text.strip()
+        spec = validation.spec
+        return (spec.get("message") or "").strip() or f"failed expression: {spec['expression'].strip()}"
+
+    def audit(self, evaluation: Evaluation) -> Iterator[tuple[str, str] | Decision]:
+        """Annotations for the audit log; a Decision for one that cannot be evaluated."""
+        for key, program in self.annotations:
+            try:
+                value = evaluation.evaluate(program)
+            except EvaluationError as error:
+                yield from self._error(0, str(error))
+                continue
+            if isinstance(value, str) and value.strip():
+                yield key, value.strip()[:MAX_ANNOTATION]
+
+
+class ValidatingAdmissionPolicy(Plugin):
+    """Evaluates every policy that has a binding for the request."""
+
+    name = "ValidatingAdmissionPolicy"
+    subresources = None
+
+    def __init__(self, reader: ObjectReader, authorize: Ask | None = None) -> None:
+        self._matcher = Matcher(reader)
+        self._authorize = authorize
+        self._source: PolicySource[Validator] = PolicySource(reader, "validating", Validator)
+
+    def configured(self) -> bool:
+        """Whether any policy is bound."""
+        return bool(self._source.hooks())
+
+    def handles(self, resource: Resource, subresource: str, operation: str) -> bool:
+        """Everything but the configuration of admission."""
+        return not is_exempt(resource)
+
+    def validate(self, attributes: Attributes) -> None:
+        """Raises StatusError for the first reason to refuse."""
+        hooks = self._source.hooks()
+        if not hooks:
+            return
+        denials = [denial for hook in hooks for denial in self._policy(hook, attributes)]
+        if denials:
+            raise denials[0]
+
+    def _policy(self, hook: Hook[Validator], attributes: Attributes) -> Iterator[StatusError]:
+        match = self._matcher.resources(hook.policy["spec"].get("matchConstraints") or {}, attributes)
+        if match is None:
+            return
+        noted: dict[str, list[str]] = {}
+        for binding in hook.bindings:
+            criteria = binding["spec"].get("matchResources")
+            if criteria and self._matcher.resources(criteria, attributes) is None:
+                continue
+            yield from self._binding(hook, binding, match, attributes, noted)
+        for key, values in noted.items():
+            annotate(f"{hook.name}/{key}", ", ".join(values))
+
+    def _binding(
+        self, hook: Hook[Validator], binding: Object, match: Match, attributes: Attributes, noted: dict[str, list[str]]
+    ) -> Iterator[StatusError]:
+        try:
+            params = self._source.params(hook, binding, attributes.namespace)
+        except ConfigurationError as error:
+            if hook.evaluator.fails:
+                yield _denial(attributes, hook, binding, Decision(0, f"failed to configure binding: {error}"))
+            return
+        for evaluation in self._evaluations(params, match, attributes, hook):
+            try:
+                policy = "Fail" if hook.evaluator.fails else "Ignore"
+                if not hook.evaluator.problem and not hook.evaluator.conditions.match(evaluation, policy):
+                    continue
+                decisions = list(hook.evaluator.decisions(evaluation))
+            except EvaluationError as error:
+                decisions = [Decision(0, str(error))]
+            for decision in decisions:
+                yield from _act(attributes, hook, binding, decision)
+            for note in hook.evaluator.audit(evaluation):
+                if isinstance(note, Decision):
+                    yield _denial(attributes, hook, binding, note)
+                elif note[1] not in noted.setdefault(note[0], []):
+                    noted[note[0]].append(note[1])
+
+    def _evaluations(
+        self, params: Any, match: Match, attributes: Attributes, hook: Hook[Validator]
+    ) -> Iterator[Evaluation]:
+        namespace = None
+        if params and attributes.namespace and attributes.resource.plural != "namespaces":
+            namespace = self._matcher.namespace(attributes.namespace)
+        for one in params:
+            yield Evaluation(
+                attributes, match.resource, namespace=namespace, params=one,
+                authorize=self._authorize, composition=hook.evaluator.composition,
+            )  # fmt: skip
+
+
+def _act(attributes: Attributes, hook: Hook[Any], binding: Object, decision: Decision) -> Iterator[StatusError]:
+    """What the binding wants done about it: `validationActions`."""
+    name, actions = binding["metadata"]["name"], binding["spec"].get("validationActions") or ()
+    for action in actions:
+        if action == "Deny":
+            yield _denial(attributes, hook, binding, decision)
+        elif action == "Warn":
+            attributes.warnings.append(
+                f"Validation failed for ValidatingAdmissionPolicy '{hook.name}' with binding '{name}': {decision.message}"
+            )
+        else:
+            noted = {
+                "message": decision.message,
+                "policy": hook.name,
+                "binding": name,
+                "expressionIndex": decision.number,
+                "validationActions": list(actions),
+            }
+            annotate(FAILURE, json.dumps([noted], separators=(",", ":")))
+
+
+def _denial(attributes: Attributes, hook: Hook[Any], binding: Object, decision: Decision) -> StatusError:
+    name = binding["metadata"]["name"]
+    message = f"ValidatingAdmissionPolicy '{hook.name}' with binding '{name}' denied request: {decision.message}"
+    status = attributes.forbidden(message).status
+    details = {**(status.get("details") or {}), "causes": [{"message": message}]}
+    code = CODES.get(decision.reason, 422)
+    return StatusError({**status, "reason": decision.reason, "details": details, "code": code})

@@ -1,0 +1,130 @@
+"""Passing a request on to an added API server, and its answer back.
+
+The request has been through the whole chain by now: the user is known, may do this, and has a seat. What is left is to find the
+server, to ask it in the user's name and to hand back what it says, byte for byte; a watch piece by piece.
+
+Two failures are told apart. If the APIService is known to be unavailable nobody is asked: `service unavailable`. If it seemed fine and then
+is not there: `error trying to reach service: …`. Both are plain text with a 503.
+
+Upstream: `kube-aggregator/pkg/apiserver/handler_proxy.go` (`proxyHandler.ServeHTTP`), `apiserver/pkg/util/proxy/proxy.go`
+(`NewRequestForProxy`), v1.36. Left out: upgraded connections (exec in an added server), rejecting redirects.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+
+import aiohttp
+import orjson
+
+from lifecycle.api.wire import Object, Request, Response, WatchFrame
+from lifecycle.apiserver.aggregation.api_services import is_available, service_reference
+from lifecycle.apiserver.aggregation.backend import HOP_BY_HOP, Backend, BackendError, forwarded_headers
+from lifecycle.apiserver.aggregation.service_resolver import ResolveError, ServiceResolver
+from lifecycle.apiserver.filters.request_info import is_long_running
+from lifecycle.apiserver.non_resource.document import text
+
+DISCOVERY_TIMEOUT = 5.0
+"""Seconds for `/apis/<group>/<version>`: every client asks for it."""
+
+log = logging.getLogger(__name__)
+
+
+class ProxyHandler:
+    """Serves one APIService. `backend` is None if its settings make no transport; `trouble` then says why."""
+
+    def __init__(
+        self, api_service: Object, resolver: ServiceResolver, backend: Backend | None, trouble: str = ""
+    ) -> None:
+        self.api_service = api_service
+        self._resolver = resolver
+        self._backend = backend
+        self._trouble = trouble
+
+    async def __call__(self, request: Request) -> Response:
+        """Pass it on."""
+        if not is_available(self.api_service):
+            return _proxy_error("service unavailable", 503)
+        if self._backend is None:
+            return _proxy_error(self._trouble, 500)
+        if request.user is None:
+            return _proxy_error("missing user", 500)
+        reference = service_reference(self.api_service)
+        assert reference is not None, "a proxy is made for APIServices with a Service"
+        try:
+            host, port = self._resolver.resolve_endpoint(*reference)
+        except ResolveError as error:
+            log.error("error resolving %s/%s: %s", *reference[:2], error)
+            return _proxy_error("service unavailable", 503)
+        body = request.body or (orjson.dumps(request.obj) if request.obj is not None else b"")
+        headers = forwarded_headers(request.headers)
+        if request.obj is not None and not any(name == "content-type" for name, _ in headers):
+            headers.append(("content-type", "application/json"))
+        headers = [(name, value) for name, value in headers if name != "audit-id"]
+        headers += [
+            ("Audit-ID", request.audit_id),
+            ("X-Forwarded-For", request.remote_addr),
+            ("X-Forwarded-Uri", request.path),
+            ("X-Forwarded-Host", f"{host}:{port}"),
+            ("X-Forwarded-Proto", "https"),
+        ]
+        info = request.info
+        discovery = info is not None and not info.is_resource_request and request.path.strip("/").count("/") == 2
+        try:
+            answer = await self._backend.send(
+                request.method,
+                host,
+                port,
+                request.path,
+                user=request.user,
+                query=request.query,
+                headers=headers,
+                body=body,
+                timeout=DISCOVERY_TIMEOUT if discovery else None,
+            )
+            kept = {name: value for name, value in answer.headers.items() if name.lower() not in HOP_BY_HOP}
+            kept = {name: value for name, value in kept.items() if name.lower() not in ("audit-id", "date")}
+            if info is not None and is_long_running(info) and answer.status == 200:
+                return _streamed(request, answer, kept)
+            async with answer:
+                data = await answer.read()
+        except BackendError as error:
+            return _proxy_error(f"error trying to reach service: {error}", 503)
+        except aiohttp.ClientError as error:
+            return _proxy_error(f"error trying to reach service: {error}", 503)
+        if request.accepts_object and data[:1] == b"{":
+            return Response(answer.status, kept, obj=orjson.loads(data))
+        return Response(answer.status, kept, body=data)
+
+
+def _proxy_error(message: str, code: int) -> Response:
+    return text(f"{message}\n", code)
+
+
+def _streamed(request: Request, answer: aiohttp.ClientResponse, headers: dict[str, str]) -> Response:
+    """A watch. Clients of this process get its frames, all others the bytes as they come."""
+    frames = _frames(answer) if request.accepts_object else _pieces(answer)
+    return Response(answer.status, headers, stream=frames, encode_frame=lambda frame: frame.encoded or b"")
+
+
+async def _pieces(answer: aiohttp.ClientResponse) -> AsyncIterator[WatchFrame]:
+    try:
+        async for piece in answer.content.iter_any():
+            yield WatchFrame("", {}, encoded=piece)
+    except aiohttp.ClientError:  # the other side has gone: the watch ends
+        return
+    finally:
+        answer.close()
+
+
+async def _frames(answer: aiohttp.ClientResponse) -> AsyncIterator[WatchFrame]:
+    try:
+        async for line in answer.content:
+            if line.strip():
+                event = orjson.loads(line)
+                yield WatchFrame(event["type"], event["object"], encoded=line)
+    except aiohttp.ClientError:
+        return
+    finally:
+        answer.close()

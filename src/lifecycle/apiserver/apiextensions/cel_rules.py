@@ -1,0 +1,269 @@
+"""`x-kubernetes-validations`: rules that an object must keep, as expressions.
+
+A rule stands anywhere in a schema and speaks of the value there as `self`. A rule that mentions `oldSelf` is a *transition rule*: it
+judges changes, so it is only asked when there is something to compare with. What changed nothing is not held against anybody.
+
+Upstream: `apiextensions-apiserver/pkg/apiserver/schema/cel/{compilation,validation}.go`, `apiserver/pkg/cel/common/values.go`,
+`apiserver/pkg/cel/escaping.go`, v1.36. Left out: types of fields at compile time (a misspelt field is found when the rule runs, not
+when the definition is written), cost limits.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterator
+from datetime import timedelta
+from functools import cache, lru_cache
+from typing import Any
+
+import orjson
+from google.protobuf.duration_pb2 import Duration
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from lifecycle.api.field_errors import (
+    DUPLICATE,
+    FORBIDDEN,
+    NOT_SUPPORTED,
+    OMIT,
+    REQUIRED,
+    TOO_LONG,
+    TOO_MANY,
+    TYPE_INVALID,
+    FieldError,
+    invalid,
+)
+from lifecycle.api.wire import Object
+from lifecycle.apiserver.apiextensions.schema_validation import ABSENT, NO_PATH
+from lifecycle.apiserver.cel.environment import DYN, CompileError, Environment, EvaluationError, Program
+
+BLOCKING = {NOT_SUPPORTED, REQUIRED, TOO_LONG, TOO_MANY, TYPE_INVALID}
+UNCHECKED = "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation"
+MAX_MESSAGE = 5 * 1024
+_KEYWORDS = {
+    "true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import", "let", "loop",
+    "package", "namespace", "return", "var", "void", "while",
+}  # fmt: skip
+
+
+@cache
+def _environments() -> tuple[Environment, Environment, Environment]:
+    both = Environment({"self": DYN, "oldSelf": DYN})
+    return Environment({"self": DYN}), both, Environment({"self": DYN, "old__self": DYN})
+
+
+_OPTIONAL_OLD_SELF = "cel.bind(oldSelf, size(old__self) > 0 ? optional.of(old__self[0]) : optional.none(), %s)"
+"""With `optionalOldSelf` the old value is an optional one. The library takes none from outside: it comes as a list of one or of nothing."""
+
+
+class Rule:
+    """One compiled rule. Raises CompileError."""
+
+    def __init__(self, source: Object) -> None:
+        self.source = source
+        self.text = source.get("rule", "").strip()
+        self.optional = bool(source.get("optionalOldSelf"))
+        plain, transition, optional = _environments()
+        if self.optional:
+            self.uses_old_self = re.search(r"\boldSelf\b", self.text) is not None
+            self.program: Program = optional.compile(_OPTIONAL_OLD_SELF % self.text, ("bool", "dyn"))
+        else:
+            self.uses_old_self = False
+            try:
+                self.program = plain.compile(self.text, ("bool", "dyn"))
+            except CompileError:
+                self.program = transition.compile(self.text, ("bool", "dyn"))
+                self.uses_old_self = True
+        expression = source.get("messageExpression", "").strip()
+        self.message_program = transition.compile(expression, ("string", "dyn")) if expression else None
+
+    @property
+    def shown(self) -> str:
+        """The rule, or the message that stands for it, as errors quote it."""
+        return (self.source.get("message") or "").strip() or self.text
+
+    def error(self, path: str, value: Any, values: dict[str, Any]) -> FieldError:
+        """What is said when the rule does not hold."""
+        detail = (self.source.get("message") or "").strip() or f"failed rule: {self.text}"
+        if self.message_program is not None:
+            try:
+                said = str(self.message_program.evaluate(values)).strip()
+                if said and "\n" not in said and len(said) <= MAX_MESSAGE:
+                    detail = said
+            except EvaluationError:
+                pass  # then the message, or the rule itself, has to do
+        where = self.source.get("fieldPath", "")
+        here = (path + where).lstrip(".") or NO_PATH
+        shown = OMIT if isinstance(value, dict | list) else value
+        reason = self.source.get("reason") or "FieldValueInvalid"
+        if reason in (FORBIDDEN, REQUIRED):
+            return FieldError(reason, here, "", detail)
+        if reason == DUPLICATE:
+            return FieldError(DUPLICATE, here, shown)
+        return invalid(here, shown, detail)
+
+
+@lru_cache(maxsize=1024)
+def _compiled(source: bytes) -> Rule | CompileError:
+    try:
+        return Rule(orjson.loads(source))
+    except CompileError as error:
+        return error
+
+
+def compiled_rules(schema: Object) -> list[Rule | CompileError]:
+    """The rules of one node of a schema."""
+    return [_compiled(orjson.dumps(each)) for each in schema.get("x-kubernetes-validations") or ()]
+
+
+def has_rules(schema: Any) -> bool:
+    """Whether a schema has rules anywhere."""
+    if isinstance(schema, dict):
+        return bool(schema.get("x-kubernetes-validations")) or any(has_rules(each) for each in schema.values())
+    return isinstance(schema, list) and any(has_rules(each) for each in schema)
+
+
+def validate_rules(
+    value: Any, schema: Object, old: Any = ABSENT, warnings: list[str] | None = None, *, is_resource: bool = True
+) -> list[FieldError]:
+    """Everything that breaks a rule. `old` is the stored value of an update; what an unchanged part breaks goes to `warnings`."""
+    return list(_walk(value, schema, old, "", is_resource, False, warnings if warnings is not None else []))
+
+
+def _walk(
+    value: Any, schema: Object, old: Any, path: str, is_resource: bool, unchanged: bool, warnings: list[str]
+) -> Iterator[FieldError]:
+    if value is None and not schema.get("nullable"):
+        return
+    unchanged = unchanged or (old is not ABSENT and value == old)
+    yield from _here(value, schema, old, path, is_resource, unchanged, warnings)
+    for nested in schema.get("allOf") or ():
+        if has_rules(nested):
+            yield from _walk(value, nested, old, path, is_resource, unchanged, warnings)
+    if isinstance(value, dict):
+        properties, additional = schema.get("properties") or {}, schema.get("additionalProperties")
+        before = old if isinstance(old, dict) else {}
+        for key, item in value.items():
+            child = properties.get(key)
+            here = f"{path}.{key}" if path else key
+            if child is None and isinstance(additional, dict):
+                child, here = additional, f"{path}[{key}]"
+            if child is not None:
+                embedded = bool(child.get("x-kubernetes-embedded-resource"))
+                yield from _walk(item, child, before.get(key, ABSENT), here, embedded, unchanged, warnings)
+    elif isinstance(value, list) and schema.get("items"):
+        items = schema["items"]
+        keys = schema.get("x-kubernetes-list-map-keys") or []
+        is_map = schema.get("x-kubernetes-list-type") == "map" and isinstance(old, list)
+        known = {_identity(each, keys): each for each in old} if is_map else {}
+        for index, item in enumerate(value):
+            was = known.get(_identity(item, keys), ABSENT) if is_map else ABSENT
+            embedded = bool(items.get("x-kubernetes-embedded-resource"))
+            yield from _walk(item, items, was, f"{path}[{index}]", embedded, unchanged, warnings)
+
+
+def _identity(item: Any, keys: list[str]) -> bytes:
+    return orjson.dumps([item.get(key) for key in keys] if isinstance(item, dict) else item)
+
+
+def _here(
+    value: Any, schema: Object, old: Any, path: str, is_resource: bool, unchanged: bool, warnings: list[str]
+) -> Iterator[FieldError]:
+    rules = compiled_rules(schema)
+    if not rules:
+        return
+    values: dict[str, Any] = {"self": cel_value(value, schema, is_resource=is_resource)}
+    if old is not ABSENT:
+        values["oldSelf"] = cel_value(old, schema, is_resource=is_resource)
+    where = path or NO_PATH
+    for rule in rules:
+        if isinstance(rule, CompileError):
+            yield invalid(where, schema.get("type", ""), f"rule compile error: {rule}")
+            continue
+        if rule.uses_old_self and old is ABSENT and not rule.optional:
+            continue
+        given = values
+        if rule.optional:
+            given = {"self": values["self"], "old__self": [values["oldSelf"]] if "oldSelf" in values else []}
+        try:
+            holds = rule.program.evaluate(given)
+        except EvaluationError as error:
+            text = str(error)
+            kind = schema.get("type", "")
+            if text.startswith("no such overload"):
+                detail = (
+                    f"'{text}': call arguments did not match a supported operator, function or macro signature for rule: "
+                    f"{rule.shown}"
+                )
+            else:
+                detail = f"{text} evaluating rule: {rule.shown}"
+            yield invalid(where, kind, detail)
+            continue
+        if holds is True:
+            continue
+        error_here = rule.error(path, value, values)
+        if unchanged and not rule.uses_old_self:
+            warnings.append(str(error_here))
+        else:
+            yield error_here
+
+
+def cel_value(value: Any, schema: Object | None, *, is_resource: bool = False) -> Any:
+    """A value as rules see it: dates are times, names that CEL could not write are escaped, unknown fields are not there."""
+    schema = schema or {}
+    if isinstance(value, str):
+        return _string(value, schema.get("format"))
+    if isinstance(value, list):
+        return [cel_value(item, schema.get("items")) for item in value]
+    if not isinstance(value, dict):
+        return value
+    properties, additional = schema.get("properties"), schema.get("additionalProperties")
+    if properties is None and not is_resource:
+        inner = additional if isinstance(additional, dict) else None
+        return {key: cel_value(item, inner) for key, item in value.items()}
+    seen: dict[str, Any] = {}
+    for key, item in value.items():
+        if is_resource and key == "metadata":
+            seen[key] = {name: item[name] for name in ("name", "generateName") if name in item}
+        elif is_resource and key in ("apiVersion", "kind"):
+            seen[key] = item
+        elif key in (properties or {}):
+            child = (properties or {})[key]
+            seen[escaped(key)] = cel_value(item, child, is_resource=bool(child.get("x-kubernetes-embedded-resource")))
+    return seen
+
+
+def _string(value: str, form: str | None) -> Any:
+    try:
+        if form in ("date", "date-time", "datetime"):
+            moment = Timestamp()
+            moment.FromJsonString(value if "T" in value.upper() else f"{value}T00:00:00Z")
+            return moment
+        if form == "byte":
+            return base64.b64decode(value)
+        if form == "duration":
+            return _duration(value)
+    except ValueError:
+        return value
+    return value
+
+
+_UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
+
+
+def _duration(text: str) -> Duration:
+    parts = re.findall(r"(\d+(?:\.\d+)?)\s*(ns|us|µs|ms|s|m|h|d|w)", text)
+    if not parts:
+        raise ValueError(text)
+    seconds = sum(float(number) * _UNITS[unit] for number, unit in parts)
+    span = Duration()
+    span.FromTimedelta(timedelta(seconds=-seconds if text.startswith("-") else seconds))
+    return span
+
+
+def escaped(name: str) -> str:
+    """A property's name as CEL writes it: `in` is `__in__`, `x-prop` is `x__dash__prop`."""
+    if name in _KEYWORDS:
+        return f"__{name}__"
+    name = name.replace("__", "__underscores__")
+    return name.replace(".", "__dot__").replace("-", "__dash__").replace("/", "__slash__")

@@ -1,0 +1,148 @@
+"""The part of the server that CustomResourceDefinitions make: put together.
+
+Upstream: `apiextensions-apiserver/pkg/apiserver/apiserver.go` (`CompletedConfig.New`), v1.36. There it is a server of its own in the
+delegation chain, behind the built-in resources; here it is asked when no built-in resource fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+
+import orjson
+
+from lifecycle.api.custom_resources import resource_of
+from lifecycle.api.resources import Resource, resource
+from lifecycle.api.status import StatusError
+from lifecycle.api.wire import Object, Request, Response
+from lifecycle.apiserver.apiextensions.controllers import DefinitionControllers
+from lifecycle.apiserver.apiextensions.definitions import FINALIZER, condition_is_true, is_served
+from lifecycle.apiserver.apiextensions.handler import CustomResourceHandler, scope_for
+from lifecycle.apiserver.apiextensions.openapi import document
+from lifecycle.apiserver.cache_watcher import CacheWatcher, Criteria
+from lifecycle.apiserver.non_resource.served_groups import version_priority
+from lifecycle.apiserver.registry.deletion import DeleteOptions, delete
+from lifecycle.apiserver.registry.scope import RequestScope
+from lifecycle.apiserver.registry.store import Environment, ResourceStore
+
+
+class Extensions:
+    """Custom resources, and the controllers of their definitions. `await start()` once the caches are filled."""
+
+    def __init__(self, environment: Environment, definitions: ResourceStore) -> None:
+        self._store = definitions
+        self._row = resource("customresourcedefinitions.apiextensions.k8s.io")
+        self.handler = CustomResourceHandler(environment, self._find)
+        self.controllers = DefinitionControllers(self, environment.clock)
+        self._rows: tuple[int, list[Resource]] = (-1, [])
+
+    async def start(self) -> None:
+        """Begin to follow the definitions."""
+        self.controllers.start(self._watch)
+
+    async def stop(self) -> None:
+        """End the controllers and all watches of custom resources."""
+        await self.controllers.stop()
+        await self.handler.stop()
+
+    def _watch(self) -> CacheWatcher:
+        return self._store.cacher.watch(Criteria(), None, initial=True, bookmarks=False)
+
+    def _find(self, name: str) -> Object | None:
+        found = self._store.lookup("", name)
+        return found.obj if found is not None else None
+
+    # -- what is served: `non_resource.served_groups.ServedGroups` -----------------------------------------------------
+
+    @property
+    def version(self) -> int:
+        """Changes whenever anything below may have changed."""
+        self._store.cacher.catch_up()
+        return self._store.cacher.version
+
+    def resources(self) -> list[Resource]:
+        """A row for every version of every definition whose names are accepted, group by group, the preferred version first."""
+        if self._rows[0] != self.version:
+            rows = [
+                resource_of(definition, version)
+                for definition in self.all()
+                if is_served(definition) and condition_is_true(definition, "Established")
+                for version in definition["spec"]["versions"]
+                if version.get("served")
+            ]
+            rows.sort(key=lambda row: (row.group, version_priority(row.version), row.plural))
+            self._rows = self.version, rows
+        return self._rows[1]
+
+    def openapi(self) -> dict[str, Object]:
+        """The OpenAPI v3 documents, by path below `/openapi/v3`: `apis/example.com/v1`."""
+        found: dict[str, list[tuple[Object, Object]]] = {}
+        for definition in self.all():
+            if not condition_is_true(definition, "Established"):
+                continue
+            for version in definition["spec"]["versions"]:
+                if version.get("served"):
+                    path = f"apis/{definition['spec']['group']}/{version['name']}"
+                    found.setdefault(path, []).append((definition, version))
+        return {path: _document(orjson.dumps(parts)) for path, parts in found.items()}
+
+    async def serve(self, request: Request) -> Response | None:
+        """The answer to a request for a custom resource; None if there is none such."""
+        return await self.handler(request)
+
+    # -- what the controllers ask for: `controllers.Definitions` -------------------------------------------------------
+
+    def all(self) -> Iterable[Object]:
+        """See `Definitions`."""
+        self._store.cacher.catch_up()
+        return [cached.obj for cached in self._store.cacher.ordered()]
+
+    async def update_status(self, definition: Object) -> Object:
+        """See `Definitions`."""
+        return await self._write(definition, "status")
+
+    async def remove_finalizer(self, definition: Object) -> None:
+        """See `Definitions`."""
+        metadata = definition["metadata"]
+        left = [name for name in metadata.get("finalizers") or () if name != FINALIZER]
+        await self._write({**definition, "metadata": {**metadata, "finalizers": left}}, "")
+
+    async def _write(self, definition: Object, subresource: str) -> Object:
+        scope = RequestScope(self._row, "", definition["metadata"]["name"], subresource, strategy=self._store.strategy)
+
+        async def change(live: Object | None) -> Object:
+            return {**definition, "metadata": dict(definition["metadata"])}
+
+        written, _ = await self._store.update(scope, change, create=False, retry=False)
+        return written.obj
+
+    async def empty(self, definition: Object) -> int:
+        """See `Definitions`: deletes in the background, with all rules of a delete; counts what finalizers still hold."""
+        for version in definition["spec"]["versions"]:
+            handler = await self.handler.handler_for(definition, version["name"])
+            if handler is not None:
+                break
+        else:
+            return 0
+        row = resource_of(definition, version)
+        store = handler.stores[row.group, row.plural]
+        store.cacher.catch_up()
+        for cached in list(store.cacher.ordered()):
+            metadata = cached.obj["metadata"]
+            scope = scope_for(handler, row, metadata.get("namespace", ""), metadata["name"])
+            try:
+                await delete(store, scope, DeleteOptions())
+            except StatusError as error:
+                if error.code != 404:
+                    raise
+        store.cacher.catch_up()
+        return len(store.cacher)
+
+    async def refresh(self, name: str, definition: Object | None) -> None:
+        """See `Definitions`."""
+        await self.handler.refresh(name, definition)
+
+
+@lru_cache(maxsize=256)
+def _document(parts: bytes) -> Object:
+    return document([(definition, version) for definition, version in orjson.loads(parts)])

@@ -1,0 +1,182 @@
+"""The OpenAPI documents of custom resources: what `kubectl explain` reads and `kubectl apply` checks with.
+
+Each group and version gets a v3 document of its own; the same definitions are merged into the one v2 document for older clients.
+
+Upstream: `apiextensions-apiserver/pkg/controller/openapi/builder/builder.go` (`BuildOpenAPIV3`, `buildKubeNative`),
+`pkg/controller/openapi{,v3}/controller.go`, v1.36. Left out: in v2, schemas are published as in v3 (upstream strips what v2 cannot say).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from lifecycle.api.published import published
+from lifecycle.api.wire import Object
+
+REF = "#/components/schemas/"
+OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
+LIST_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta"
+_META_KINDS = (
+    OBJECT_META, LIST_META, "io.k8s.apimachinery.pkg.apis.meta.v1.ManagedFieldsEntry",
+    "io.k8s.apimachinery.pkg.apis.meta.v1.OwnerReference", "io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1",
+    "io.k8s.apimachinery.pkg.apis.meta.v1.Time", "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions",
+    "io.k8s.apimachinery.pkg.apis.meta.v1.Preconditions", "io.k8s.apimachinery.pkg.apis.meta.v1.Status",
+    "io.k8s.apimachinery.pkg.apis.meta.v1.StatusDetails", "io.k8s.apimachinery.pkg.apis.meta.v1.StatusCause",
+    "io.k8s.apimachinery.pkg.apis.meta.v1.Patch",
+)  # fmt: skip
+
+
+@cache
+def _built_in() -> Any:
+    return published("openapi/apis/apps/v1.json")
+
+
+@cache
+def meta_components() -> Mapping[str, Any]:
+    """The components of `meta/v1` that every document repeats."""
+    components = _built_in()["components"]["schemas"]
+    return {name: components[name] for name in _META_KINDS if name in components}
+
+
+def with_type_meta(schema: Object, kind: str = "") -> Object:
+    """A schema with apiVersion, kind and metadata in the words of built-in kinds, at the root and in embedded resources."""
+    done = {key: _inner(key, value) for key, value in schema.items()}
+    if kind or schema.get("x-kubernetes-embedded-resource"):
+        described = _built_in()["components"]["schemas"]["io.k8s.api.apps.v1.Deployment"]["properties"]
+        metadata = {
+            "description": "Standard object's metadata. More info: "
+            "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata",
+            "allOf": [{"$ref": REF + OBJECT_META}],
+        }
+        own = {"apiVersion": described["apiVersion"], "kind": described["kind"], "metadata": metadata}
+        done["properties"] = {**(done.get("properties") or {}), **own}
+    return done
+
+
+def _inner(key: str, value: Any) -> Any:
+    if key == "properties":
+        return {name: with_type_meta(each) for name, each in value.items()}
+    if key in ("items", "additionalProperties", "not") and isinstance(value, dict):
+        return with_type_meta(value)
+    return value
+
+
+def component_name(group: str, version: str, kind: str) -> str:
+    """`com.example.v1.Widget` for `example.com/v1`."""
+    return f"{'.'.join(reversed(group.split('.')))}.{version}.{kind}"
+
+
+def components_of(definition: Object, version: Object) -> dict[str, Object]:
+    """The object's and its list's schema."""
+    spec = definition["spec"]
+    group, names, name = spec["group"], spec["names"], version["name"]
+    kind, list_kind = names["kind"], names["listKind"]
+    one = component_name(group, name, kind)
+    schema = with_type_meta(version["schema"]["openAPIV3Schema"], kind)
+    schema["x-kubernetes-group-version-kind"] = [{"group": group, "kind": kind, "version": name}]
+    properties = schema["properties"]
+    listed = {
+        "description": f"{list_kind} is a list of {kind}",
+        "type": "object",
+        "required": ["items"],
+        "properties": {
+            "apiVersion": properties["apiVersion"],
+            "items": {
+                "description": f"List of {names['plural']}. More info: "
+                "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md",
+                "type": "array",
+                "items": {"$ref": REF + one},
+            },
+            "kind": properties["kind"],
+            "metadata": {
+                "description": "Standard list metadata. More info: "
+                "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+                "allOf": [{"$ref": REF + LIST_META}],
+            },
+        },
+        "x-kubernetes-group-version-kind": [{"group": group, "kind": list_kind, "version": name}],
+    }
+    return {one: schema, component_name(group, name, list_kind): listed}
+
+
+_OPERATIONS = {
+    "get": ("read", "get"), "put": ("replace", "put"), "delete": ("delete", "delete"), "patch": ("partially update", "patch"),
+}  # fmt: skip
+
+
+def paths_of(definition: Object, version: Object) -> dict[str, Object]:
+    """The routes of a version, with what clients look for in them: kinds, actions and the options of writes."""
+    spec = definition["spec"]
+    group, names, name = spec["group"], spec["names"], version["name"]
+    base = f"/apis/{group}/{name}"
+    scope = "Namespaced" if spec["scope"] == "Namespaced" else ""
+    collection = f"{base}/namespaces/{{namespace}}/{names['plural']}" if scope else f"{base}/{names['plural']}"
+    gvk = {"group": group, "kind": names["kind"], "version": name}
+    one = {"$ref": REF + component_name(group, name, names["kind"])}
+    many = {"$ref": REF + component_name(group, name, names["listKind"])}
+
+    def operation(method: str, verb: str, action: str, schema: Object, suffix: str = "") -> Object:
+        camel = "".join(part.capitalize() for part in group.split("."))
+        writes = action in ("post", "put", "patch", "delete", "deletecollection")
+        done: Object = {
+            "tags": [f"{camel[0].lower()}{camel[1:]}_{name}"],
+            "description": f"{verb} {names['kind'] if action != 'list' else 'objects of kind ' + names['kind']}",
+            "operationId": f"{verb.replace(' ', '')}{camel}{name.capitalize()}{scope}{names['kind']}{suffix}",
+            "parameters": [dict(parameter) for parameter in _write_parameters(action)] if writes else [],
+            "responses": {"200": {"description": "OK", "content": {"application/json": {"schema": schema}}}},
+            "x-kubernetes-action": action,
+            "x-kubernetes-group-version-kind": gvk,
+        }
+        if action in ("post", "put"):
+            done["requestBody"] = {"content": {"application/json": {"schema": one}}, "required": True}
+        elif action == "patch":
+            patch = {"schema": {"$ref": f"{REF}io.k8s.apimachinery.pkg.apis.meta.v1.Patch"}}
+            types = ("application/apply-patch+yaml", "application/json-patch+json", "application/merge-patch+json")
+            done["requestBody"] = {"content": dict.fromkeys(types, patch), "required": True}
+        return done
+
+    found: dict[str, Object] = {
+        collection: {
+            "get": operation("get", "list", "list", many),
+            "post": operation("post", "create", "post", one),
+            "delete": operation("delete", "delete collection of", "deletecollection", one),
+        },
+        f"{collection}/{{name}}": {
+            method: operation(method, verb, action, one) for method, (verb, action) in _OPERATIONS.items()
+        },
+    }
+    for sub in ("status", "scale"):
+        if (version.get("subresources") or {}).get(sub) is not None:
+            found[f"{collection}/{{name}}/{sub}"] = {
+                method: operation(method, verb, action, one, sub.capitalize())
+                for method, (verb, action) in _OPERATIONS.items()
+                if method != "delete"
+            }
+    if scope:
+        found[f"{base}/{names['plural']}"] = {"get": operation("get", "list", "list", many, "ForAllNamespaces")}
+    return found
+
+
+@cache
+def _write_parameters(action: str) -> tuple[Object, ...]:
+    method = {"deletecollection": "delete"}.get(action, action)
+    path = "/apis/apps/v1/namespaces/{namespace}/deployments" + ("" if method == "post" else "/{name}")
+    given = _built_in()["paths"][path][method]["parameters"]
+    return tuple(parameter for parameter in given if parameter.get("in") == "query")
+
+
+def document(definitions: list[tuple[Object, Object]]) -> Object:
+    """The v3 document of one group and version, from its definitions and their versions."""
+    schemas: dict[str, Any] = dict(meta_components())
+    paths: dict[str, Any] = {}
+    for definition, version in definitions:
+        schemas |= components_of(definition, version)
+        paths |= paths_of(definition, version)
+    return {
+        "openapi": "3.0.0",
+        "info": {"title": "Kubernetes CRD Swagger", "version": "v0.1.0"},
+        "paths": dict(sorted(paths.items())),
+        "components": {"schemas": dict(sorted(schemas.items()))},
+    }

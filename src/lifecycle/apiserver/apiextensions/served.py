@@ -1,0 +1,85 @@
+"""What is served of one definition: for each version a resource, a strategy, a cache and a registry.
+
+All versions share the keys in the store. Each has a cache of its own, which reads the stored version into its own. The conversion
+`None` only changes `apiVersion`. When a definition changes, everything here is thrown away and made anew; who watches, begins again.
+
+Upstream: `apiextensions-apiserver/pkg/apiserver/customresource_handler.go` (`crdInfo`, `getOrCreateServingInfoFor`, `tearDown`),
+`pkg/apiserver/conversion/{converter,nop_converter}.go`, v1.36.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from lifecycle.api.custom_resources import resource_of, storage_version
+from lifecycle.api.resources import Resource
+from lifecycle.api.wire import Object
+from lifecycle.apiserver.apiextensions.strategy import CustomResourceStrategy
+from lifecycle.apiserver.cacher import Cacher
+from lifecycle.apiserver.registry.store import Environment, ResourceStore
+
+
+class CustomResourceStore(ResourceStore):
+    """The registry of one version."""
+
+    def __init__(
+        self, resource: Resource, environment: Environment, strategy: CustomResourceStrategy, kept_as: str
+    ) -> None:
+        super().__init__(resource, environment)
+        self.strategy: CustomResourceStrategy = strategy
+        self._kept_as = kept_as
+
+    def to_storage(self, obj: Object) -> Object:
+        """In the storage version."""
+        return obj if obj["apiVersion"] == self._kept_as else {**obj, "apiVersion": self._kept_as}
+
+
+@dataclass(slots=True)
+class ServedVersion:
+    """One version of a definition as it is served."""
+
+    resource: Resource
+    store: CustomResourceStore
+    environment: Environment
+    source: Object
+
+
+class Served:
+    """One definition as it is served. `await start()` before use, `await stop()` when it has changed or gone."""
+
+    def __init__(self, definition: Object, environment: Environment) -> None:
+        self.definition = definition
+        self.versions: dict[str, ServedVersion] = {}
+        group = definition["spec"]["group"]
+        kept_as = f"{group}/{storage_version(definition)}"
+        for version in definition["spec"]["versions"]:
+            if not version.get("served"):
+                continue
+            row = resource_of(definition, version)
+            strategy = CustomResourceStrategy(definition, version)
+            cacher = Cacher(environment.store, row, strategy.fields_of, strategy.from_storage)
+            own = replace(environment, cachers={(row.group, row.plural): cacher})
+            store = CustomResourceStore(row, own, strategy, kept_as)
+            self.versions[version["name"]] = ServedVersion(row, store, own, version)
+
+    @property
+    def identity(self) -> Any:
+        """What must not change, or all is made anew."""
+        return identity_of(self.definition)
+
+    async def start(self) -> None:
+        """Fill the caches. Raises StoreError."""
+        for version in self.versions.values():
+            await version.store.cacher.start()
+
+    async def stop(self) -> None:
+        """End all watches."""
+        for version in self.versions.values():
+            await version.store.cacher.stop()
+
+
+def identity_of(definition: Object) -> tuple[Any, ...]:
+    """Uid, specification and accepted names."""
+    accepted = (definition.get("status") or {}).get("acceptedNames")
+    return definition["metadata"]["uid"], definition["spec"], accepted

@@ -1,0 +1,113 @@
+"""An identity provider's public keys: where they are, and fetching them.
+
+An issuer's URL is all that is configured. Below it, at `/.well-known/openid-configuration`, the provider says where its keys are;
+the document must name the very issuer that was asked. Keys are kept, and fetched again when a token names one that is not among
+them – which is how a provider changes its keys without telling anybody.
+
+Upstream: `apiserver/plugin/pkg/authenticator/token/oidc/oidc.go` (`initVerifier`, `New`), `coreos/go-oidc` `oidc/oidc.go`
+(`NewProvider`), `oidc/jwks.go` (`RemoteKeySet`), v1.36. Left out: asking before the first token comes (upstream asks in the
+background from its start on), egress selectors, expiry of the keys by cache headers.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Callable
+from typing import Any
+
+import aiohttp
+import jwt
+
+from lifecycle.api.clock import Clock
+from lifecycle.api.wire import Object
+from lifecycle.apiserver.authn.authenticator import AuthenticationError
+from lifecycle.apiserver.must_ask import recall
+
+WELL_KNOWN = "/.well-known/openid-configuration"
+RETRY_SECONDS = 10.0
+"""How long a provider is left in peace after it could not be asked."""
+
+TIMEOUT = 30.0
+
+
+class ProviderError(Exception):
+    """The provider could not be asked, or said something else than it should."""
+
+
+class ProviderKeys:
+    """The keys of one issuer. `ca` (PEM) is whom to trust for its certificate; empty: the system's authorities."""
+
+    def __init__(self, issuer: str, clock: Clock, *, ca: str = "", discovery_url: str = "") -> None:
+        self.issuer = issuer
+        self._clock = clock
+        self._discovery = discovery_url or issuer.rstrip("/") + WELL_KNOWN
+        self._ca = ca
+        self._jwks_uri = ""
+        self._keys: list[jwt.PyJWK] | None = None
+        self._failed_at = float("-inf")
+        self.fetches = 0
+        """How often keys have been fetched."""
+
+    def candidates(self, key_id: str) -> list[jwt.PyJWK]:
+        """The keys a token may have been signed with: those with its id, or all if it names none. Raises AuthenticationError if
+        there are no keys yet, and MustAsk if the provider has to be asked first."""
+        if self._keys is not None and (found := self._with_id(key_id)):
+            return found
+        if self._keys is None and self._clock.now() < self._failed_at + RETRY_SECONDS:
+            raise AuthenticationError("oidc: authenticator not initialized")
+        problem = recall((id(self), "keys", key_id), self._fetcher())
+        if self._keys is None:
+            raise AuthenticationError("oidc: authenticator not initialized")
+        if problem is not None:
+            raise AuthenticationError(f"oidc: verify token: failed to verify signature: fetching keys {problem}")
+        return self._with_id(key_id)
+
+    def _with_id(self, key_id: str) -> list[jwt.PyJWK]:
+        return [key for key in self._keys or () if not key_id or key.key_id == key_id]
+
+    def _fetcher(self) -> Callable[[], Any]:
+        async def fetch() -> ProviderError | None:
+            try:
+                await self._fetch()
+            except ProviderError as error:
+                self._failed_at = self._clock.now()
+                return error
+            return None
+
+        return fetch
+
+    async def _fetch(self) -> None:
+        self.fetches += 1
+        tls = ssl.create_default_context(cadata=self._ca or None)
+        timeout = aiohttp.ClientTimeout(total=TIMEOUT)
+        async with aiohttp.ClientSession(timeout=timeout, connector=aiohttp.TCPConnector(ssl=tls)) as session:
+            if not self._jwks_uri:
+                document = await _get(session, self._discovery)
+                if document.get("issuer") != self.issuer:
+                    said, asked = document.get("issuer", ""), self.issuer
+                    raise ProviderError(
+                        f'oidc: issuer URL provided to client ("{asked}") did not match the issuer URL returned by provider ("{said}")'
+                    )
+                if not document.get("jwks_uri"):
+                    raise ProviderError("provider did not return JWKS URL")
+                self._jwks_uri = document["jwks_uri"]
+            keys = []
+            for entry in (await _get(session, self._jwks_uri)).get("keys") or ():
+                try:
+                    keys.append(jwt.PyJWK(entry))
+                except jwt.PyJWKError:  # a kind of key that we do not know signs none of our tokens
+                    continue
+            self._keys = keys
+
+
+async def _get(session: aiohttp.ClientSession, url: str) -> Object:
+    try:
+        async with session.get(url) as answer:
+            if answer.status != 200:
+                raise ProviderError(f"oidc: get keys failed: {answer.status} {answer.reason} {await answer.text()}")
+            document = await answer.json(content_type=None)
+    except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
+        raise ProviderError(f'Get "{url}": {error}') from error
+    if not isinstance(document, dict):
+        raise ProviderError(f"oidc: failed to decode provider discovery object: {url}")
+    return document

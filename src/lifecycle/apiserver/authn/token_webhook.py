@@ -1,0 +1,101 @@
+"""The token webhook: somebody else recognises tokens.
+
+The token is posted in a `TokenReview`; the status says whose it is. What was answered, yes or no, is kept for two minutes, under a
+hash of the token: nobody who reads this process's memory should find tokens in it. A failure to ask is not kept.
+
+Upstream: `apiserver/plugin/pkg/authenticator/token/webhook/webhook.go` (`AuthenticateToken`),
+`apiserver/pkg/authentication/token/cache/cached_token_authenticator.go`, v1.36. Left out: joining requests for the same token while
+it is asked about.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+from collections.abc import Callable
+from typing import Any
+
+from lifecycle.api.clock import Clock
+from lifecycle.api.wire import Object, UserInfo
+from lifecycle.apiserver.authn.authenticator import AuthenticationError, Identity
+from lifecycle.apiserver.must_ask import recall
+from lifecycle.apiserver.webhook_client import WebhookClient, WebhookError
+
+CACHE_TTL = 120.0
+CACHE_SIZE = 4096
+
+
+class WebhookTokenAuthenticator:
+    """Asks a webhook whose a token is. `implicit_audiences` are those that a webhook answers for that knows no audiences."""
+
+    def __init__(
+        self,
+        client: WebhookClient,
+        clock: Clock,
+        *,
+        version: str = "v1beta1",
+        implicit_audiences: tuple[str, ...] = (),
+        cache_ttl: float = CACHE_TTL,
+    ) -> None:
+        self._client = client
+        self._clock = clock
+        self._version = version
+        self._implicit = implicit_audiences
+        self._ttl = cache_ttl
+        self._secret = os.urandom(32)
+        self._cache: dict[bytes, tuple[float, Object]] = {}
+
+    def authenticate_token(self, token: str, audiences: tuple[str, ...] = ()) -> Identity | None:
+        """Whose token it is; None if the webhook does not know. Raises AuthenticationError, and MustAsk if it has to be asked first."""
+        wanted = audiences or self._implicit
+        key = self._key(token, wanted)
+        kept = self._cache.get(key)
+        if kept is not None and self._clock.now() < kept[0]:
+            status = kept[1]
+        else:
+            status = recall((id(self), key), self._asker(key, token, wanted))
+        if isinstance(status, WebhookError):
+            raise AuthenticationError(str(status))
+        common: tuple[str, ...] = ()
+        if wanted:
+            got = tuple(status.get("audiences") or self._implicit)
+            common = tuple(audience for audience in wanted if audience in got)
+            if not common:
+                return None
+        if not status.get("authenticated"):
+            if status.get("error"):
+                raise AuthenticationError(status["error"])
+            return None
+        user = status.get("user") or {}
+        extra = {name: tuple(values) for name, values in (user.get("extra") or {}).items()}
+        info = UserInfo(user.get("username", ""), tuple(user.get("groups") or ()), user.get("uid", ""), extra)
+        return Identity(info, common)
+
+    def _key(self, token: str, audiences: tuple[str, ...]) -> bytes:
+        return hmac.new(self._secret, "\0".join((token, *audiences)).encode(), hashlib.sha256).digest()
+
+    def _asker(self, key: bytes, token: str, audiences: tuple[str, ...]) -> Callable[[], Any]:
+        async def ask() -> Object | WebhookError:
+            spec: Object = {"token": token}
+            if audiences:
+                spec["audiences"] = list(audiences)
+            review = {
+                "kind": "TokenReview",
+                "apiVersion": f"authentication.k8s.io/{self._version}",
+                "metadata": {},
+                "spec": spec,
+                "status": {"user": {}},
+            }
+            try:
+                answer = await self._client.post(review)
+            except WebhookError as error:
+                return error
+            status: Object = answer.get("status") or {}
+            if not status.get("error"):  # upstream keeps no errors
+                if len(self._cache) >= CACHE_SIZE:
+                    self._cache.clear()
+                self._cache[key] = self._clock.now() + self._ttl, status
+            return status
+
+        return ask

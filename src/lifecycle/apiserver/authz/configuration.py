@@ -1,0 +1,241 @@
+"""`AuthorizationConfiguration`: the authorizers as a file, which the server reads again while it runs.
+
+The flag `--authorization-mode` knows each mode once. The file may name several webhooks, each with its own time limits, failure
+policy and conditions. And it can change under a running server: a new version is checked whole, and only a valid one takes the
+place of the old.
+
+Upstream: `apiserver/pkg/apis/apiserver/validation/validation.go` (`ValidateAuthorizationConfiguration`),
+`pkg/kubeapiserver/authorizer/{config,reload}.go`, v1.36. Left out: the once-a-minute look at the file (`reload` is what it would
+call), and a webhook reached by the server's own address (`type: InClusterConfig`).
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from lifecycle.api.clock import Clock
+from lifecycle.api.field_errors import FieldError, duplicate, invalid, not_supported, required, too_many
+from lifecycle.api.validation.content import dns1123_subdomain
+from lifecycle.api.wire import Object, RequestInfo, UserInfo
+from lifecycle.apiserver.authz.always import PrivilegedGroups
+from lifecycle.apiserver.authz.authorizer import Authorizer, UserRules, Verdict
+from lifecycle.apiserver.authz.match_conditions import match_condition
+from lifecycle.apiserver.authz.modes import (
+    ABAC,
+    AUTHORIZATION_MODES,
+    WEBHOOK,
+    AuthorizationOptions,
+    build_authorizers,
+    build_simple,
+)
+from lifecycle.apiserver.authz.union import UnionAuthorizer, aggregate
+from lifecycle.apiserver.authz.webhook import WebhookAuthorizer, WebhookSettings
+from lifecycle.apiserver.cel.environment import CompileError
+from lifecycle.apiserver.object_reader import ObjectReader
+from lifecycle.apiserver.webhook_client import WebhookClient, read_webhook_kubeconfig
+
+API_VERSIONS = tuple(f"apiserver.config.k8s.io/{version}" for version in ("v1", "v1beta1", "v1alpha1"))
+MAX_CONDITIONS = 64
+_UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+_DURATION = re.compile(r"(\d+(?:\.\d*)?)(ns|us|ms|s|m|h)")
+
+
+def parse_duration(text: str) -> float:
+    """Seconds of Go's `5m`, `1h30m`, `200ms`. Raises ValueError in Go's words."""
+    sign, rest = (-1.0, text[1:]) if text.startswith("-") else (1.0, text)
+    parts = _DURATION.findall(rest)
+    if rest != "0" and (not parts or "".join(number + unit for number, unit in parts) != rest):
+        raise ValueError(f'time: invalid duration "{text}"')
+    return sign * sum(float(number) * _UNITS[unit] for number, unit in parts)
+
+
+def read_configuration(path: Path, kind: str) -> Object:
+    """A configuration file as an object. Raises ValueError for another kind of document, OSError."""
+    document: Any = yaml.safe_load(path.read_text())
+    if not isinstance(document, dict) or document.get("kind") != kind or document.get("apiVersion") not in API_VERSIONS:
+        found = document if isinstance(document, dict) else {}
+        raise ValueError(f'no kind "{found.get("kind", "")}" is registered for version "{found.get("apiVersion", "")}"')
+    return document
+
+
+class ConfiguredAuthorizer:
+    """The authorizers of a configuration, exchangeable while requests are served. Masters always come first."""
+
+    def __init__(self, document: Object, reader: ObjectReader, clock: Clock) -> None:
+        self._reader, self._clock = reader, clock
+        self._union = self._build(document)
+
+    def reload(self, document: Object) -> None:
+        """Take another configuration. Raises ValueError for one that is not valid, and then keeps the old."""
+        self._union = self._build(document)
+
+    @property
+    def authorizers(self) -> tuple[Authorizer, ...]:
+        """Those in force, in order."""
+        return tuple(self._union.authorizers)
+
+    def authorize(self, user: UserInfo, info: RequestInfo) -> Verdict:
+        """What the authorizers in force say."""
+        return self._union.authorize(user, info)
+
+    def rules_for(self, user: UserInfo, namespace: str) -> UserRules:
+        """What they can list."""
+        return self._union.rules_for(user, namespace)
+
+    def _build(self, document: Object) -> UnionAuthorizer:
+        errors = validate_authorization_configuration(document)
+        if errors:
+            raise ValueError(aggregate([str(error) for error in errors]))
+        built = [self._authorizer(entry) for entry in document["authorizers"]]
+        return UnionAuthorizer(PrivilegedGroups(), *built)
+
+    def _authorizer(self, entry: Object) -> Authorizer:
+        if entry["type"] == ABAC:
+            raise ValueError("authorization-mode ABAC's authorization policy file not passed")
+        if entry["type"] != WEBHOOK:
+            return build_simple(entry["type"], self._reader)
+        webhook = entry["webhook"]
+        connection = read_webhook_kubeconfig(Path(webhook["connectionInfo"]["kubeConfigFile"]))
+        settings = WebhookSettings(
+            authorized_ttl=parse_duration(webhook["authorizedTTL"]),
+            unauthorized_ttl=parse_duration(webhook["unauthorizedTTL"]),
+            failure=webhook["failurePolicy"],
+            version=webhook["subjectAccessReviewVersion"],
+            conditions=tuple(match_condition(each["expression"]) for each in webhook.get("matchConditions") or ()),
+        )
+        return WebhookAuthorizer(
+            WebhookClient(connection, timeout=parse_duration(webhook["timeout"])), self._clock, settings
+        )
+
+
+def validate_authorization_configuration(document: Object) -> list[FieldError]:
+    """Everything that is wrong with a configuration."""
+    entries = document.get("authorizers") or []
+    if not entries:
+        return [required("authorizers", "at least one authorization mode must be defined")]
+    errors: list[FieldError] = []
+    types: set[str] = set()
+    names: set[str] = set()
+    for i, entry in enumerate(entries):
+        path, kind, name = f"authorizers[{i}]", entry.get("type", ""), entry.get("name", "")
+        if not kind:
+            errors.append(required(f"{path}.type"))
+            continue
+        if kind not in AUTHORIZATION_MODES:
+            errors.append(not_supported(f"{path}.type", kind, sorted(AUTHORIZATION_MODES)))
+            continue
+        if kind in types and kind != WEBHOOK:
+            errors.append(duplicate(f"{path}.type", kind))
+            continue
+        types.add(kind)
+        if not name:
+            errors.append(required(f"{path}.name"))
+        elif name in names:
+            errors.append(duplicate(f"{path}.name", name))
+        elif wrong := dns1123_subdomain(name):
+            errors.append(invalid(f"{path}.name", name, f"authorizer name is invalid: {', '.join(wrong)}"))
+        names.add(name)
+        webhook = entry.get("webhook")
+        if kind == WEBHOOK and webhook is None:
+            errors.append(required(f"{path}.webhook", "required when type=Webhook"))
+        elif kind == WEBHOOK:
+            errors += _validate_webhook(webhook, path)
+        elif webhook is not None:
+            errors.append(invalid(f"{path}.webhook", "non-null", "may only be specified when type=Webhook"))
+    return errors
+
+
+def _validate_webhook(webhook: Object, path: str) -> list[FieldError]:
+    errors = _validate_durations(webhook, path)
+    version, conditions = webhook.get("subjectAccessReviewVersion", ""), webhook.get("matchConditions") or []
+    field = f"{path}.subjectAccessReviewVersion"
+    if not version:
+        errors.append(required(field))
+    elif version not in ("v1", "v1beta1"):
+        errors.append(not_supported(field, version, ["v1", "v1beta1"]))
+    condition_version = webhook.get("matchConditionSubjectAccessReviewVersion", "")
+    field = f"{path}.matchConditionSubjectAccessReviewVersion"
+    if not condition_version and conditions:
+        errors.append(required(field, "required if match conditions are specified"))
+    elif condition_version not in ("", "v1"):
+        errors.append(not_supported(field, condition_version, ["v1"]))
+    failure = webhook.get("failurePolicy", "")
+    if not failure:
+        errors.append(required(f"{path}.failurePolicy"))
+    elif failure not in ("NoOpinion", "Deny"):
+        errors.append(not_supported(f"{path}.failurePolicy", failure, ["NoOpinion", "Deny"]))
+    return (
+        errors
+        + _validate_connection(webhook.get("connectionInfo") or {}, path)
+        + _validate_conditions(conditions, path)
+    )
+
+
+def _validate_durations(webhook: Object, path: str) -> list[FieldError]:
+    errors = []
+    for key in ("timeout", "authorizedTTL", "unauthorizedTTL"):
+        field, text = f"{path}.{key}", webhook.get(key, "")
+        try:
+            seconds = parse_duration(text) if text else 0.0
+        except ValueError as error:
+            errors.append(invalid(field, text, str(error)))
+            continue
+        if seconds == 0:
+            errors.append(required(field))
+        elif key == "timeout" and not 0 < seconds <= 30:
+            errors.append(invalid(field, text, "must be > 0s and <= 30s"))
+        elif seconds < 0:
+            errors.append(invalid(field, text, "must be > 0s"))
+    return errors
+
+
+def _validate_connection(connection: Object, path: str) -> list[FieldError]:
+    kind, file = connection.get("type", ""), connection.get("kubeConfigFile")
+    field = f"{path}.connectionInfo"
+    if not kind:
+        return [required(f"{field}.type")]
+    if kind != "KubeConfigFile":
+        return [not_supported(f"{field}.type", kind, ["InClusterConfig", "KubeConfigFile"])]
+    if not file:
+        return [required(f"{field}.kubeConfigFile")]
+    if not Path(file).is_absolute():
+        return [invalid(f"{field}.kubeConfigFile", file, "must be an absolute path")]
+    if not Path(file).exists():
+        return [invalid(f"{field}.kubeConfigFile", file, f"error loading file: stat {file}: no such file or directory")]
+    if not Path(file).is_file():
+        return [invalid(f"{field}.kubeConfigFile", file, "must be a regular file")]
+    return []
+
+
+def _validate_conditions(conditions: list[Object], path: str) -> list[FieldError]:
+    if len(conditions) > MAX_CONDITIONS:
+        return [too_many(f"{path}.matchConditions", len(conditions), MAX_CONDITIONS)]
+    errors, seen = [], set()
+    for i, condition in enumerate(conditions):
+        field, text = f"{path}.matchConditions[{i}].expression", condition.get("expression", "")
+        if not text.strip():
+            errors.append(required(field))
+        elif text in seen:
+            errors.append(duplicate(field, text))
+        else:
+            seen.add(text)
+            try:
+                match_condition(text)
+            except CompileError as error:
+                errors.append(invalid(field, text, str(error)))
+    return errors
+
+
+def build_authorization(
+    options: AuthorizationOptions, reader: ObjectReader, clock: Clock
+) -> ConfiguredAuthorizer | UnionAuthorizer:
+    """The authorizer of a server: of its configuration file if there is one, else of its flags. Raises ValueError, OSError."""
+    if options.config is None:
+        return UnionAuthorizer(PrivilegedGroups(), *build_authorizers(options, reader, clock))
+    if wrong := options.errors():
+        raise ValueError(wrong[0])
+    return ConfiguredAuthorizer(read_configuration(options.config, "AuthorizationConfiguration"), reader, clock)

@@ -1,0 +1,156 @@
+"""Addresses, ranges of them, and URLs.
+
+Upstream: `apiserver/pkg/cel/library/{ip,cidr,urls}.go`, v1.36. Left out: `string()` of an address.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import Any
+from urllib.parse import SplitResult, parse_qs, urlsplit
+
+from lifecycle.apiserver.cel.declare import T, declared, function
+from lifecycle.apiserver.cel.types import message, types
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
+def _address(text: str) -> Address:
+    try:
+        found = ipaddress.ip_address(text)
+    except ValueError:
+        raise ValueError(
+            f'IP Address "{text}" parse error during conversion from string: ParseAddr("{text}"): unable to parse IP'
+        ) from None
+    if isinstance(found, ipaddress.IPv6Address) and (found.ipv4_mapped or found.scope_id):
+        what = (
+            "IPv4-mapped IPv6 address is not allowed"
+            if found.ipv4_mapped
+            else "IP address with zone value is not allowed"
+        )
+        raise ValueError(f'{what}: "{text}"')
+    return found
+
+
+def _range(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
+    address, slash, bits = text.partition("/")
+    try:
+        if slash and bits.isdigit():
+            return ipaddress.ip_network(f"{address}/{bits}", strict=False)
+    except ValueError:
+        pass
+    why = "no '/'" if not slash else "bad bits after slash"
+    raise ValueError(f'network address parse error during conversion from string: netip.ParsePrefix("{text}"): {why}')
+
+
+def _ok(parse: Any) -> Any:
+    def check(text: str) -> bool:
+        try:
+            parse(text)
+        except ValueError:
+            return False
+        return True
+
+    return check
+
+
+def _ip(text: str) -> Any:
+    _address(text)
+    return message("net.IP", text=text)
+
+
+def _cidr(text: str) -> Any:
+    _range(text)
+    return message("net.CIDR", text=text)
+
+
+def _of_cidr(cidr: Any) -> Any:
+    return message("net.IP", text=cidr.text.partition("/")[0])
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else value.text
+
+
+def _contains_ip(cidr: Any, ip: Any) -> bool:
+    return _address(_text(ip)) in _range(cidr.text)
+
+
+def _contains_cidr(cidr: Any, other: Any) -> bool:
+    outer, inner = _range(cidr.text), _range(_text(other))
+    return outer.version == inner.version and inner.subnet_of(outer)  # type: ignore[arg-type]
+
+
+def _masked(cidr: Any) -> Any:
+    return message("net.CIDR", text=str(_range(cidr.text)))
+
+
+def _url(text: str) -> SplitResult:
+    try:
+        found = urlsplit(text)
+        found.port  # noqa: B018  raises for a port that is none
+    except ValueError as error:
+        raise ValueError(f'URL parse error during conversion from string: parse "{text}": {error}') from None
+    if not found.scheme and not text.startswith("/"):
+        raise ValueError(f'URL parse error during conversion from string: parse "{text}": invalid URI for request')
+    return found
+
+
+def _parsed(text: str) -> Any:
+    _url(text)
+    return message("URL", text=text)
+
+
+def _host(url: Any) -> str:
+    return _url(url.text).netloc.rpartition("@")[2]
+
+
+def _of(test: str) -> Any:
+    return lambda ip: bool(getattr(_address(ip.text), test))
+
+
+def _is_global_unicast(ip: Any) -> bool:
+    address = _address(ip.text)
+    limited = isinstance(address, ipaddress.IPv4Address) and str(address) == "255.255.255.255"
+    return not (
+        address.is_unspecified or address.is_loopback or address.is_multicast or address.is_link_local or limited
+    )
+
+
+def _is_link_local_multicast(ip: Any) -> bool:
+    address = _address(ip.text)
+    if isinstance(address, ipaddress.IPv4Address):
+        return address in ipaddress.ip_network("224.0.0.0/24")
+    return address.is_multicast and address.packed[1] & 0x0F == 2
+
+
+def functions() -> list[Any]:
+    """Declarations."""
+    kinds = types()
+    ip, cidr, url, s = kinds.type("net.IP"), kinds.type("net.CIDR"), kinds.type("URL"), T.STRING
+    texts = T.Map(s, T.List(s))
+    return [
+        function("isIP", _ok(_address), (T.BOOL, (s,)), member=False),
+        declared("ip", [(_ip, [(ip, (s,))], False), (_of_cidr, [(ip, (cidr,))], True)]),
+        function("ip.isCanonical", lambda text: str(_address(text)) == text, (T.BOOL, (s,)), member=False),
+        function("family", lambda value: _address(value.text).version, (T.INT, (ip,))),
+        function("isUnspecified", _of("is_unspecified"), (T.BOOL, (ip,))),
+        function("isLoopback", _of("is_loopback"), (T.BOOL, (ip,))),
+        function("isLinkLocalUnicast", _of("is_link_local"), (T.BOOL, (ip,))),
+        function("isLinkLocalMulticast", _is_link_local_multicast, (T.BOOL, (ip,))),
+        function("isGlobalUnicast", _is_global_unicast, (T.BOOL, (ip,))),
+        function("isCIDR", _ok(_range), (T.BOOL, (s,)), member=False),
+        function("cidr", _cidr, (cidr, (s,)), member=False),
+        declared("containsIP", [(_contains_ip, [(T.BOOL, (cidr, ip))]), (_contains_ip, [(T.BOOL, (cidr, s))])]),
+        declared("containsCIDR", [(_contains_cidr, [(T.BOOL, (cidr, cidr))]), (_contains_cidr, [(T.BOOL, (cidr, s))])]),
+        function("masked", _masked, (cidr, (cidr,))),
+        function("prefixLength", lambda value: _range(value.text).prefixlen, (T.INT, (cidr,))),
+        function("isURL", _ok(_url), (T.BOOL, (s,)), member=False),
+        function("url", _parsed, (url, (s,)), member=False),
+        function("getScheme", lambda value: _url(value.text).scheme, (s, (url,))),
+        function("getHost", _host, (s, (url,))),
+        function("getHostname", lambda value: _url(value.text).hostname or "", (s, (url,))),
+        function("getPort", lambda value: str(_url(value.text).port or ""), (s, (url,))),
+        function("getEscapedPath", lambda value: _url(value.text).path, (s, (url,))),
+        function("getQuery", lambda value: parse_qs(_url(value.text).query, keep_blank_values=True), (texts, (url,))),
+    ]

@@ -1,0 +1,106 @@
+"""`Object{…}` and `JSONPatch{…}`: how a mutating policy writes down what it wants.
+
+To CEL these are types that nobody declared. Here each literal is rewritten as a map before the library sees it; the map keeps the name
+of its type under a key that no object has, so that afterwards `Object.spec{replicas: 3}` can be told from a map, and a literal of
+`Object.metadata` is found out where it stands in `spec`.
+
+Upstream: `apiserver/pkg/cel/mutation/{typeresolver,jsonpatch}.go`, `mutation/dynamic/objects.go` (`CheckTypeNamesMatchFieldPathNames`),
+v1.36.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+TYPE = "\x00type"
+_TOKEN = re.compile(
+    r"""(?P<text>[rRbB]{0,2}(?:\"\"\"(?:\\.|[^\\])*?\"\"\"|'''(?:\\.|[^\\])*?'''|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'))"""
+    r"""|(?P<comment>//[^\n]*)|(?P<name>[A-Za-z_][A-Za-z_0-9]*(?:\s*\.\s*[A-Za-z_][A-Za-z_0-9]*)*)|(?P<space>\s+)|(?P<sign>.)""",
+    re.DOTALL | re.VERBOSE,
+)
+JSON_PATCH_FIELDS = ("op", "path", "from", "value")
+
+
+class TypeMismatch(ValueError):
+    """A literal of one type stands where the path wants another."""
+
+
+def rewritten(expression: str) -> tuple[str, list[int]]:
+    """The expression with every `Object…{}` and `JSONPatch{}` as a map, and for each character its place in the original.
+
+    Raises ValueError for a field that JSONPatch does not have.
+    """
+    tokens = [(found.lastgroup or "", found[0]) for found in _TOKEN.finditer(expression)]
+    out: list[tuple[str, int]] = []
+    braces: list[str] = []  # the type of each open brace; empty for a map, "(" or "[" for those
+    literal, place = "", 0
+    for position, (kind, text) in enumerate(tokens):
+        here, place = place, place + len(text)
+        shown = text
+        if kind == "name":
+            name = re.sub(r"\s", "", text)
+            following = _following(tokens, position)
+            if name.partition(".")[0] in ("Object", "JSONPatch") and following == "{":
+                literal = name
+                continue
+            inside = braces[-1] if braces else ""
+            if inside not in ("", "(", "[") and following == ":" and _begins_field(tokens, position):
+                if inside == "JSONPatch" and name not in JSON_PATCH_FIELDS:
+                    raise ValueError(f"undefined field '{name}'")
+                shown = f"'{name}'"
+        elif kind == "space" and literal:
+            continue
+        elif text in ("{", "(", "["):
+            braces.append(literal if text == "{" else text)
+            if literal:
+                shown = f"{{'\\x00type': '{literal}'" + ("" if _following(tokens, position) == "}" else ", ")
+                literal = ""
+        elif text in ("}", ")", "]") and braces:
+            braces.pop()
+        out.append((shown, here))
+    places = [here + i if expression.startswith(shown, here) else here
+              for shown, here in out for i in range(len(shown))]  # fmt: skip
+    return "".join(shown for shown, _ in out), [*places, len(expression)]
+
+
+def _following(tokens: list[tuple[str, str]], position: int) -> str:
+    return next((text for kind, text in tokens[position + 1 :] if kind != "space"), "")
+
+
+def _begins_field(tokens: list[tuple[str, str]], position: int) -> bool:
+    """Whether a name comes right behind the brace, a comma, or the `?` of an optional field."""
+    before = [text for kind, text in tokens[:position] if kind != "space"]
+    if before and before[-1] == "?":
+        before.pop()
+    return bool(before) and before[-1] in ("{", ",")
+
+
+def type_of(value: Any) -> str:
+    """The type that a literal was written as; empty for anything else."""
+    return value.get(TYPE, "") if isinstance(value, dict) else ""
+
+
+def plain(value: Any, expected: str = "Object") -> Any:
+    """A literal's value as JSON. Raises TypeMismatch for a literal that stands in the wrong place."""
+    if isinstance(value, list):
+        return [plain(item, expected) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if TYPE not in value:
+        return {key: plain(item, f"{expected}.{key}") for key, item in sorted(value.items())}
+    if value[TYPE] != expected:
+        raise TypeMismatch(
+            f'type mismatch: unexpected type name "{value[TYPE]}", expected "{expected}", '
+            "which matches field name path from root Object type"
+        )
+    return {key: plain(item, f"{expected}.{key}") for key, item in sorted(value.items()) if key != TYPE}
+
+
+def untyped(value: Any) -> Any:
+    """A value with the names of types taken out, wherever it stands."""
+    if isinstance(value, list):
+        return [untyped(item) for item in value]
+    if isinstance(value, dict):
+        return {key: untyped(item) for key, item in sorted(value.items()) if key != TYPE}
+    return value

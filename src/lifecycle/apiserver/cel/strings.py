@@ -1,0 +1,178 @@
+"""Strings: cel-go's extension of them, version 2, and Kubernetes' `find` and `findAll`.
+
+Positions count characters. What is out of range is an error of the expression, as everything is that these functions cannot do.
+
+Upstream: `cel-go/ext/strings.go`, `apiserver/pkg/cel/library/regex.go`, v1.36. Left out: RE2's own syntax where Python's differs.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from typing import Any
+
+from lifecycle.api.field_errors import ESCAPES
+from lifecycle.apiserver.cel.declare import T, declared, function
+
+WHITE = "".join(
+    map(chr, (*range(9, 14), 32, 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000))
+)
+S, N, STRINGS = T.STRING, T.INT, T.List(T.STRING)
+
+
+def _char_at(text: str, index: int) -> str:
+    if index < 0 or index > len(text):
+        raise ValueError(f"index out of range: {index}")
+    return text[index : index + 1]
+
+
+def _index_of(text: str, part: str, start: int = 0) -> int:
+    if start < 0 or start > len(text):
+        raise ValueError(f"index out of range: {start}")
+    return text.find(part, start)
+
+
+def _last_index_of(text: str, part: str, end: int | None = None) -> int:
+    if end is not None and (end < 0 or end > len(text)):
+        raise ValueError(f"index out of range: {end}")
+    return text.rfind(part) if end is None else text.rfind(part, 0, end + len(part))
+
+
+def _replace(text: str, old: str, new: str, limit: int = -1) -> str:
+    return text.replace(old, new, max(limit, -1))
+
+
+def _split(text: str, separator: str, limit: int = -1) -> list[str]:
+    if limit == 0:
+        return []
+    if not separator:
+        parts = list(text)
+        return parts if limit < 0 or len(parts) <= limit else [*parts[: limit - 1], "".join(parts[limit - 1 :])]
+    return text.split(separator, limit - 1 if limit > 0 else -1)
+
+
+def _substring(text: str, start: int, end: int | None = None) -> str:
+    if start < 0 or start > len(text):
+        raise ValueError(f"index out of range: {start}")
+    if end is None:
+        return text[start:]
+    if end < 0 or end > len(text):
+        raise ValueError(f"index out of range: {end}")
+    if start > end:
+        raise ValueError(f"invalid substring range. start: {start}, end: {end}")
+    return text[start:end]
+
+
+def _lower(text: str) -> str:
+    return "".join(c.lower() if c.isascii() else c for c in text)
+
+
+def _upper(text: str) -> str:
+    return "".join(c.upper() if c.isascii() else c for c in text)
+
+
+def _join(items: list[Any], separator: str = "") -> str:
+    if not all(isinstance(item, str) for item in items):
+        raise ValueError("no such overload")
+    return separator.join(items)
+
+
+def shown(value: Any) -> str:
+    """A value as `%s` shows it."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return f"{value:g}" if value != int(value) else str(int(value))
+    if isinstance(value, bytes | bytearray):
+        return value.decode(errors="replace")
+    if isinstance(value, list):
+        return f"[{', '.join(shown(item) for item in value)}]"
+    if isinstance(value, dict):
+        return (
+            f"{{{', '.join(f'{shown(k)}: {shown(v)}' for k, v in sorted(value.items(), key=lambda kv: str(kv[0])))}}}"
+        )
+    if isinstance(value, datetime.timedelta):
+        return f"{value.total_seconds():g}s"
+    if isinstance(value, datetime.datetime):
+        return value.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return getattr(value, "text", None) or str(value)
+
+
+_CLAUSE = re.compile(r"%(%|(?:\.(\d+))?([sdfexXob]))")
+
+
+def _format(template: str, values: list[Any]) -> str:
+    rest = list(values)
+
+    def clause(found: re.Match[str]) -> str:
+        if found[1] == "%":
+            return "%"
+        if not rest:
+            raise ValueError(f"index {len(values)} out of range")
+        value, kind = rest.pop(0), found[3]
+        if kind == "s":
+            return shown(value)
+        if kind in "fe":
+            digits = int(found[2]) if found[2] else 6
+            return f"{float(value):.{digits}{kind}}"
+        if kind in "xX" and isinstance(value, str | bytes | bytearray):
+            text = (value.encode() if isinstance(value, str) else bytes(value)).hex()
+            return text.upper() if kind == "X" else text
+        if not isinstance(value, int) or (kind == "d" and isinstance(value, bool)):
+            raise ValueError(
+                f"error during formatting: {'decimal' if kind == 'd' else 'integer'} clause got {shown(value)}"
+            )
+        return format(value, kind)
+
+    return _CLAUSE.sub(clause, template)
+
+
+def _find(text: str, pattern: str) -> str:
+    found = _compiled(pattern).search(text)
+    return found[0] if found else ""
+
+
+def _find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
+    found = [match[0] for match in _compiled(pattern).finditer(text)]
+    return found if limit < 0 else found[:limit]
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    try:
+        return re.compile(pattern)
+    except re.error as error:
+        raise ValueError(f"Illegal regex: {error}") from None
+
+
+def functions() -> list[Any]:
+    """Declarations. `indexOf` and `lastIndexOf` are declared with those of lists."""
+    return [
+        function("charAt", _char_at, (S, (S, N))),
+        function("lowerAscii", _lower, (S, (S,))),
+        function("upperAscii", _upper, (S, (S,))),
+        function("trim", lambda text: text.strip(WHITE), (S, (S,))),
+        function("reverse", lambda text: text[::-1], (S, (S,))),
+        declared("replace", [(_replace, [(S, (S, S, S))]), (_replace, [(S, (S, S, S, N))])]),
+        declared("split", [(_split, [(STRINGS, (S, S))]), (_split, [(STRINGS, (S, S, N))])]),
+        declared("substring", [(_substring, [(S, (S, N))]), (_substring, [(S, (S, N, N))])]),
+        declared("join", [(_join, [(S, (STRINGS,))]), (_join, [(S, (STRINGS, S))])]),
+        function("format", _format, (S, (S, T.List(T.DYN)))),
+        function("strings.quote", quote, (S, (S,)), member=False),
+        function("find", _find, (S, (S, S))),
+        declared("findAll", [(_find_all, [(STRINGS, (S, S))]), (_find_all, [(STRINGS, (S, S, N))])]),
+    ]
+
+
+def positions() -> dict[str, list[Any]]:
+    """The string overloads of the names that lists have as well."""
+    return {
+        "indexOf": [(_index_of, [(N, (S, S))]), (_index_of, [(N, (S, S, N))])],
+        "lastIndexOf": [(_last_index_of, [(N, (S, S))]), (_last_index_of, [(N, (S, S, N))])],
+    }
+
+
+def quote(text: str) -> str:
+    """A string as a literal."""
+    return '"' + "".join(ESCAPES.get(c, c) for c in text) + '"'

@@ -1,0 +1,187 @@
+"""Logs, exec, attach, port-forward and proxy: the API server as a go-between.
+
+Nothing is stored here. The server finds out where the pod runs, checks that the container is one of the pod's, and asks
+that node's kubelet, or for `proxy` the pod itself. From then on it passes bytes on and understands nothing of them:
+kubectl and the kubelet (or the runtime) agree on a protocol with each other.
+
+Upstream: `pkg/registry/core/pod/strategy.go` (`LogLocation`, `streamLocation`, `validateContainer`),
+`pod/rest/{log,subresources}.go`, `apiserver/pkg/registry/generic/rest/response_checker.go`,
+`apimachinery/pkg/util/proxy/upgradeaware.go`, v1.36. Left out: upstream translates WebSocket to SPDY for kubelets that
+speak no WebSocket; ours speak it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Protocol
+from urllib.parse import quote
+
+from lifecycle.api import status
+from lifecycle.api.wire import ANONYMOUS, Object, Request, Response
+from lifecycle.apiserver.authz.authorizer import Authorizer
+from lifecycle.apiserver.authz.forbidden import forbidden_status_error
+
+LOG_PARAMETERS = ("follow", "previous", "timestamps", "sinceSeconds", "sinceTime", "tailLines", "limitBytes")
+STREAMS = {"stdin": "input", "stdout": "output", "stderr": "error", "tty": "tty"}
+
+
+class NodeTransport(Protocol):
+    """The way to one kubelet."""
+
+    async def round_trip(self, request: Request) -> Response:
+        """Ask it. Raises OSError if nobody answers."""
+        ...
+
+    async def reach_pod(self, ip: str, port: int, request: Request) -> Response:
+        """Ask a pod of that node, over its network. Raises OSError."""
+        ...
+
+
+def validate_container(pod: Object, container: str) -> str:
+    """The container that is meant. Raises StatusError if that is not clear, or if there is none of that name."""
+    spec, name = pod["spec"], pod["metadata"]["name"]
+    own = [c["name"] for c in spec["containers"]]
+    init = [c["name"] for c in spec.get("initContainers") or ()]
+    ephemeral = [c["name"] for c in spec.get("ephemeralContainers") or ()]
+    if container:
+        if container not in (*init, *own, *ephemeral):
+            raise status.bad_request(f"container {container} is not valid for pod {name}")
+        return container
+    if len(own) == 1:
+        return own[0]
+    # upstream names every container, init containers first, as Go prints a list
+    listed = " ".join([*init, *own, *ephemeral])
+    raise status.bad_request(f"a container name must be specified for pod {name}, choose one of: [{listed}]")
+
+
+def check_log_options(request: Request, name: str) -> None:
+    """Raises StatusError. Upstream: `ValidatePodLogOptions`."""
+    causes = []
+    values: dict[str, int] = {}
+    for key in ("sinceSeconds", "tailLines", "limitBytes"):
+        text = request.param(key)
+        if text:
+            try:
+                values[key] = int(text)
+            except ValueError:
+                raise status.bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax') from None
+    checks = (
+        ("tailLines", values.get("tailLines", 0) < 0, "must be greater than or equal to 0"),
+        ("limitBytes", values.get("limitBytes", 1) < 1, "must be greater than 0"),
+        ("sinceSeconds", values.get("sinceSeconds", 1) < 1, "must be greater than 0"),
+    )
+    if "sinceSeconds" in values and request.param("sinceTime"):
+        causes.append(
+            _cause(
+                "FieldValueForbidden", "", "Forbidden: at most one of `sinceTime` or `sinceSeconds` may be specified"
+            )
+        )
+    causes += [_cause("FieldValueInvalid", k, f"Invalid value: {values[k]}: {why}") for k, bad, why in checks if bad]
+    if causes:
+        raise status.invalid("PodLogOptions", name, causes)
+
+
+def _cause(reason: str, field: str, message: str) -> Object:
+    return {"reason": reason, "message": message, "field": field or "<nil>"}
+
+
+class PodConnector:
+    """Carries requests to kubelets. `nodes`: the way to each, by node name.
+
+    A WebSocket can only be opened with GET, which is the verb *get*; but whoever runs a command in a pod does more than
+    read. So such requests must be allowed as *create*, too (since 1.35).
+    """
+
+    def __init__(self, nodes: Mapping[str, NodeTransport], authorizer: Authorizer | None = None) -> None:
+        self.nodes = nodes
+        self._authorizer = authorizer
+
+    async def connect(self, request: Request, pod: Object, subresource: str) -> Response:
+        """Answer a connecting subresource of a pod. Raises StatusError."""
+        if request.method == "GET" and subresource in ("exec", "attach", "portforward"):
+            self._check_create(request)
+        metadata, spec = pod["metadata"], pod["spec"]
+        namespace, name = metadata["namespace"], metadata["name"]
+        if subresource == "proxy":
+            return await self._proxy(request, pod)
+        if subresource == "log":
+            check_log_options(request, name)
+        container = validate_container(pod, request.param("container")) if subresource != "portforward" else ""
+        node = spec.get("nodeName")
+        if not node:
+            if subresource == "log":  # nothing has run, so nothing was written
+                return Response(200, {"Content-Type": "text/plain"}, body=b"")
+            raise status.bad_request(f"pod {name} does not have a host assigned")
+        path = {"log": "containerLogs", "portforward": "portForward"}.get(subresource, subresource)
+        asked = Request("GET" if subresource == "log" else request.method, f"/{path}/{namespace}/{name}")
+        asked.path += f"/{container}" if container else ""
+        if subresource == "log":
+            asked.query = {key: request.query[key] for key in LOG_PARAMETERS if request.param(key)}
+        elif subresource == "portforward":
+            asked.query = {key: request.query[key] for key in ("port", "ports") if key in request.query}
+        else:
+            asked.query = {STREAMS[key]: ["1"] for key in STREAMS if request.param(key) in ("true", "1")}
+            asked.query["command"] = request.query.get("command", [])
+        asked.headers = {k: v for k, v in request.headers.items() if k not in ("authorization", "accept")}
+        response = await self._ask(node, asked)
+        if subresource == "log":
+            return _checked(response, name)
+        return response
+
+    def _check_create(self, request: Request) -> None:
+        if self._authorizer is None or request.info is None:
+            return
+        info, user = replace(request.info, verb="create"), request.user or ANONYMOUS
+        verdict = self._authorizer.authorize(user, info)
+        if not verdict.allowed:
+            raise forbidden_status_error(user, info, verdict.reason)
+
+    async def _ask(self, node: str, request: Request) -> Response:
+        transport = self.nodes.get(node)
+        if transport is None:
+            raise status.not_found("nodes", node)
+        try:
+            return await transport.round_trip(request)
+        except OSError as error:
+            verb, url = request.method.capitalize(), f"https://{node}:10250{quote(request.path)}"
+            raise status.internal_error(f'{verb} "{url}": {error}') from None
+
+    async def _proxy(self, request: Request, pod: Object) -> Response:
+        """`/proxy/PATH`: a plain request to one of the pod's ports, the first one if `name:port` does not say."""
+        spec = pod["spec"]
+        info = request.info
+        assert info is not None
+        ports = [port["containerPort"] for c in spec["containers"] for port in c.get("ports") or ()]
+        _, _, asked = info.name.partition(":")
+        address = (pod.get("status") or {}).get("podIP", "")
+        if not address:
+            raise status.bad_request("address not allowed")
+        transport = self.nodes.get(spec.get("nodeName", ""))
+        port = int(asked) if asked.isdigit() else ports[0] if ports else 80
+        path = "/" + "/".join(info.parts[3:])
+        try:
+            if transport is None:
+                raise OSError(f"dial tcp {address}:{port}: connect: no route to host")
+            return await transport.reach_pod(
+                address, port, Request(request.method, path, headers=dict(request.headers))
+            )
+        except OSError as error:
+            raise status.failure(503, "ServiceUnavailable", f"error trying to reach service: {error}", {}) from None
+
+
+def _checked(response: Response, name: str) -> Response:
+    """The kubelet's refusals become the API's. Upstream: `GenericHttpResponseChecker.Check`."""
+    if response.status == 200:
+        return response
+    text = (response.body or b"").decode(errors="replace")
+    if response.status == 500:
+        raise status.internal_error(text)
+    if response.status == 400:
+        raise status.bad_request(text)
+    details: Object = {"name": name, "kind": "pods/log"}
+    if response.status == 404:
+        details["causes"] = [{"reason": "UnexpectedServerResponse", "message": text}]
+        message = f"the server could not find the requested resource ( pods/log {name})"
+        raise status.failure(404, "NotFound", message, details)
+    raise status.failure(response.status, "InternalError", text, details)

@@ -1,0 +1,144 @@
+"""The published documents, and what is served beside them, as one.
+
+Worked out when somebody asks, and kept until something changes.
+
+Upstream: `apiextensions-apiserver/pkg/apiserver/customresource_discovery_controller.go` (`sync`),
+`pkg/controller/openapi{,v3}/controller.go`, `kube-openapi/pkg/handler3/handler.go`, v1.36.
+"""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import Any
+
+import orjson
+
+from lifecycle.api.published import published, published_bytes
+from lifecycle.api.resources import Resource
+from lifecycle.api.status import generic_not_found
+from lifecycle.api.wire import Object, Request, Response
+from lifecycle.apiserver.non_resource.discovery import LEGACY, group_names, wanted_aggregation
+from lifecycle.apiserver.non_resource.document import document, etag_of, is_fresh, text
+from lifecycle.apiserver.non_resource.gnostic import encode_document
+from lifecycle.apiserver.non_resource.openapi_v2 import ASKED_PROTOBUF, PROTOBUF, openapi_v2, patches, to_v2_schema
+from lifecycle.apiserver.non_resource.openapi_v3 import FOREVER, ROOT, accepts_json
+from lifecycle.apiserver.non_resource.served_groups import ServedGroups, aggregated_group, api_group, legacy_list
+
+JSON = "application/json"
+
+
+class MergedDocuments:
+    """Discovery and OpenAPI of a server that serves more than is published."""
+
+    def __init__(self, served: ServedGroups) -> None:
+        self._served = served
+        self._version = -1
+        self._made: dict[str, Any] = {}
+
+    def _kept(self, key: str, make: Any) -> Any:
+        if self._served.version != self._version:
+            self._version, self._made = self._served.version, {}
+        if key not in self._made:
+            self._made[key] = make()
+        return self._made[key]
+
+    def groups(self) -> dict[str, list[Resource]]:
+        """What is served beside the published groups, by group."""
+        rows = [row for row in self._served.resources() if row.group not in group_names()]
+        return {name: list(found) for name, found in groupby(rows, lambda row: row.group)}
+
+    def discovery(self, request: Request, path: str) -> Response | None:
+        """The discovery document at a path; None where the published one is all there is. Raises StatusError 404."""
+        groups = self._kept("groups", self.groups)
+        if path == "/apis" and groups:
+            version = wanted_aggregation(request.headers.get("accept", ""))
+            if version is not None:
+                return self._aggregated(request, version)
+            listed: Object = published(f"{LEGACY}/apis.json")
+            merged = {
+                **listed,
+                "groups": [*listed["groups"], *(api_group(name, rows) for name, rows in groups.items())],
+            }
+            return document(request, orjson.dumps(merged), JSON)
+        parts = path.strip("/").split("/")
+        if parts[0] != "apis" or len(parts) not in (2, 3) or parts[1] not in groups:
+            return None
+        rows = groups[parts[1]]
+        if len(parts) == 2:
+            return Response(obj={"kind": "APIGroup", "apiVersion": "v1", **api_group(parts[1], rows)})
+        rows = [row for row in rows if row.version == parts[2]]
+        if not rows:
+            raise generic_not_found()
+        return document(request, orjson.dumps(legacy_list(rows, f"{parts[1]}/{parts[2]}")), JSON)
+
+    def _aggregated(self, request: Request, version: str) -> Response:
+        def make() -> tuple[bytes, str]:
+            base = orjson.loads(published_bytes("discovery/aggregated/apis.json"))
+            items = [*base["items"], *(aggregated_group(name, rows) for name, rows in self.groups().items())]
+            body = orjson.dumps({**base, "apiVersion": f"apidiscovery.k8s.io/{version}", "items": items})
+            return body, etag_of(body)
+
+        body, etag = self._kept(f"aggregated {version}", make)
+        headers = {"Cache-Control": "public", "ETag": f'"{etag}"', "Vary": "Accept"}
+        if is_fresh(request, etag):
+            return Response(status=304, headers=headers, body=b"")
+        headers["Content-Type"] = f"{JSON};g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
+        return Response(headers=headers, body=body)
+
+    def _documents(self) -> dict[str, tuple[bytes, str]]:
+        found = {path: orjson.dumps(doc) for path, doc in self._served.openapi().items()}
+        return {path: (body, etag_of(body)) for path, body in found.items()}
+
+    def openapi_v3(self, request: Request, path: str) -> Response | None:
+        """The merged index, or a document that is not published."""
+        documents = self._kept("v3", self._documents)
+        if not documents:
+            return None
+        if path == ROOT:
+            index = orjson.loads(published_bytes("discovery/openapi-index.json"))
+            paths = {
+                **index["paths"],
+                **{name: {"serverRelativeURL": f"{ROOT}/{name}?hash={etag}"} for name, (_, etag) in documents.items()},
+            }
+            return document(request, orjson.dumps({**index, "paths": paths}), "text/plain; charset=utf-8")
+        name = path.removeprefix(ROOT + "/")
+        if name not in documents:
+            return None
+        if not accepts_json(request.headers.get("accept", "")):
+            return text("", 406)
+        body, current = documents[name]
+        asked = request.param("hash")
+        if asked and asked != current:
+            return Response(status=301, headers={"Location": f"{path}?hash={current}"}, body=b"")
+        headers = {"Etag": f'"{current}"', "Vary": "Accept"}
+        if asked:
+            headers |= {"Cache-Control": "public, immutable", "Expires": FOREVER}
+        if is_fresh(request, current):
+            return Response(status=304, headers=headers, body=b"")
+        return document(request, body, JSON, **headers)
+
+    def openapi_v2(self, request: Request) -> Response | None:
+        """The one v2 document with everything in it."""
+        if not self._kept("v3", self._documents):
+            return None
+        accept = request.headers.get("accept", "")
+        protobuf = ASKED_PROTOBUF in accept or PROTOBUF in accept
+        if not protobuf and not accepts_json(accept):
+            return None
+        body, etag = self._kept(f"v2 {protobuf}", lambda: self._encoded_v2(protobuf))
+        headers = {"Etag": f'"{etag}"', "Vary": "Accept"}
+        if is_fresh(request, etag):
+            return Response(status=304, headers=headers, body=b"")
+        return document(request, body, PROTOBUF if protobuf else JSON, **headers)
+
+    def _encoded_v2(self, protobuf: bool) -> tuple[bytes, str]:
+        base = openapi_v2()
+        definitions, paths = dict(base["definitions"]), dict(base["paths"])
+        for found in self._served.openapi().values():
+            for name, schema in found["components"]["schemas"].items():
+                if name not in definitions:
+                    definitions[name] = to_v2_schema(schema)
+            paths |= patches(found["paths"])
+        merged = {**base, "definitions": dict(sorted(definitions.items())), "paths": paths}
+        body = encode_document(merged) if protobuf else orjson.dumps(merged)
+        return body, etag_of(body)

@@ -1,0 +1,55 @@
+"""`lifecycle check`: grade a reader's own version of a stage."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from lifecycle.cli.refusal import Misused, Refusal, refusals
+
+
+@click.command()
+@click.argument("stage", required=False)
+@click.argument("attempt", required=False, metavar="MODULE:OBJECT")
+@click.option("--list", "list_all", is_flag=True, help="Name the stages there are exercises for.")
+@click.option("--starter", is_flag=True, help="Print a file to begin with.")
+@click.option("--ours", is_flag=True, help="Grade the book's own version.")
+def check(stage: str | None, attempt: str | None, list_all: bool, starter: bool, ours: bool) -> None:
+    """Grade your version of STAGE: a callable, named as MODULE:OBJECT (or FILE.py:OBJECT).
+
+    Without MODULE:OBJECT, say what it would be handed and has to answer. Leaves with 1 unless every answer is right, with 2 for a
+    stage there is no exercise for.
+    """
+    from rich.console import Console
+
+    from lifecycle.exercises.attempts import AttemptError, load_attempt
+    from lifecycle.exercises.catalogue import EXERCISES, find_exercise
+    from lifecycle.exercises.exercise import grade
+
+    if list_all or stage is None:
+        for known in EXERCISES:
+            click.echo(f"{known.stage:20} {known.title}")
+        return
+    try:
+        exercise = find_exercise(stage)
+    except KeyError as error:
+        raise Misused(str(error.args[0])) from None
+    if starter:
+        click.echo(exercise.starter, nl=False)
+        return
+    if attempt is None and not ours:
+        click.echo(
+            f"{exercise.title}\n\n{exercise.contract}\n\nBegin with: lifecycle check {exercise.stage} --starter > mine.py"
+        )
+        return
+    with refusals():
+        try:
+            graded = exercise.ours() if attempt is None else load_attempt(attempt)
+        except AttemptError as error:
+            raise Refusal(str(error)) from None
+        table = grade(exercise, graded, attempt or "lifecycle")
+    console = Console(width=None if sys.stdout.isatty() else 140)
+    console.print(table)
+    if not table.equal:
+        sys.exit(1)

@@ -1,0 +1,13 @@
+"""What this machine has, as a Node says it."""
+
+from __future__ import annotations
+
+import os
+
+from lifecycle.cluster.nodes import CAPACITY
+
+
+def machine_capacity() -> dict[str, str]:
+    """Every node claims the whole machine, as kind's do."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return {**CAPACITY, "cpu": str(os.cpu_count() or 1), "memory": f"{memory // 1024}Ki"}

@@ -1,0 +1,1 @@
+"""The Container Network Interface: configuration, the plugins, and what joins the nodes."""

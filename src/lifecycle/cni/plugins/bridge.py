@@ -1,0 +1,325 @@
+"""The bridge plugin: a Linux bridge on the host as switch, a veth pair for each pod, one end plugged into the bridge.
+
+With IPAM it works on layer 3: addresses, routes, and – `isGateway` – the gateway's address on the bridge itself.
+Without, it plugs and switches on, no more.
+
+Upstream: `containernetworking/plugins`, `plugins/main/bridge/bridge.go`, v1.9. Left out: `macspoofchk` (needs nftables' bridge family).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from lifecycle.cni import results
+from lifecycle.cni.addresses import Interface, is_global_unicast, next_ip, parse_cidr
+from lifecycle.cni.errors import CNIError
+from lifecycle.cni.namespaces import NSPathNotExistError, current_netns, entered
+from lifecycle.cni.netlink import Link, LinkNotFoundError, Netlink
+from lifecycle.cni.netlink_wire import go_errno
+from lifecycle.cni.plugins import ipam
+from lifecycle.cni.plugins.checks import check_bridge
+from lifecycle.cni.plugins.ipmasq import setup_ip_masq, teardown_ip_masq
+from lifecycle.cni.plugins.netconf import dns_configured, open_netns, plugin_config
+from lifecycle.cni.plugins.skel import CmdArgs, load_args, plugin_main, prev_result
+from lifecycle.cni.plugins.veth import del_link, setup_veth
+
+DEFAULT_BRIDGE_NAME = "cni0"
+MAX_VLAN = 4094
+PORT_STATE_RETRIES = (0, 0.05, 0.5, 1, 1)
+"""Seconds to wait before each look whether the bridge's port has come up."""
+
+_FIELDS: dict[str, type] = {
+    "bridge": str, "isGateway": bool, "isDefaultGateway": bool, "forceAddress": bool, "ipMasq": bool, "mtu": int,
+    "hairpinMode": bool, "promiscMode": bool, "vlan": int, "vlanTrunk": list, "preserveDefaultVlan": bool,
+    "macspoofchk": bool, "enabledad": bool, "disableContainerInterface": bool, "portIsolation": bool,
+}  # fmt: skip
+
+
+def load_net_conf(args: CmdArgs) -> dict[str, Any]:
+    """The configuration, with `mac` and `vlans` worked out. Raises CNIError."""
+    conf = {"bridge": DEFAULT_BRIDGE_NAME, **plugin_config(args.conf, _FIELDS)}
+    vlan = conf.get("vlan", 0)
+    if not 0 <= vlan <= MAX_VLAN:
+        raise CNIError(f"invalid VLAN ID {vlan} (must be between 0 and {MAX_VLAN})")
+    conf["vlans"] = collect_vlan_trunk(conf.get("vlanTrunk") or ())
+    conf["mac"] = load_args(args.args, ("MAC",)).get("MAC", "")
+    for place in ((conf.get("args") or {}).get("cni") or {}, conf.get("runtimeConfig") or {}):
+        conf["mac"] = place.get("mac") or conf["mac"]
+    return conf
+
+
+def collect_vlan_trunk(trunk: Any) -> list[int]:
+    """All VLANs of a trunk: single ones and ranges. Raises CNIError."""
+    vlans: set[int] = set()
+    for item in trunk:
+        low, high, single = item.get("minID"), item.get("maxID"), item.get("id")
+        if low is not None and high is not None:
+            if not 0 < low <= MAX_VLAN:
+                raise CNIError("incorrect trunk minID parameter")
+            if not 0 < high <= MAX_VLAN:
+                raise CNIError("incorrect trunk maxID parameter")
+            if high < low:
+                raise CNIError("minID is greater than maxID in trunk parameter")
+            vlans.update(range(low, high + 1))
+        elif low is not None or high is not None:
+            missing = "minID" if low is None else "maxID"
+            raise CNIError(f"minID and maxID should be configured simultaneously, {missing} is missing")
+        if single is not None:
+            if not 0 < single <= MAX_VLAN:
+                raise CNIError("incorrect trunk id parameter")
+            vlans.add(single)
+    return sorted(vlans)
+
+
+def calc_gateways(result: results.Result, conf: dict[str, Any]) -> dict[int, list[Interface]]:
+    """Gateway addresses by IP version; fills in what the result lacks: interface, gateway, default route.
+
+    A gateway that IPAM did not name is the first address of the subnet.
+    """
+    gateways: dict[int, list[Interface]] = {4: [], 6: []}
+    found_default: set[int] = set()
+    for ip in result["ips"]:
+        address = parse_cidr(ip["address"])
+        ip["interface"] = 2  # after the bridge and the host's end
+        if not ip.get("gateway") and conf["is_gateway"]:
+            ip["gateway"] = str(next_ip(address.network.network_address))
+        default = "0.0.0.0/0" if address.version == 4 else "::/0"
+        if conf.get("isDefaultGateway") and address.version not in found_default:
+            if not any(route["dst"] == default and route.get("gw") for route in result.get("routes", ())):
+                result.setdefault("routes", []).append({"dst": default, "gw": ip["gateway"]})
+            found_default.add(address.version)
+        if conf["is_gateway"]:
+            gateways[address.version].append(parse_cidr(f"{ip['gateway']}/{address.network.prefixlen}"))
+    return gateways
+
+
+def ensure_bridge(host: Netlink, conf: dict[str, Any]) -> Link:
+    """The bridge, made if it is missing. Raises CNIError if something else has its name."""
+    name = conf["bridge"]
+    try:
+        filtering = bool(conf.get("vlan") or conf.get("vlanTrunk") is not None)
+        host.bridge_add(name, mtu=conf.get("mtu", 0), vlan_filtering=filtering)
+    except OSError as why:
+        if why.errno != errno.EEXIST:
+            raise CNIError(f'failed to create bridge "{name}": could not add "{name}": {go_errno(why)}') from None
+    bridge = _bridge_by_name(host, name)
+    if conf.get("promiscMode"):
+        host.link_set(bridge.index, promiscuous=True)
+    ipam.try_sysctl(f"net/ipv6/conf/{name}/accept_ra", "0")
+    host.link_set(bridge.index, up=True)
+    return _bridge_by_name(host, name)
+
+
+def ensure_addr(host: Netlink, link: Link, address: Interface, force: bool) -> None:
+    """The gateway's address on the bridge. Another address of the same network is an error, or (`force`) goes. Raises CNIError."""
+    for present in host.addrs(link.index, address.version):
+        if present == address:
+            return
+        if address.version == 4 or address.ip in present.network or present.ip in address.network:
+            if not force:
+                raise CNIError(
+                    f'failed to set bridge addr: "{link.name}" already has an IP address different from {address}'
+                )
+            host.addr_del(link.index, present)
+    try:
+        host.addr_add(link.index, address)
+    except OSError as why:
+        if why.errno != errno.EEXIST:
+            raise CNIError(f'could not add IP address {address} to "{link.name}": {go_errno(why)}') from None
+    # set explicitly, else a bridge takes the lowest address of its ports, which come and go
+    host.link_set(link.index, mac=link.mac)
+
+
+def plug(host: Netlink, bridge: Link, port: Link, conf: dict[str, Any]) -> None:
+    """One end of a veth pair into the bridge. Raises CNIError."""
+    try:
+        host.link_set(port.index, master=bridge.index)
+    except OSError as why:
+        raise CNIError(f'failed to connect "{port.name}" to bridge {bridge.name}: {go_errno(why)}') from None
+    try:
+        host.bridge_port_set(port.index, hairpin=bool(conf.get("hairpinMode")))
+    except OSError as why:
+        raise CNIError(f"failed to setup hairpin mode for {port.name}: {go_errno(why)}") from None
+    try:
+        host.bridge_port_set(port.index, isolated=bool(conf.get("portIsolation")))
+    except OSError as why:
+        raise CNIError(f"failed to set isolated on for {port.name}: {go_errno(why)}") from None
+    vlan, vlans = conf.get("vlan", 0), conf["vlans"]
+    try:
+        if (vlan or vlans) and not conf.get("preserveDefaultVlan"):
+            host.bridge_vlan(port.index, 1, delete=True)
+        if vlan or vlans:
+            host.bridge_vlan(port.index, vlan or 1, native=True)
+        for tagged in vlans:
+            host.bridge_vlan(port.index, tagged)
+    except OSError as why:
+        raise CNIError(f'failed to setup vlan tag on interface "{port.name}": {go_errno(why)}') from None
+
+
+def cmd_add(args: CmdArgs) -> results.Result:
+    """ADD. Raises CNIError; the address is given back then, the bridge stays."""
+    conf = load_net_conf(args)
+    ipam_type = (conf.get("ipam") or {}).get("type", "")
+    conf["is_gateway"] = bool(conf.get("isGateway") or conf.get("isDefaultGateway"))
+    if ipam_type and conf.get("disableContainerInterface"):
+        raise CNIError("cannot use IPAM when DisableContainerInterface flag is set")
+    if conf.get("hairpinMode") and conf.get("promiscMode"):
+        raise CNIError("cannot set hairpin mode and promiscuous mode at the same time")
+    with Netlink() as host:
+        bridge = ensure_bridge(host, conf)
+        with open_netns(args.netns) as inside:
+            host_fd = current_netns()
+            try:
+                port, pod_end = setup_veth(inside, host, host_fd, args.if_name, mtu=conf.get("mtu", 0), mac=conf["mac"])
+            finally:
+                os.close(host_fd)
+            plug(host, bridge, port, conf)
+            result: results.Result = {
+                "cniVersion": "1.1.0",
+                "interfaces": [
+                    {"name": bridge.name, "mac": bridge.mac},
+                    {"name": port.name, "mac": port.mac},
+                    {"name": pod_end.name, "mac": pod_end.mac, "sandbox": args.netns},
+                ],
+            }
+            if ipam_type:
+                with _ipam_decision(ipam_type, args) as decided:
+                    _layer_3(host, inside, bridge, conf, args, result, decided)
+                    _finish(host, conf, result)
+            else:
+                if not conf.get("disableContainerInterface"):
+                    inside.link_set(pod_end.index, up=True)
+                _finish(host, conf, result)
+    if dns_configured(conf):
+        result["dns"] = conf["dns"]
+    return result
+
+
+@contextlib.contextmanager
+def _ipam_decision(plugin: str, args: CmdArgs) -> Iterator[results.Result]:
+    """What IPAM decided; if using it fails, the addresses go back."""
+    decided = ipam.exec_add(plugin, args)
+    try:
+        yield decided
+    except (CNIError, OSError):
+        with contextlib.suppress(CNIError):
+            ipam.exec_ipam("DEL", plugin, args)
+        raise
+
+
+def _layer_3(
+    host: Netlink,
+    inside: Netlink,
+    bridge: Link,
+    conf: dict[str, Any],
+    args: CmdArgs,
+    result: results.Result,
+    decided: results.Result,
+) -> None:
+    result |= {key: decided[key] for key in ("ips", "routes", "dns") if key in decided}
+    if not result.get("ips"):
+        raise CNIError("IPAM plugin returned missing IP config")
+    gateways = calc_gateways(result, conf)
+    with entered(args.netns):
+        ipam.try_sysctl(f"net/ipv6/conf/{args.if_name}/accept_dad", "1" if conf.get("enabledad") else "0")
+        ipam.try_sysctl(f"net/ipv4/conf/{args.if_name}/arp_notify", "1")
+        ipam.configure_iface(inside, args.if_name, result)
+    for version, addresses in gateways.items():
+        for address in addresses:
+            ensure_addr(host, _gateway_link(host, bridge, conf, result), address, bool(conf.get("forceAddress")))
+        if addresses:
+            ipam.enable_forward(version)
+    if conf.get("ipMasq"):
+        own = [parse_cidr(ip["address"]) for ip in result["ips"]]
+        setup_ip_masq(own, conf["name"], args.container_id, conf.get("ipMasqBackend"))
+
+
+def _gateway_link(host: Netlink, bridge: Link, conf: dict[str, Any], result: results.Result) -> Link:
+    """Where the gateway's address goes: the bridge, or – in a VLAN – a veth pair of the host's own, plugged into that VLAN."""
+    if not conf.get("vlan"):
+        return bridge
+    name = f"{bridge.name}.{conf['vlan']}"
+    try:
+        link = host.link(name)
+    except LinkNotFoundError:
+        fd = current_netns()
+        try:
+            port, _ = setup_veth(host, host, fd, name, mtu=bridge.mtu)
+        finally:
+            os.close(fd)
+        plug(host, bridge, port, {**conf, "vlans": [], "hairpinMode": False, "portIsolation": False})
+        host.link_set(host.link(name).index, up=True)
+        link = host.link(name)
+    if not any(interface["name"] == name for interface in result["interfaces"]):
+        result["interfaces"].append({"name": name, "mac": link.mac})
+    return link
+
+
+def _finish(host: Netlink, conf: dict[str, Any], result: results.Result) -> None:
+    """Wait for the port to be up, then read the addresses again: a bridge's changes with its first port."""
+    bridge, port, _, *_ = result["interfaces"]
+    for pause in () if conf.get("disableContainerInterface") else PORT_STATE_RETRIES:
+        time.sleep(pause)
+        link = host.link(port["name"])
+        if link.oper_state == "up":
+            break
+    else:
+        if not conf.get("disableContainerInterface"):
+            raise CNIError(f"bridge port in error state: {host.link(port['name']).oper_state}")
+    port["mac"] = host.link(port["name"]).mac
+    bridge["mac"] = _bridge_by_name(host, conf["bridge"]).mac
+
+
+def cmd_del(args: CmdArgs) -> None:
+    """DEL. What is gone already is no error. Raises CNIError."""
+    conf = load_net_conf(args)
+    ipam_type = (conf.get("ipam") or {}).get("type", "")
+    addresses: list[Interface] = []
+    if args.netns:
+        with contextlib.suppress(NSPathNotExistError), Netlink(args.netns) as inside:
+            addresses = [address for address in del_link(inside, args.if_name) if is_global_unicast(address.ip)]
+    if ipam_type:
+        ipam.exec_ipam("DEL", ipam_type, args)
+        if conf.get("ipMasq"):
+            teardown_ip_masq(addresses, conf["name"], args.container_id)
+
+
+def cmd_check(args: CmdArgs) -> None:
+    """CHECK: the bridge, both ends, addresses, routes. Raises CNIError."""
+    conf = load_net_conf(args)
+    with open_netns(args.netns) as inside, Netlink() as host:
+        ipam_type = (conf.get("ipam") or {}).get("type", "")
+        ipam.exec_ipam("CHECK", ipam_type, args)
+        check_bridge(host, inside, conf, args, prev_result(args))
+
+
+def cmd_status(args: CmdArgs) -> None:
+    """STATUS: as well as IPAM's. Raises CNIError."""
+    ipam_type = (args.conf.get("ipam") or {}).get("type", "")
+    if ipam_type:
+        ipam.exec_ipam("STATUS", ipam_type, args)
+
+
+def _bridge_by_name(host: Netlink, name: str) -> Link:
+    try:
+        link = host.link(name)
+    except LinkNotFoundError:
+        raise CNIError(f'could not lookup "{name}": Link not found') from None
+    if link.kind != "bridge":
+        raise CNIError(f'failed to create bridge "{name}": "{name}" already exists but is not a bridge')
+    return link
+
+
+def main() -> int:
+    """The executable."""
+    return plugin_main("bridge", {"ADD": cmd_add, "DEL": cmd_del, "CHECK": cmd_check, "STATUS": cmd_status})
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,119 @@
+"""The main plugin's side of IPAM: run the IPAM plugin with one's own input and environment, then apply what it decided.
+
+Upstream: `containernetworking/plugins`, `pkg/ipam/ipam.go`, `ipam_linux.go` (`ConfigureIface`), v1.9; `cni/pkg/invoke/delegate.go`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import ipaddress
+import os
+import time
+from pathlib import Path
+
+from lifecycle.cni import results
+from lifecycle.cni.addresses import parse_cidr, parse_ip
+from lifecycle.cni.errors import CNIError
+from lifecycle.cni.invoke import decode_result, exec_plugin_now, find_in_path
+from lifecycle.cni.netlink import RT_TABLE_MAIN, LinkNotFoundError, Netlink, Route
+from lifecycle.cni.netlink_wire import go_errno
+from lifecycle.cni.plugins.skel import CmdArgs
+
+DAD_SETTLE_SECONDS = 5.0
+
+
+def exec_ipam(command: str, plugin: str, args: CmdArgs) -> bytes:
+    """Run the IPAM plugin; same configuration, same environment, perhaps another command. Raises CNIError."""
+    path = find_in_path(plugin, args.path)
+    return exec_plugin_now(path, args.stdin_data, {**os.environ, "CNI_COMMAND": command})
+
+
+def exec_add(plugin: str, args: CmdArgs) -> results.Result:
+    """What the IPAM plugin decided, in the newest version. Raises CNIError."""
+    result = decode_result(args.stdin_data, exec_ipam("ADD", plugin, args))
+    return results.convert(result, "1.1.0")
+
+
+def sysctl(name: str, value: str) -> None:
+    """Write a kernel setting of the calling thread's namespace. Raises OSError."""
+    Path("/proc/sys", name).write_text(value)
+
+
+def try_sysctl(name: str, value: str) -> None:
+    """The same, where it does not matter if the kernel lacks the setting."""
+    with contextlib.suppress(OSError):
+        sysctl(name, value)
+
+
+def enable_forward(version: int) -> None:
+    """Let the kernel pass on packets that are not its own. Raises OSError."""
+    path = Path("/proc/sys/net/ipv4/ip_forward" if version == 4 else "/proc/sys/net/ipv6/conf/all/forwarding")
+    if path.read_text().strip() != "1":
+        path.write_text("1")
+
+
+def configure_iface(netlink: Netlink, if_name: str, result: results.Result) -> None:
+    """Put addresses and routes of a result onto an interface. Called in its namespace, `netlink` open there. Raises CNIError."""
+    interfaces = result.get("interfaces", ())
+    if not interfaces:
+        raise CNIError("no interfaces to configure")
+    try:
+        link = netlink.link(if_name)
+    except LinkNotFoundError:
+        raise CNIError(f'failed to lookup "{if_name}": Link not found') from None
+    gateways: dict[int, str] = {}
+    enabled_ipv6 = False
+    for ip in result.get("ips", ()):
+        index = ip.get("interface")
+        if index is None:
+            continue
+        shown = f"{{Interface:{index} Address:{ip['address']} Gateway:{ip.get('gateway', '<nil>')}}}"
+        if not 0 <= index < len(interfaces) or interfaces[index]["name"] != if_name:
+            raise CNIError(f'failed to add IP addr {shown} to "{if_name}": invalid interface index')
+        address = parse_cidr(ip["address"])
+        if address.version == 6 and not enabled_ipv6:
+            for name in ("lo", if_name):
+                try_sysctl(f"net/ipv6/conf/{name}/disable_ipv6", "0")
+            try_sysctl(f"net/ipv6/conf/{if_name}/keep_addr_on_down", "1")
+            enabled_ipv6 = True
+        try:
+            netlink.addr_add(link.index, address)
+        except OSError as why:
+            raise CNIError(f'failed to add IP addr {shown} to "{if_name}": {go_errno(why)}') from None
+        if ip.get("gateway"):
+            gateways.setdefault(parse_ip(ip["gateway"]).version, ip["gateway"])
+    netlink.link_set(link.index, up=True)
+    if 6 in gateways:
+        settle_addresses(netlink, if_name)
+    for route in result.get("routes", ()):
+        destination = ipaddress.ip_network(route["dst"], strict=False)
+        gateway = route.get("gw") or gateways.get(destination.version)
+        wanted = Route(
+            destination if destination.prefixlen else None,
+            parse_ip(gateway) if gateway else None,
+            link.index,
+            scope=route.get("scope") or 0,
+            priority=route.get("priority") or 0,
+            table=route.get("table") or RT_TABLE_MAIN,
+        )
+        try:
+            netlink.route_add(wanted)
+        except OSError as why:
+            if why.errno == errno.EEXIST and gateway is None:
+                continue
+            where = f"{destination} via {gateway or '<nil>'} dev {if_name} metric {wanted.priority}"
+            raise CNIError(
+                f"failed to add route '{where} (Scope: universe, Table: {route.get('table') or 0})': {go_errno(why)}"
+            ) from None
+
+
+def settle_addresses(netlink: Netlink, if_name: str) -> None:
+    """Wait until no IPv6 address is tentative any more (duplicate address detection), five seconds at most."""
+    deadline = time.monotonic() + DAD_SETTLE_SECONDS
+    while time.monotonic() < deadline:
+        lines = Path("/proc/net/if_inet6").read_text().split("\n")
+        mine = [line.split() for line in lines if line.endswith(f" {if_name}")]
+        if not any(int(fields[4], 16) & 0x40 for fields in mine):  # IFA_F_TENTATIVE
+            return
+        time.sleep(0.05)

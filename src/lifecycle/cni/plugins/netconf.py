@@ -1,0 +1,49 @@
+"""What all main plugins need of their configuration and their namespace.
+
+Upstream: `containernetworking/cni`, `pkg/types/types.go` (`PluginConf`); `plugins/pkg/ns/ns_linux.go` (`GetNS`), v1.9.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from lifecycle.cni.errors import CNIError
+from lifecycle.cni.namespaces import NSPathNotExistError
+from lifecycle.cni.netlink import Netlink
+
+_GO_KINDS: dict[type, str] = {str: "string", bool: "bool", list: "array", dict: "object"}
+
+
+def plugin_config(conf: Mapping[str, Any], fields: Mapping[str, type]) -> dict[str, Any]:
+    """The configuration, its known fields checked for their types. Raises CNIError in the words of Go's decoder."""
+    for name, wanted in fields.items():
+        value = conf.get(name)
+        if value is None or (isinstance(value, wanted) and not (wanted is int and isinstance(value, bool))):
+            continue
+        kind = _GO_KINDS.get(type(value), "number")
+        target = "[]*main.VlanTrunk" if wanted is list else _GO_KINDS.get(wanted, "int")
+        raise CNIError(
+            f"failed to load netconf: json: cannot unmarshal {kind} into Go struct field NetConf.{name} of type {target}"
+        )
+    return {key: value for key, value in conf.items() if value is not None}
+
+
+def dns_configured(conf: Mapping[str, Any]) -> bool:
+    """Whether the plugin's own configuration has DNS settings, which then win over IPAM's."""
+    dns = conf.get("dns") or {}
+    return any(dns.get(key) is not None for key in ("nameservers", "search", "options")) or bool(dns.get("domain"))
+
+
+@contextlib.contextmanager
+def open_netns(path: str) -> Iterator[Netlink]:
+    """The network of the pod's namespace. Raises CNIError."""
+    try:
+        inside = Netlink(path)
+    except NSPathNotExistError as why:
+        raise CNIError(f'failed to open netns "{path}": {why}') from None
+    except CNIError as why:
+        raise CNIError(f'failed to open netns "{path}": {why}') from None
+    with inside:
+        yield inside

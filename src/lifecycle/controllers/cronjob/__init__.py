@@ -1,0 +1,1 @@
+"""CronJobs: Jobs by the clock."""

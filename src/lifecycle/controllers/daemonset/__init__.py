@@ -1,0 +1,1 @@
+"""DaemonSets: one pod for every node."""

@@ -1,0 +1,1 @@
+"""Endpoints that somebody wrote by hand, as EndpointSlices. Upstream: `pkg/controller/endpointslicemirroring`."""

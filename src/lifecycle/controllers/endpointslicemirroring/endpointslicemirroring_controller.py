@@ -1,0 +1,175 @@
+"""EndpointSlices for Services whose Endpoints somebody writes by hand.
+
+A Service without selector is one that no controller looks for pods for. Before EndpointSlices, one wrote an Endpoints object of the same
+name beside it, and many still do. Consumers read slices only, so this controller copies the one into the other.
+
+Upstream: `pkg/controller/endpointslicemirroring/endpointslicemirroring_controller.go` (`Controller`, `syncEndpoints`), v1.36.
+"""
+
+from __future__ import annotations
+
+from lifecycle.api.clock import Clock
+from lifecycle.api.names import NameSource
+from lifecycle.api.resources import resource
+from lifecycle.api.status import StatusError
+from lifecycle.api.wire import Object
+from lifecycle.client.events import EventRecorder
+from lifecycle.client.rest import Client
+from lifecycle.client.shared_informer import SharedInformerFactory
+from lifecycle.client.store import meta_namespace_key
+from lifecycle.client.workqueue import (
+    BucketRateLimiter,
+    ItemExponentialFailureRateLimiter,
+    MaxOfRateLimiter,
+    RateLimitingQueue,
+)
+from lifecycle.controllers.endpointslice.endpointslice_tracker import EndpointSliceTracker
+from lifecycle.controllers.endpointslicemirroring.mirrored_slices import (
+    CONTROLLER_NAME,
+    LABEL_MANAGED_BY,
+    LABEL_SERVICE_NAME,
+    MAX_ENDPOINTS_PER_SUBSET,
+    Changes,
+    mirror,
+    should_mirror,
+)
+from lifecycle.controllers.keyed_worker import RetryError, run_workers
+from lifecycle.controllers.namespace_terminating import is_namespace_terminating
+
+WORKERS = 5
+MAX_RETRIES = 15
+SERVICE_INDEX = "mirrored service"
+
+
+def index_by_service(endpoint_slice: Object) -> tuple[str, ...]:
+    """Index function: the key of the Endpoints that a slice mirrors, if this controller made it."""
+    meta = endpoint_slice["metadata"]
+    labels = meta.get("labels") or {}
+    if labels.get(LABEL_MANAGED_BY) != CONTROLLER_NAME or not labels.get(LABEL_SERVICE_NAME):
+        return ()
+    return (f"{meta['namespace']}/{labels[LABEL_SERVICE_NAME]}",)
+
+
+class EndpointSliceMirroringController:
+    """Keeps the slices of hand-made Endpoints."""
+
+    def __init__(self, client: Client, informers: SharedInformerFactory, *, clock: Clock, names: NameSource) -> None:
+        self._client = client
+        self._services = informers.informer(resource("services"))
+        self._endpoints = informers.informer(resource("endpoints"))
+        self._slices = informers.informer(resource("endpointslices.discovery.k8s.io"))
+        self._slices.add_indexers({SERVICE_INDEX: index_by_service})
+        self._recorder = EventRecorder(client, "endpoint-slice-mirroring-controller", clock=clock)
+        self._tracker = EndpointSliceTracker()
+        # slower at first than other queues: such Endpoints may be large, and change in bursts
+        self._queue: RateLimitingQueue[str] = RateLimitingQueue(
+            MaxOfRateLimiter(ItemExponentialFailureRateLimiter(1.0, 100.0), BucketRateLimiter())
+        )
+        self._endpoints.add_event_handler(
+            add=self._endpoints_changed, update=self._endpoints_updated, delete=self._endpoints_changed
+        )
+        self._services.add_event_handler(
+            add=self._service_changed, update=self._service_updated, delete=self._service_changed
+        )
+        self._slices.add_event_handler(
+            add=self._slice_changed, update=lambda old, new: self._slice_changed(new), delete=self._slice_deleted
+        )
+
+    async def run(self) -> None:
+        """Work until cancelled."""
+        try:
+            for informer in (self._services, self._endpoints, self._slices):
+                await informer.wait_for_sync()
+            await run_workers(
+                self._queue, self._sync_endpoints, workers=WORKERS, name=CONTROLLER_NAME, max_retries=MAX_RETRIES
+            )
+        finally:
+            await self._recorder.stop()
+
+    # -- what changed -------------------------------------------------------------------------------------------------
+
+    def _endpoints_changed(self, endpoints: Object) -> None:
+        key = meta_namespace_key(endpoints)
+        service = self._services.indexer.get_by_key(key)
+        # Endpoints of Services with a selector change all the time; the sync would find nothing to do (ours: spares the queue)
+        selected = service is not None and service["spec"].get("selector")
+        if should_mirror(endpoints) and not (selected and not self._slices.indexer.by_index(SERVICE_INDEX, key)):
+            self._queue.add(key)
+
+    def _endpoints_updated(self, old: Object, new: Object) -> None:
+        if should_mirror(old) and not should_mirror(new):
+            self._queue.add(meta_namespace_key(new))
+        self._endpoints_changed(new)
+
+    def _service_changed(self, service: Object) -> None:
+        if not service["spec"].get("selector"):
+            self._queue.add(meta_namespace_key(service))
+
+    def _service_updated(self, old: Object, new: Object) -> None:
+        if bool(old["spec"].get("selector")) != bool(new["spec"].get("selector")):
+            self._queue.add(meta_namespace_key(new))
+
+    def _slice_changed(self, endpoint_slice: Object) -> None:
+        for key in index_by_service(endpoint_slice):
+            if self._tracker.should_sync(key, endpoint_slice):
+                self._queue.add(key)
+
+    def _slice_deleted(self, endpoint_slice: Object) -> None:
+        for key in index_by_service(endpoint_slice):
+            if not self._tracker.handle_deletion(key, endpoint_slice):
+                self._queue.add(key)
+
+    # -- the sync -----------------------------------------------------------------------------------------------------
+
+    async def _sync_endpoints(self, key: str) -> None:
+        endpoints = self._endpoints.indexer.get_by_key(key)
+        service = self._services.indexer.get_by_key(key)
+        existing = self._slices.indexer.by_index(SERVICE_INDEX, key)
+        gone = endpoints is None or not should_mirror(endpoints)
+        if endpoints is None or gone or service is None or service["spec"].get("selector"):
+            self._tracker.delete_service(key)
+            for endpoint_slice in existing:
+                meta = endpoint_slice["metadata"]
+                await self._delete(meta["name"], meta["namespace"])
+            return
+        if self._tracker.stale_slices(key, existing):
+            raise RetryError("EndpointSlice informer cache is out of date")
+        changes = mirror(endpoints, existing)
+        self._tell(endpoints, changes)
+        await self._write(key, endpoints, changes)
+
+    def _tell(self, endpoints: Object, changes: Changes) -> None:
+        obj = {"kind": "Endpoints", "apiVersion": "v1", **endpoints}
+        if changes.invalid:
+            message = f"Skipped {changes.invalid} invalid IP addresses when mirroring to EndpointSlices"
+            self._recorder.event(obj, "Warning", "InvalidIPAddress", message)
+        if changes.too_many:
+            skipped = changes.too_many + changes.invalid
+            message = (
+                f"A max of {MAX_ENDPOINTS_PER_SUBSET} addresses can be mirrored to EndpointSlices per Endpoints subset. "
+                f"{skipped} addresses were skipped"
+            )
+            self._recorder.event(obj, "Warning", "TooManyAddressesToMirror", message)
+
+    async def _write(self, key: str, endpoints: Object, changes: Changes) -> None:
+        slices, namespace = resource("endpointslices.discovery.k8s.io"), endpoints["metadata"]["namespace"]
+        if "deletionTimestamp" not in endpoints["metadata"]:
+            for new in changes.create:
+                try:
+                    self._tracker.update(key, await self._client.create(slices, new, namespace))
+                except StatusError as error:
+                    if is_namespace_terminating(error):
+                        return
+                    raise
+        for changed in changes.update:
+            self._tracker.update(key, await self._client.update(slices, changed))
+        for doomed in changes.delete:
+            await self._delete(doomed["metadata"]["name"], namespace)
+            self._tracker.expect_deletion(key, doomed)
+
+    async def _delete(self, name: str, namespace: str) -> None:
+        try:
+            await self._client.delete(resource("endpointslices.discovery.k8s.io"), name, namespace)
+        except StatusError as error:
+            if error.code != 404:
+                raise

@@ -1,0 +1,1 @@
+"""ControllerRevisions: the past of DaemonSets and StatefulSets."""

@@ -1,0 +1,94 @@
+"""Completion indexes: which pieces of an Indexed Job are done, and which are to be tried next.
+
+A set of indexes is written as intervals: `0-2,5`. Two neighbours are written with a comma, not a hyphen.
+
+Upstream: `pkg/controller/job/indexed_job_utils.go` (`orderedIntervals`, `calculateSucceededIndexes`,
+`firstPendingIndexes`, `addCompletionIndexEnvVariable`), v1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from lifecycle.api.wire import Object
+
+COMPLETION_INDEX = "batch.kubernetes.io/job-completion-index"
+ENV_NAME = "JOB_COMPLETION_INDEX"
+
+
+def parse_intervals(text: str, completions: int) -> set[int]:
+    """The indexes of `0-2,5`; those from `completions` on are dropped. What cannot be read ends the list."""
+    found: set[int] = set()
+    for part in filter(None, text.split(",")):
+        first, _, last = part.partition("-")
+        try:
+            found.update(range(int(first), int(last or first) + 1))
+        except ValueError:
+            break
+    return {index for index in found if index < completions}
+
+
+def format_intervals(indexes: Iterable[int]) -> str:
+    """`{0, 1, 2, 5}` as `0-2,5`."""
+    parts: list[str] = []
+    run: list[int] = []
+    for index in [*sorted(set(indexes)), None]:
+        if index is not None and run and index == run[-1] + 1:
+            run.append(index)
+            continue
+        if run:
+            parts.append(str(run[0]) if len(run) == 1 else f"{run[0]}{',' if len(run) == 2 else '-'}{run[-1]}")
+        run = [index] if index is not None else []
+    return ",".join(parts)
+
+
+def completion_index(pod: Object) -> int:
+    """The pod's index from its annotation; -1 without a proper one."""
+    try:
+        return int((pod["metadata"].get("annotations") or {})[COMPLETION_INDEX])
+    except (KeyError, ValueError):
+        return -1
+
+
+def first_pending_indexes(count: int, completions: int, active: Sequence[Object], done: set[int]) -> list[int]:
+    """The lowest `count` indexes that neither succeeded nor have an active pod."""
+    taken = done | {completion_index(pod) for pod in active}
+    found: list[int] = []
+    for index in range(completions):
+        if len(found) == count:
+            break
+        if index not in taken:
+            found.append(index)
+    return found
+
+
+def with_index(pod: Object, job_name: str, index: int) -> Object:
+    """The pod to be created for an index: told it by annotation, label, host name and environment."""
+    meta, spec = pod["metadata"], pod["spec"]
+    env = {
+        "name": ENV_NAME,
+        "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": f"metadata.labels['{COMPLETION_INDEX}']"}},
+    }
+
+    def told(containers: Sequence[Object]) -> list[Object]:
+        return [
+            container
+            if any(e["name"] == ENV_NAME for e in container.get("env") or ())
+            else {**container, "env": [*(container.get("env") or ()), env]}
+            for container in containers
+        ]
+
+    spec = {**spec, "containers": told(spec["containers"])}
+    if spec.get("initContainers"):
+        spec["initContainers"] = told(spec["initContainers"])
+    spec["hostname"] = f"{job_name}-{index}"
+    return {
+        **pod,
+        "metadata": {
+            **meta,
+            "generateName": f"{job_name}-{index}-",
+            "labels": {**(meta.get("labels") or {}), COMPLETION_INDEX: str(index)},
+            "annotations": {**(meta.get("annotations") or {}), COMPLETION_INDEX: str(index)},
+        },
+        "spec": spec,
+    }

@@ -1,0 +1,50 @@
+"""What a failed pod means: count it, ignore it, or give the whole Job up at once.
+
+Rules are tried in order; the first that matches decides. A pod that no rule matches counts against the limit.
+
+Upstream: `pkg/controller/job/pod_failure_policy.go` (`matchPodFailurePolicy`), v1.36. Left out: `FailIndex` counts as
+`Count` here, since the limits per index are left out.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from lifecycle.api.wire import Object
+
+
+class Verdict(NamedTuple):
+    """Whether the pod counts as a failure, and the message if it fails the Job."""
+
+    counts: bool
+    job_failure: str = ""
+
+
+def match_pod_failure_policy(policy: Object | None, pod: Object) -> Verdict:
+    """Put a failed pod to the policy."""
+    for number, rule in enumerate((policy or {}).get("rules") or ()):
+        found = _matched(rule, pod)
+        if found is None:
+            continue
+        if rule["action"] == "FailJob":
+            return Verdict(True, f"{found} matching FailJob rule at index {number}")
+        return Verdict(rule["action"] != "Ignore")
+    return Verdict(True)
+
+
+def _matched(rule: Object, pod: Object) -> str | None:
+    meta, status = pod["metadata"], pod.get("status") or {}
+    if rule.get("onExitCodes"):
+        wanted = rule["onExitCodes"]
+        for container in (*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())):
+            code = ((container.get("state") or {}).get("terminated") or {}).get("exitCode", 0)
+            if not code or wanted.get("containerName", container["name"]) != container["name"]:
+                continue
+            if (code in wanted["values"]) == (wanted["operator"] == "In"):
+                return f"Container {container['name']} for pod {meta['namespace']}/{meta['name']} failed with exit code {code}"
+        return None
+    for pattern in rule.get("onPodConditions") or ():
+        for condition in status.get("conditions") or ():
+            if condition["type"] == pattern["type"] and condition["status"] == pattern.get("status", "True"):
+                return f"Pod {meta['namespace']}/{meta['name']} has condition {condition['type']}"
+    return None

@@ -1,0 +1,1 @@
+"""Pods that nobody will clean up otherwise."""

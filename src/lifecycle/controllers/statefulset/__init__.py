@@ -1,0 +1,1 @@
+"""StatefulSets: pods with names of their own."""

@@ -1,0 +1,207 @@
+"""One step towards the wanted set: in order, or all at once.
+
+In order (`OrderedReady`), a step stops at the first pod that is not ready: the next one is not made, and none is
+removed. Pods beyond the wanted number go from the highest down, one at a time. Only when all is well does an update
+begin, again from the highest down to the partition. `Parallel` makes and removes at once, but updates in order all
+the same.
+
+Upstream: `pkg/controller/statefulset/stateful_set_control.go` (`updateStatefulSet`, `processReplica`,
+`processCondemned`), `stateful_pod_control.go`, v1.36. Left out: retention policies of claims, repairs of labels by
+hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lifecycle.api.clock import Clock
+from lifecycle.api.resources import resource
+from lifecycle.api.status import StatusError
+from lifecycle.api.wire import Object
+from lifecycle.client.events import EventRecorder
+from lifecycle.client.rest import Client
+from lifecycle.client.shared_informer import SharedInformer
+from lifecycle.controllers.statefulset.stateful_pods import (
+    claims_of,
+    is_created,
+    is_healthy,
+    is_running_and_available,
+    is_running_and_ready,
+    ordinal_of,
+    revision_of,
+    start_ordinal,
+    stateful_pod,
+)
+
+PODS, CLAIMS = resource("pods"), resource("persistentvolumeclaims")
+
+
+class StatefulPodControl:
+    """Creates and deletes, and says so."""
+
+    def __init__(self, client: Client, recorder: EventRecorder, claims: SharedInformer) -> None:
+        self._client = client
+        self._recorder = recorder
+        self._claims = claims
+
+    async def create(self, set_: Object, pod: Object) -> Object:
+        """The claims first, then the pod. Raises StatusError; a pod that is there already is none."""
+        await self.create_missing_claims(set_, pod)
+        meta = pod["metadata"]
+        try:
+            made = await self._client.create(PODS, pod, meta["namespace"])
+        except StatusError as error:
+            if error.code == 409 and error.reason == "AlreadyExists":
+                return pod
+            self._record("create", set_, meta["name"], error)
+            raise
+        self._record("create", set_, meta["name"])
+        return made
+
+    async def create_missing_claims(self, set_: Object, pod: Object) -> None:
+        """Claims that an earlier pod of this number left behind are used again."""
+        meta = pod["metadata"]
+        for claim in claims_of(set_, ordinal_of(pod)):
+            name, namespace = claim["metadata"]["name"], claim["metadata"]["namespace"]
+            if self._claims.indexer.get_by_key(f"{namespace}/{name}") is not None:
+                continue
+            what = f"create Claim {name} Pod {meta['name']} in StatefulSet {set_['metadata']['name']}"
+            try:
+                await self._client.create(CLAIMS, claim, namespace)
+            except StatusError as error:
+                if error.reason == "AlreadyExists":
+                    continue
+                self._recorder.event(set_, "Warning", "FailedCreate", f"{what} failed error: {error.message}")
+                raise
+            self._recorder.event(set_, "Normal", "SuccessfulCreate", f"{what} success")
+
+    async def delete(self, set_: Object, pod: Object) -> None:
+        """Raises StatusError; a pod that is gone already is none."""
+        meta = pod["metadata"]
+        try:
+            await self._client.delete(PODS, meta["name"], meta["namespace"], uid=meta["uid"])
+        except StatusError as error:
+            if error.code == 404:
+                return
+            self._record("delete", set_, meta["name"], error)
+            raise
+        self._record("delete", set_, meta["name"])
+
+    def _record(self, verb: str, set_: Object, pod: str, error: StatusError | None = None) -> None:
+        what = f"{verb} Pod {pod} in StatefulSet {set_['metadata']['name']}"
+        if error is None:
+            self._recorder.event(set_, "Normal", f"Successful{verb.title()}", f"{what} successful")
+        else:
+            self._recorder.event(set_, "Warning", f"Failed{verb.title()}", f"{what} failed error: {error.message}")
+
+
+class StatefulSetControl:
+    """Steps of one sync. `current` and `update` are revisions."""
+
+    def __init__(self, control: StatefulPodControl, clock: Clock) -> None:
+        self._control = control
+        self._clock = clock
+
+    async def step(self, set_: Object, current: Object, update: Object, pods: Sequence[Object]) -> list[Object]:
+        """Do what can be done now. The pods as far as this step knows them, for the status. Raises StatusError."""
+        spec = set_["spec"]
+        first, count = start_ordinal(set_), spec.get("replicas", 1)
+        by_ordinal = {ordinal_of(pod): pod for pod in pods}
+        wanted = range(first, first + count)
+        condemned = sorted(
+            (p for o, p in by_ordinal.items() if o >= 0 and o not in wanted), key=ordinal_of, reverse=True
+        )
+        replicas = [by_ordinal.get(o) or self._new_pod(set_, current, update, o) for o in wanted]
+        known = list(pods)
+        if "deletionTimestamp" in set_["metadata"]:
+            return known
+        ordered = spec.get("podManagementPolicy", "OrderedReady") == "OrderedReady"
+        for pod in replicas:
+            if await self._process_replica(set_, pod, ordered, known) and ordered:
+                return known
+        unhealthy = [p for p in (*replicas, *reversed(condemned)) if not self._healthy(set_, p)]
+        for pod in condemned:
+            if "deletionTimestamp" in pod["metadata"]:
+                if ordered:
+                    return known
+                continue
+            if ordered and not self._available(set_, pod) and pod is not unhealthy[0]:
+                return known
+            await self._control.delete(set_, pod)
+            if ordered:
+                return known
+        strategy = spec.get("updateStrategy") or {}
+        if strategy.get("type") != "OnDelete":
+            await self._update(set_, update, replicas)
+        return known
+
+    async def _process_replica(self, set_: Object, pod: Object, ordered: bool, known: list[Object]) -> bool:
+        """Make sure of one pod; whether an ordered step has to stop here."""
+        if (pod.get("status") or {}).get("phase") in ("Failed", "Succeeded"):
+            if "deletionTimestamp" not in pod["metadata"]:
+                await self._control.delete(set_, pod)
+            return True
+        if not is_created(pod):
+            known.append(await self._control.create(set_, pod))
+            return True
+        if (pod.get("status") or {}).get("phase") == "Pending":
+            await self._control.create_missing_claims(set_, pod)
+        return "deletionTimestamp" in pod["metadata"] or not self._available(set_, pod)
+
+    async def _update(self, set_: Object, update: Object, replicas: Sequence[Object]) -> None:
+        """Replace pods of an older revision from the highest down, each only when those above it are well."""
+        rolling = (set_["spec"].get("updateStrategy") or {}).get("rollingUpdate") or {}
+        partition = rolling.get("partition", 0)
+        for pod in reversed(replicas[partition:]):
+            if revision_of(pod) != update["metadata"]["name"] and "deletionTimestamp" not in pod["metadata"]:
+                if is_created(pod):
+                    await self._control.delete(set_, pod)
+                return
+            if not self._healthy(set_, pod):
+                return
+
+    @staticmethod
+    def _new_pod(set_: Object, current: Object, update: Object, ordinal: int) -> Object:
+        """Below the partition (or below what an update has reached) a missing pod comes back as it was."""
+        spec, status = set_["spec"], set_.get("status") or {}
+        strategy = spec.get("updateStrategy") or {}
+        rolling = strategy.get("rollingUpdate")
+        before = start_ordinal(set_) + (
+            status.get("currentReplicas", 0) if rolling is None else rolling.get("partition", 0)
+        )
+        is_current = strategy.get("type") != "OnDelete" and ordinal < before
+        revision = current if is_current else update
+        template = {k: v for k, v in revision["data"]["spec"]["template"].items() if k != "$patch"}
+        return stateful_pod(set_, template, ordinal, revision["metadata"]["name"])
+
+    def _available(self, set_: Object, pod: Object) -> bool:
+        return is_running_and_available(pod, set_["spec"].get("minReadySeconds", 0), self._clock.now())
+
+    def _healthy(self, set_: Object, pod: Object) -> bool:
+        return is_healthy(pod, set_["spec"].get("minReadySeconds", 0), self._clock.now())
+
+
+def set_status(
+    set_: Object, current: Object, update: Object, pods: Sequence[Object], collisions: int, now: float
+) -> Object:
+    """The status. Upstream: `updateStatus`, `completeRollingUpdate`."""
+    names = current["metadata"]["name"], update["metadata"]["name"]
+    min_ready = set_["spec"].get("minReadySeconds", 0)
+    created = [pod for pod in pods if is_created(pod)]
+    standing = [pod for pod in created if "deletionTimestamp" not in pod["metadata"]]
+    status: Object = {
+        "observedGeneration": set_["metadata"].get("generation", 0),
+        "replicas": len(created),
+        "readyReplicas": sum(map(is_running_and_ready, created)),
+        "availableReplicas": sum(is_running_and_available(pod, min_ready, now) for pod in created),
+        "currentReplicas": sum(revision_of(pod) == names[0] for pod in standing),
+        "updatedReplicas": sum(revision_of(pod) == names[1] for pod in standing),
+        "currentRevision": names[0],
+        "updateRevision": names[1],
+        "collisionCount": collisions,
+    }
+    strategy = (set_["spec"].get("updateStrategy") or {}).get("type", "RollingUpdate")
+    if strategy == "RollingUpdate" and status["updatedReplicas"] == status["replicas"] == status["readyReplicas"]:
+        status["currentReplicas"], status["currentRevision"] = status["updatedReplicas"], names[1]
+    always = ("replicas", "availableReplicas", "collisionCount")
+    return {name: value for name, value in status.items() if value or name in always}

@@ -1,0 +1,1 @@
+"""Pods that do not tolerate what happened to their node."""

@@ -1,0 +1,1 @@
+"""Finished Jobs that said how long they want to be kept."""

@@ -1,0 +1,90 @@
+"""Talking to a hollow container: exec, attach, port-forward. Nothing runs, but what would have been said is said.
+
+Upstream: `cri-api/pkg/apis/runtime/v1` (`ExecSync`, `Exec`, `Attach`, `PortForward`); the errors are containerd's
+(`internal/cri/server/container_execsync.go`, `sandbox_portforward_linux.go`, v2.x). Left out: terminals that change their size.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+
+from lifecycle.cri.hollow_container import HollowContainer
+from lifecycle.cri.hollow_logs import HollowLogs
+from lifecycle.cri.hollow_programs import expand, program_of_words, run_to_end
+from lifecycle.cri.runtime import ExecSyncResponse, RuntimeServiceError, Streams
+
+
+async def exec_sync(
+    container: HollowContainer, environment: Mapping[str, str], cmd: tuple[str, ...], timeout: float
+) -> ExecSyncResponse:
+    """Takes the time and gives the code that the command would. `timeout` in seconds, 0: none. Raises RuntimeServiceError."""
+    container.must_run()
+    seconds, code = run_to_end(cmd)
+    if timeout and seconds > timeout:
+        await asyncio.sleep(timeout)
+        raise RuntimeServiceError(
+            "rpc error: code = DeadlineExceeded desc = failed to exec in container: "
+            f"timeout {timeout:g}s exceeded: context deadline exceeded"
+        )
+    if seconds:
+        await asyncio.sleep(seconds)
+    said: dict[str, list[str]] = {"stdout": [], "stderr": []}
+    for line in program_of_words(list(cmd)).output:
+        said[line.stream].append(expand(line.text, dict(environment)) + "\n")
+    return ExecSyncResponse(code, "".join(said["stdout"]), "".join(said["stderr"]))
+
+
+async def exec_stream(
+    container: HollowContainer, environment: Mapping[str, str], cmd: tuple[str, ...], streams: Streams, tty: bool
+) -> int:
+    """The same as it is said; the exit code. `cat` gives back what it is sent."""
+    if len(cmd) == 1 and cmd[0].rsplit("/", 1)[-1] == "cat" and streams.stdin is not None:
+        container.must_run()
+        async for data in streams.stdin:
+            await streams.stdout(data)
+        return 0
+    answer = await exec_sync(container, environment, cmd, 0)
+    if answer.stdout:
+        await streams.stdout(answer.stdout.encode())
+    if answer.stderr:
+        await (streams.stdout if tty else streams.stderr)(answer.stderr.encode())
+    return answer.exit_code
+
+
+async def attach(container: HollowContainer, logs: HollowLogs, streams: Streams, tty: bool) -> None:
+    """Hear what the program says from now on, until it ends."""
+    container.must_run()
+    said: asyncio.Queue[tuple[str, bytes] | None] = asyncio.Queue()
+    path = container.status.log_path or container.status.id
+    stop = logs.listen(path, lambda stream, data: said.put_nowait((stream, data)))
+    container.watchers.append(said)
+    try:
+        while (piece := await said.get()) is not None:
+            await (streams.stderr if piece[0] == "stderr" and not tty else streams.stdout)(piece[1])
+    finally:
+        container.watchers.remove(said)
+        stop()
+
+
+async def port_forward(server: HollowContainer | None, port: int, streams: Streams) -> None:
+    """Answer HTTP requests as `server` would. Raises RuntimeServiceError without one."""
+    if server is None:
+        raise RuntimeServiceError(
+            f"rpc error: code = Unknown desc = failed to execute portforward in network namespace: "
+            f"failed to connect to localhost:{port} inside namespace: connection refused"
+        )
+    request = b""
+    async for data in streams.stdin or _nothing():
+        request += data
+        while b"\r\n\r\n" in request:
+            head, _, request = request.partition(b"\r\n\r\n")
+            words = head.split(b" ")
+            page = words[1].decode(errors="replace") if len(words) > 1 else ""
+            said = "200 OK" if page in server.program.pages else "404 Not Found"
+            await streams.stdout(f"HTTP/1.1 {said}\r\nContent-Length: 0\r\n\r\n".encode())
+
+
+async def _nothing() -> AsyncIterator[bytes]:
+    return
+    yield b""

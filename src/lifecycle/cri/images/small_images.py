@@ -1,0 +1,95 @@
+"""The two images that the tests and labs run: a shell with the usual tools, and a pause program of a few dozen bytes.
+
+The shell is the machine's own static busybox (Debian's `busybox-static`); nothing is fetched. The pause program is
+assembled here: it ignores the deaths of children, which makes the kernel bury them, and sleeps for ever.
+
+Upstream: `build/pause/linux/pause.c` does the same in C with a `SIGCHLD` handler that calls `waitpid`, and leaves on
+SIGINT and SIGTERM; as process 1 of a namespace a program without handlers does not even see those.
+"""
+
+from __future__ import annotations
+
+import platform
+import shutil
+import struct
+from pathlib import Path
+
+from lifecycle.cri.images.oci_image import BuiltImage, File, build
+
+_APPLETS = """
+ash cat chmod cp cut date dd df echo env false grep head hostname id ifconfig ip kill ln ls mkdir mount mv nc
+netstat nslookup ping printf ps pwd readlink rm rmdir sed sh sleep sort stat stty sysctl tail test top touch
+tr true tty umount uname vi wc wget whoami yes httpd
+"""
+
+PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+_LOAD_ADDRESS = 0x400000
+_HEADERS = 64 + 56
+
+
+def pause_program() -> bytes:
+    """A whole ELF executable. Raises NotImplementedError on a machine other than x86-64."""
+    if platform.machine() != "x86_64":
+        raise NotImplementedError("the pause program is assembled for x86-64 only")
+    code = bytes.fromhex(
+        "b80d000000"  # mov eax, 13        rt_sigaction
+        "bf11000000"  # mov edi, 17        SIGCHLD
+        "488d3517000000"  # lea rsi, [rip+23]  to the action below
+        "31d2"  # xor edx, edx       the old one does not matter
+        "41ba08000000"  # mov r10d, 8        size of a signal set
+        "0f05"  # syscall
+        "b822000000"  # mov eax, 34        pause
+        "0f05"  # syscall
+        "ebf7"  # jmp to `mov eax, 34`
+    )
+    code += b"\x90" * (5 + 5 + 7 + 23 - len(code))
+    code += struct.pack("<QQQQ", 1, 0, 0, 0)  # handler SIG_IGN, no flags, no restorer, empty mask
+    size = _HEADERS + len(code)
+    identity = b"\x7fELF" + bytes([2, 1, 1, 0]) + b"\x00" * 8
+    entry = _LOAD_ADDRESS + _HEADERS
+    header = identity + struct.pack("<HHIQQQIHHHHHH", 2, 62, 1, entry, 64, 0, 0, 64, 56, 1, 0, 0, 0)
+    segment = struct.pack("<IIQQQQQQ", 1, 5, 0, _LOAD_ADDRESS, _LOAD_ADDRESS, size, size, 0x1000)
+    return header + segment + code
+
+
+def pause_image() -> BuiltImage:
+    """Like `registry.k8s.io/pause`: one file, user 65535."""
+    files = {"pause": File(pause_program(), 0o755)}
+    return build([files], {"Entrypoint": ["/pause"], "Env": [PATH], "WorkingDir": "/", "User": "65535:65535"})
+
+
+def find_busybox() -> Path | None:
+    """A busybox that needs no libraries, or None."""
+    for name in ("/bin/busybox", "/usr/bin/busybox", shutil.which("busybox") or ""):
+        path = Path(name)
+        if name and path.is_file() and b"ld-linux" not in path.read_bytes()[:4096]:
+            return path
+    return None
+
+
+def shell_files(busybox: Path) -> dict[str, File]:
+    """A small root file system."""
+    files = {"bin/busybox": File(busybox.read_bytes(), 0o755)}
+    files.update({f"bin/{name}": File(link="busybox", mode=0o777) for name in _APPLETS.split()})
+    files["etc/passwd"] = File(b"root:x:0:0:root:/root:/bin/sh\nreader:x:1000:1000::/home/reader:/bin/sh\n")
+    files["etc/group"] = File(b"root:x:0:\nreader:x:1000:\nbooks:x:2000:reader\n")
+    files["home/reader/"] = File(mode=0o755, uid=1000, gid=1000)
+    files["tmp/"] = File(mode=0o1777)
+    files["root/"] = File(mode=0o700)
+    files["www/index.html"] = File(b"It works.\n")
+    files["lower/taken-away"] = File(b"only in the lower layer\n")
+    files["lower/replaced"] = File(b"old\n")
+    files["lower/opaque/hidden"] = File(b"hidden by the upper layer\n")
+    return files
+
+
+def shell_image(busybox: Path) -> BuiltImage:
+    """Two layers: the second takes a file of the first away, replaces one, and hides a directory's content."""
+    upper = {
+        "lower/.wh.taken-away": File(),
+        "lower/replaced": File(b"new\n"),
+        "lower/opaque/.wh..wh..opq": File(),
+        "lower/opaque/seen": File(b"of the upper layer\n"),
+    }
+    return build([shell_files(busybox), upper], {"Cmd": ["sh"], "Env": [PATH, "MADE_BY=image"], "WorkingDir": "/"})

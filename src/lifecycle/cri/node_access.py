@@ -1,0 +1,94 @@
+"""What the kubelet does on a real node without asking a runtime: connect to pods for probes, and read log files.
+
+Upstream: `pkg/probe/tcp`, `pkg/probe/http`, `cri-client/pkg/logs/logs.go` (which is woken by inotify).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+LOG_POLL = 0.1
+"""Seconds between looks at a growing log: files on a real node do not call back."""
+
+
+def connector_in(host_netns: str) -> aiohttp.TCPConnector | None:
+    """Makes a client's sockets in a network namespace; None, the default, if the path is empty."""
+    if not host_netns:
+        return None
+
+    def make(info: Any) -> socket.socket:
+        from lifecycle.cri.sandbox.network import in_network  # Linux only
+
+        with in_network(host_netns):
+            return socket.socket(*info[:3])
+
+    return aiohttp.TCPConnector(socket_factory=make)
+
+
+class NodeAccess:
+    """Implements `PodNetwork` and `LogFiles` with the machine's own files and network, or that of `host_netns`."""
+
+    host_netns = ""
+    """The path of the node's network namespace, where that is not ours."""
+
+    async def _open_connection(self, ip: str, port: int) -> asyncio.StreamWriter:
+        if not self.host_netns:
+            return (await asyncio.open_connection(ip, port))[1]
+        from lifecycle.cri.sandbox.network import in_network
+
+        with in_network(self.host_netns):
+            made = socket.socket()
+        made.setblocking(False)
+        try:
+            await asyncio.get_running_loop().sock_connect(made, (ip, port))
+        except BaseException:
+            made.close()
+            raise
+        return (await asyncio.open_connection(sock=made))[1]
+
+    async def tcp_connect(self, ip: str, port: int, timeout: float) -> str:
+        """By connecting."""
+        try:
+            writer = await asyncio.wait_for(self._open_connection(ip, port), timeout)
+        except TimeoutError:
+            return f"dial tcp {ip}:{port}: i/o timeout"
+        except OSError as error:
+            return f"dial tcp {ip}:{port}: connect: {(error.strerror or str(error)).lower()}"
+        writer.close()
+        return ""
+
+    async def http_get(self, ip: str, port: int, path: str, timeout: float) -> tuple[int, str]:
+        """By asking."""
+        url = f"http://{ip}:{port}{path if path.startswith('/') else '/' + path}"
+        try:
+            limit = aiohttp.ClientTimeout(total=timeout)
+            connector = connector_in(self.host_netns)
+            async with (
+                aiohttp.ClientSession(timeout=limit, connector=connector) as session,
+                session.get(url) as answer,
+            ):
+                return answer.status, await answer.text(errors="replace")
+        except TimeoutError:
+            why = "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
+            return 0, f'Get "{url}": {why}'
+        except (aiohttp.ClientError, OSError):
+            return 0, f'Get "{url}": {await self.tcp_connect(ip, port, timeout) or "EOF"}'
+
+    def read_log(self, path: str, offset: int = 0) -> bytes:
+        """The file."""
+        with open(path, "rb") as file:
+            file.seek(offset)
+            return file.read()
+
+    async def log_grown(self, path: str, size: int) -> None:
+        """Looks now and then."""
+        while True:
+            file = Path(path)
+            if file.exists() and file.stat().st_size > size:  # noqa: ASYNC240 - a stat does not block
+                return
+            await asyncio.sleep(LOG_POLL)

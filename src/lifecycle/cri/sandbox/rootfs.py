@@ -1,0 +1,160 @@
+"""What a container sees of the file system: its image's layers, its own `/proc`, `/dev` and `/sys`, and what is mounted in.
+
+All of it is mounted inside the container's own mount namespace, so nothing has to be unmounted afterwards: with the last
+process the namespace goes, and all its mounts with it. The steps, in this order: keep mounts from spreading back to the
+machine, mount the root, mount everything else below it, make device files, turn the root around with `pivot_root`, and let
+the old one go.
+
+Upstream: runc `libcontainer/rootfs_linux.go` (`prepareRootfs`, `mountToRootfs`, `pivotRoot`, `maskPath`, `readonlyPath`).
+Left out: resolving links of an image that lead outside of it is left to the kernel (`openat2` is not in Python), so a bind
+mount onto a link in the image is refused; cgroup mounts show the whole tree read-only.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import Any
+
+from lifecycle.cri.sandbox import syscalls as sys
+
+Spec = dict[str, Any]
+
+FLAGS = {
+    "ro": sys.MS_RDONLY,
+    "nosuid": sys.MS_NOSUID,
+    "nodev": sys.MS_NODEV,
+    "noexec": sys.MS_NOEXEC,
+    "bind": sys.MS_BIND,
+    "rbind": sys.MS_BIND | sys.MS_REC,
+    "relatime": sys.MS_RELATIME,
+    "strictatime": sys.MS_STRICTATIME,
+    "rw": 0,
+}
+PROPAGATION = {
+    "rprivate": sys.MS_PRIVATE | sys.MS_REC,
+    "rslave": sys.MS_SLAVE | sys.MS_REC,
+    "rshared": sys.MS_SHARED | sys.MS_REC,
+}
+DEVICES = {"null": (1, 3), "zero": (1, 5), "full": (1, 7), "random": (1, 8), "urandom": (1, 9), "tty": (5, 0)}
+LINKS = {
+    "fd": "/proc/self/fd",
+    "stdin": "/proc/self/fd/0",
+    "stdout": "/proc/self/fd/1",
+    "stderr": "/proc/self/fd/2",
+    "ptmx": "pts/ptmx",
+}
+
+
+def mount_root(spec: Spec, rootfs: str) -> None:
+    """`spec["root"]["layers"]` as one directory: `kind` `overlay` (lowest first) or `copy`, which is there already."""
+    bidirectional = any("rshared" in mount.get("options", ()) for mount in spec["mounts"])
+    sys.mount("", "/", flags=sys.MS_REC | (sys.MS_SHARED if bidirectional else sys.MS_SLAVE))
+    root = spec["root"]
+    if root.get("layers"):
+        # names relative to the store keep the option string short; the kernel takes one page of it
+        os.chdir(root["store"])
+        lower = ":".join(reversed(root["layers"]))
+        sys.mount("overlay", rootfs, "overlay", 0, f"lowerdir={lower},upperdir={root['upper']},workdir={root['work']}")
+    else:
+        sys.mount(rootfs, rootfs, flags=sys.MS_BIND | sys.MS_REC)
+    sys.mount("", rootfs, flags=sys.MS_PRIVATE | sys.MS_REC)
+
+
+def _inside(rootfs: str, path: str) -> str:
+    """`path` below the root. Raises OSError if a link in the image leads elsewhere."""
+    target = os.path.normpath(rootfs + "/" + path)
+    real = os.path.realpath(target)
+    if real != target and not real.startswith(rootfs + "/"):
+        raise OSError(40, "mount destination is a link that leads out of the container", path)
+    return real
+
+
+def _make_place(source: str, target: str) -> None:
+    if os.path.isdir(source) or not source.startswith("/"):
+        os.makedirs(target, exist_ok=True)
+    elif not os.path.exists(target):
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        with open(target, "a"):
+            pass
+
+
+def mount_one(mount: Spec, rootfs: str) -> None:
+    """One entry of the spec's `mounts`."""
+    options = mount.get("options") or []
+    target = _inside(rootfs, mount["destination"])
+    flags, data, spread = 0, [], 0
+    for option in options:
+        if option in PROPAGATION:
+            spread = PROPAGATION[option]
+        elif option in FLAGS:
+            flags |= FLAGS[option]
+        else:
+            data.append(option)
+    if mount["type"] == "cgroup":
+        _make_place("cgroup", target)
+        sys.mount("/sys/fs/cgroup", target, flags=sys.MS_BIND | sys.MS_REC)
+        return
+    _make_place(mount["source"], target)
+    if mount["type"] != "bind":
+        if data and mount["type"] == "devpts":
+            data = [item for item in data if item != "newinstance"]  # always so, since Linux 4.7
+        sys.mount(mount["source"], target, mount["type"], flags & ~sys.MS_BIND, ",".join(data))
+        return
+    sys.mount(mount["source"], target, flags=sys.MS_BIND | sys.MS_REC)
+    kept = flags & ~sys.MS_REC
+    if kept & ~sys.MS_BIND:
+        sys.mount("", target, flags=kept | sys.MS_REMOUNT | sys.MS_BIND | _locked(target))
+    if spread:
+        sys.mount("", target, flags=spread)
+
+
+def _locked(target: str) -> int:
+    """Flags of the mount underneath that a second mount of it must keep."""
+    found = os.statvfs(target).f_flag
+    return found & (sys.MS_NOSUID | sys.MS_NODEV | sys.MS_NOEXEC)
+
+
+def make_devices(rootfs: str, extra: list[Spec]) -> None:
+    """The few devices that every program expects, and the links to its own streams."""
+    old = os.umask(0)
+    for name, (major, minor) in DEVICES.items():
+        path = f"{rootfs}/dev/{name}"
+        if not os.path.exists(path):
+            os.mknod(path, 0o666 | stat.S_IFCHR, os.makedev(major, minor))
+    for name, target in LINKS.items():
+        if not os.path.lexists(f"{rootfs}/dev/{name}"):
+            os.symlink(target, f"{rootfs}/dev/{name}")
+    for device in extra:
+        info = os.stat(device["host_path"])
+        path = _inside(rootfs, device["container_path"])
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        os.mknod(path, info.st_mode, info.st_rdev)
+    os.umask(old)
+
+
+def enter(rootfs: str) -> None:
+    """Turn the root around. The old root lies on top of the new one for a moment, then is gone: no directory needed."""
+    os.chdir(rootfs)
+    sys.pivot_root(".", ".")
+    sys.mount("", ".", flags=sys.MS_SLAVE | sys.MS_REC)  # letting go must not spread to the machine
+    sys.umount(".")
+    os.chdir("/")
+
+
+def hide(masked: list[str], readonly: list[str]) -> None:
+    """Cover what tells too much about the machine, and what would change it."""
+    for path in readonly:
+        if os.path.exists(path):
+            sys.mount(path, path, flags=sys.MS_BIND | sys.MS_REC)
+            sys.mount("", path, flags=sys.MS_BIND | sys.MS_REMOUNT | sys.MS_RDONLY | _locked(path))
+    for path in masked:
+        if os.path.isdir(path):
+            sys.mount("tmpfs", path, "tmpfs", sys.MS_RDONLY)
+        elif os.path.exists(path):
+            sys.mount("/dev/null", path, flags=sys.MS_BIND)
+
+
+def seal() -> None:
+    """Make the root itself read-only."""
+    sys.mount("", "/", flags=sys.MS_BIND | sys.MS_REMOUNT | sys.MS_RDONLY | _locked("/"))

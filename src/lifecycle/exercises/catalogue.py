@@ -1,0 +1,44 @@
+"""All exercises, and finding one by the name a reader types."""
+
+from __future__ import annotations
+
+import difflib
+
+from lifecycle.exercises import (
+    dns_records,
+    host_local,
+    informer_store,
+    iptables_chains,
+    kubeconfig_merge,
+    pod_phase,
+    rbac,
+    rolling_arithmetic,
+    scheduler_score,
+    slow_start,
+)
+from lifecycle.exercises.exercise import Exercise
+
+EXERCISES: tuple[Exercise, ...] = (
+    kubeconfig_merge.EXERCISE,
+    rbac.EXERCISE,
+    informer_store.EXERCISE,
+    rolling_arithmetic.EXERCISE,
+    slow_start.EXERCISE,
+    scheduler_score.EXERCISE,
+    pod_phase.EXERCISE,
+    host_local.EXERCISE,
+    iptables_chains.EXERCISE,
+    dns_records.EXERCISE,
+)
+
+
+def find_exercise(name: str) -> Exercise:
+    """The exercise of a stage. Raises KeyError, with what is there instead, for an unknown one."""
+    wanted = name.lower().replace("_", "-")
+    for exercise in EXERCISES:
+        if wanted in (exercise.stage, *exercise.aliases):
+            return exercise
+    stages = [exercise.stage for exercise in EXERCISES]
+    close = difflib.get_close_matches(wanted, stages, n=1)
+    hint = f"did you mean {close[0]}?" if close else f"there are: {', '.join(stages)}"
+    raise KeyError(f"no exercise {name!r}; {hint}")

@@ -1,0 +1,87 @@
+"""Cluster DNS: which records does a name have?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from lifecycle.agreements.dns_answers import DigAnswer, as_dug, parse_dig
+from lifecycle.agreements.iptables_rules import recorded_objects
+from lifecycle.api.wire import Object
+from lifecycle.dns.answering import Answerer
+from lifecycle.dns.kubernetes_plugin import KubernetesPlugin
+from lifecycle.dns.service_index import ServiceIndex
+from lifecycle.exercises.exercise import Attempt, Case, Exercise
+from lifecycle.inspector import open_recording
+
+CONTRACT = """\
+records(name, type, cluster) -> list of str
+
+name:    the question, fully qualified: "web.shop.svc.cluster.local.". type: "A", "AAAA", "SRV", "PTR", "CNAME", "TXT" …
+cluster: {"services": [...], "endpointSlices": [...], "namespaces": [names]}, objects as the API shows them.
+Returns the records of the answer section, in any order, each as dig prints it with single spaces and without the time to live:
+"web.shop.svc.cluster.local. IN A 10.96.0.7". An empty list where there are none."""
+
+STARTER = '''\
+def records(name, type, cluster):
+    """The answer section: what the cluster's DNS says of a name."""
+    found = []
+    for service in cluster["services"]:
+        meta = service["metadata"]
+        if name == f"{meta['name']}.{meta['namespace']}.svc.cluster.local." and type == "A":
+            found += [f"{name} IN A {ip}" for ip in service["spec"].get("clusterIPs", [])]
+    return found
+'''
+
+OURSELVES = ("cluster.local.", "in-addr.arpa.", "ip6.arpa.")
+
+
+def cases() -> Iterator[Case]:
+    """The recorded questions about names of the cluster."""
+    recording = open_recording()
+    services, slices = recorded_objects(recording, "services")
+    namespaces = {obj["metadata"]["namespace"] for obj in (*services, *slices)}
+    for exchange in recording.exchanges("objects"):
+        if exchange.method == "GET" and exchange.path == "/api/v1/namespaces":
+            namespaces |= {item["metadata"]["name"] for item in exchange.response["items"]}
+    cluster = {"services": services, "endpointSlices": slices, "namespaces": sorted(namespaces)}
+    for asked in parse_dig(recording.dns("svc")):
+        name = f"{asked.name.rstrip('.')}."
+        if name.endswith(OURSELVES) and asked.type != "SOA":  # whose serial number is the time of day
+            yield Case(asked.type, name, _expected(asked), _ask(name, asked.type, cluster), cluster)
+
+
+def _expected(asked: DigAnswer) -> list[str]:
+    return sorted(_without_ttl(record) for record in asked.sections["answer"])
+
+
+def _without_ttl(record: str) -> str:
+    name, _ttl, *rest = record.split()
+    return " ".join((name, *rest))
+
+
+def _ask(name: str, question: str, cluster: Object) -> Callable[[Attempt], list[str]]:
+    return lambda records: sorted(records(name, question, cluster))
+
+
+@dataclass(slots=True)
+class _Ours:
+    """The book's DNS, made once for each cluster it is handed."""
+
+    known: dict[int, Answerer]
+
+    def __call__(self, name: str, question: str, cluster: Object) -> list[str]:
+        if id(cluster) not in self.known:
+            index = ServiceIndex.of(cluster["services"], cluster["endpointSlices"], cluster["namespaces"])
+            self.known[id(cluster)] = Answerer(KubernetesPlugin(index))
+        return [_without_ttl(as_dug(record)) for record in self.known[id(cluster)].answer(name, question).answer]
+
+
+def ours() -> Attempt:
+    """The book's."""
+    return _Ours({})
+
+
+EXERCISE = Exercise(
+    "dns-records", "Cluster DNS", CONTRACT, STARTER, "dig against the recorded CoreDNS", cases, ours, ("dns",)
+)

@@ -1,0 +1,131 @@
+"""What an exercise is, and how a reader's attempt at it is graded.
+
+An attempt is any callable. Each case calls it as the contract says and compares what comes back. Attempts are strangers' code: one that
+raises has a wrong answer for that case, one that hangs is stopped, one that changes what it was handed is told so.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from threading import current_thread, main_thread
+from typing import Any
+
+import orjson
+
+from lifecycle.compare import AgreementTable
+from lifecycle.compare.compare import Comparison, Difference, compare
+
+SECONDS_PER_CASE = 5.0
+HOPELESS = 3
+"""After so many cases that had to be stopped, the rest is not tried."""
+
+Attempt = Callable[..., Any]
+
+
+@dataclass(slots=True, frozen=True)
+class Case:
+    """One question. `group` is the row of the table it counts in, `label` its path in there.
+
+    `ask` is handed the attempt, calls it and returns what is compared with `expected`; `inputs` is what it hands
+    over and must find unchanged.
+    """
+
+    group: str
+    label: str
+    expected: Any
+    ask: Callable[[Attempt], Any]
+    inputs: Any = None
+
+
+@dataclass(slots=True, frozen=True)
+class Exercise:
+    """A stage to write yourself.
+
+    `contract`: what the attempt is handed and returns, for people. `starter`: a file to begin with. `cases` makes the
+    questions, `ours` is the component of the book that has to pass, and `source` says where the right answers are from.
+    """
+
+    stage: str
+    title: str
+    contract: str
+    starter: str
+    source: str
+    cases: Callable[[], Iterable[Case]]
+    ours: Callable[[], Attempt]
+    aliases: tuple[str, ...] = field(default=())
+
+
+def grade(exercise: Exercise, attempt: Attempt, name: str = "yours") -> AgreementTable:
+    """Put every case to an attempt. One row per group, and a last one for inputs that were changed."""
+    table = AgreementTable(exercise.title, name, exercise.source)
+    rows: dict[str, tuple[int, Comparison]] = {}
+    pristine: dict[int, tuple[Any, bytes, str]] = {}
+    stopped = 0
+    for case in exercise.cases():
+        if case.inputs is not None and id(case.inputs) not in pristine:
+            pristine[id(case.inputs)] = case.inputs, _frozen(case.inputs), case.label
+        count, total = rows.get(case.group, (0, Comparison()))
+        if stopped < HOPELESS:
+            result, timed_out = _answer(case, attempt)
+            stopped += timed_out
+        else:
+            result = _wrong(case, "not tried: too many cases had to be stopped")
+        total += result
+        rows[case.group] = count + 1, total
+    for group, (count, total) in rows.items():
+        right = count - len({d.path.split("/")[1] if "/" in d.path else d.path for d in total.differences})
+        table.add("exercise", group, f"{right} of {count} right", f"{count} cases", total)
+    changed = Comparison(total=1, equal=1)
+    for value, before, label in pristine.values():
+        if _frozen(value) != before:
+            changed = Comparison(
+                total=1, differences=[Difference(f"/{label}", "changed what it was handed", "read only")]
+            )
+            break
+    table.add("exercise", "leaves its inputs alone", "unchanged", "read only", changed)
+    return table
+
+
+def _frozen(value: Any) -> bytes:
+    return orjson.dumps(value, default=str)
+
+
+def _answer(case: Case, attempt: Attempt) -> tuple[Comparison, bool]:
+    try:
+        with time_limit(SECONDS_PER_CASE):
+            answer = case.ask(attempt)
+    except TooSlow:
+        return _wrong(case, f"no answer within {SECONDS_PER_CASE:.0f} s"), True
+    except Exception as error:
+        return _wrong(case, f"raised {type(error).__name__}: {error}"), False
+    return compare(answer, case.expected, path=f"/{case.label}"), False
+
+
+def _wrong(case: Case, why: str) -> Comparison:
+    return Comparison(total=1, differences=[Difference(f"/{case.label}", why, case.expected)])
+
+
+class TooSlow(BaseException):
+    """Not an `Exception`, so that an attempt cannot swallow it by accident."""
+
+
+@contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Interrupt what runs inside after so many seconds; only the main thread of a Unix process can."""
+    if not hasattr(signal, "SIGALRM") or current_thread() is not main_thread():
+        yield
+        return
+
+    def stop(_signal: int, _frame: object) -> None:
+        raise TooSlow
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

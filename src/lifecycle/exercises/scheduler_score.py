@@ -1,0 +1,101 @@
+"""A score of the scheduler: how empty is this node?
+
+The right answers are the scores that the recorded scheduler logged (`-v=10`) for its plugin NodeResourcesFit, and a grid
+of requests for the corners.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import product
+
+from lifecycle.agreements.scheduling import logged_scores, noted, pods_of
+from lifecycle.api.wire import Object
+from lifecycle.exercises.exercise import Attempt, Case, Exercise
+from lifecycle.inspector import open_recording
+from lifecycle.scheduler.framework import CycleState
+from lifecycle.scheduler.node_info import NodeInfo, PodInfo
+from lifecycle.scheduler.plugins.node_resources_fit import NodeResourcesFit
+
+CONTRACT = """\
+score(pod, node, pods) -> int from 0 to 100
+
+pod:  the pod to place, as in the API.
+node: the Node; its status.allocatable is what there is.
+pods: the pods that are on it already.
+The free share of cpu and of memory once the pod is there, in per cent, each rounded down; then the mean, rounded down.
+A pod's request is the sum of its containers' (quantities like "250m", "1", "64Mi"). For this score a container that asks
+for no cpu counts as 100m, and one that asks for no memory as 200Mi. A resource of which too little is left counts 0, one
+that the node does not have is not counted at all."""
+
+STARTER = '''\
+def score(pod, node, pods):
+    """How empty the node would be, in per cent."""
+    capacity = int(node["status"]["allocatable"]["pods"])
+    return 100 * (capacity - len(pods) - 1) // capacity
+'''
+
+QUANTITIES = (None, "100m", "1500m", "4", "64Mi", "3Gi", "9Gi")
+
+
+def cases() -> Iterator[Case]:
+    """Each node that the recorded scheduler scored for each pod, and a grid."""
+    recording = open_recording()
+    nodes = {node["metadata"]["name"]: node for node in noted(recording, "nodes as the scheduler sees them")}
+    there: dict[str, list[Object]] = {name: [] for name in nodes}
+    for pod in noted(recording, "pods already there"):
+        there.get(pod["spec"].get("nodeName", ""), []).append(pod)
+    logged = logged_scores(recording)
+    for posted, settled in pods_of(recording):
+        name = posted["metadata"]["name"]
+        for host, score in logged.get(name, {}).get("NodeResourcesFit", {}).items():
+            yield _case("the recorded scores", f"{name} on {host}", score, posted, nodes[host], list(there[host]))
+        there.get(settled["spec"].get("nodeName", ""), []).append(settled)
+    for cpu, memory, others in product(QUANTITIES[:4], (None, *QUANTITIES[4:]), range(3)):
+        pod, node = _pod(cpu, memory), _node("4", "8Gi")
+        label = f"cpu {cpu}, memory {memory}, beside {others}"
+        here = [_pod("1", "1Gi") for _ in range(others)]
+        yield _case("a grid of requests", label, _ours(pod, node, here), pod, node, here)
+
+
+def _case(group: str, label: str, score: int, pod: Object, node: Object, pods: list[Object]) -> Case:
+    ask: Callable[[Attempt], object] = lambda attempt: attempt(pod, node, pods)  # noqa: E731
+    return Case(group, label, score, ask, [pod, node, pods])
+
+
+def _pod(cpu: str | None, memory: str | None) -> Object:
+    requests = {name: value for name, value in (("cpu", cpu), ("memory", memory)) if value}
+    container = {"name": "c", "image": "i", "resources": {"requests": requests}}
+    return {"metadata": {"name": "p", "namespace": "default", "uid": "u"}, "spec": {"containers": [container]}}
+
+
+def _node(cpu: str, memory: str) -> Object:
+    return {
+        "metadata": {"name": "n"},
+        "spec": {},
+        "status": {"allocatable": {"cpu": cpu, "memory": memory, "pods": "110"}},
+    }
+
+
+def _ours(pod: Object, node: Object, pods: list[Object]) -> int:
+    info = NodeInfo(node)
+    for other in pods:
+        info.add_pod(PodInfo(other))
+    return NodeResourcesFit().score(CycleState(), PodInfo(pod), info)
+
+
+def ours() -> Attempt:
+    """The book's."""
+    return _ours
+
+
+EXERCISE = Exercise(
+    "scheduler-score",
+    "A score of the scheduler",
+    CONTRACT,
+    STARTER,
+    "the recorded scheduler's log",
+    cases,
+    ours,
+    ("score", "least-allocated"),
+)

@@ -1,0 +1,194 @@
+"""`kubectl label` and `kubectl annotate`: read the object, change one map of its metadata, send the difference.
+
+`KEY=VALUE` sets, `KEY-` removes. What has another value already is changed only with `--overwrite`; that is the client's rule, the server
+knows nothing of it.
+
+Upstream: `kubectl/pkg/cmd/label/label.go` (`RunLabel`, `labelFunc`), `kubectl/pkg/cmd/annotate/annotate.go` (`RunAnnotate`),
+`kubectl/pkg/cmd/util/helpers.go` (`GetResourcesAndPairs`), v1.36.2. Left out: `--local`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lifecycle.api.go_format import go_quote
+from lifecycle.api.validation.content import label_value
+from lifecycle.api.wire import Object
+from lifecycle.client.rest import MERGE_PATCH
+from lifecycle.kubectl.failures import CommandError
+from lifecycle.kubectl.flags import DRY_RUN, OUTPUT, Parsed, dry_run_strategy, flag, parse
+from lifecycle.kubectl.printers import check_format, print_object
+from lifecycle.kubectl.record import RECORD, announce, recorded
+from lifecycle.kubectl.session import Session
+from lifecycle.kubectl.visitor import Found, objects_of
+
+
+@dataclass(slots=True, frozen=True)
+class Kind:
+    """What is changed: the command's name, the field of the metadata, and the words for it."""
+
+    command: str
+    field: str
+    one: str
+
+
+LABEL, ANNOTATE = Kind("label", "labels", "label"), Kind("annotate", "annotations", "annotation")
+FLAGS = (
+    OUTPUT,
+    DRY_RUN,
+    RECORD,
+    flag("overwrite", "bool"),
+    flag("list", "bool"),
+    flag("all", "bool"),
+    flag("selector", short="l"),
+    flag("field-selector"),
+    flag("resource-version"),
+    flag("filename", "slice", short="f"),
+    flag("field-manager"),
+)
+
+
+async def label(argv: Sequence[str], session: Session) -> None:
+    """Run `kubectl label ARGV`."""
+    await _change(argv, session, LABEL)
+
+
+async def annotate(argv: Sequence[str], session: Session) -> None:
+    """Run `kubectl annotate ARGV`."""
+    await _change(argv, session, ANNOTATE)
+
+
+def resources_and_pairs(args: Sequence[str], what: str) -> tuple[list[str], list[str]]:
+    """(what names resources, the changes). Raises CommandError if a resource comes after a change."""
+    first = next((i for i, arg in enumerate(args) if ("=" in arg and arg[0] != "=") or arg.endswith("-")), len(args))
+    late = [arg for arg in args[first:] if "=" not in arg and not arg.endswith("-")]
+    if late:
+        raise CommandError(f"all resources must be specified before {what} changes: {late[0]}")
+    return list(args[:first]), list(args[first:])
+
+
+def changes(pairs: Sequence[str], kind: Kind) -> tuple[dict[str, str], list[str]]:
+    """(what to set, what to remove). Raises CommandError for what is neither, both, or no valid label value."""
+    wanted: dict[str, str] = {}
+    removed = []
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals:
+            removed.append(pair[:-1])
+        elif kind is LABEL and "=" in value:
+            raise CommandError(f"invalid label spec: {pair}")
+        else:
+            wrong = label_value(value) if kind is LABEL else ()
+            if wrong:
+                raise CommandError(f"invalid label value: {go_quote(pair)}: {';'.join(wrong)}")
+            wanted[key] = value
+    if set(removed) & set(wanted):
+        article = "a label" if kind is LABEL else "an annotation"
+        raise CommandError(f"can not both modify and remove {article} in the same command")
+    return wanted, removed
+
+
+async def _change(argv: Sequence[str], session: Session, kind: Kind) -> None:
+    p = parse(argv, FLAGS, kind.command)
+    announce(p, session.warn)
+    dry_run = dry_run_strategy(p)
+    check_format(p["output"])
+    resources, pairs = resources_and_pairs(p.args, kind.one)
+    wanted, removed = changes(pairs, kind)
+    _check(p, resources, bool(wanted or removed), kind)
+    found = await objects_of(session, p, resources)
+    if p["resource-version"] and len(found) > 1:
+        raise CommandError("--resource-version may only be used with a single resource")
+    for each in found:
+        await _change_one(each, wanted, removed, p, dry_run, session, kind, alone=len(found) == 1)
+
+
+def _check(p: Parsed, resources: Sequence[str], anything: bool, kind: Kind) -> None:
+    if p["list"] and p["output"]:
+        raise CommandError("--list and --output may not be specified together")
+    if p["all"] and p["selector"]:
+        raise CommandError("cannot set --all and --selector at the same time")
+    if p["all"] and p["field-selector"]:
+        raise CommandError("cannot set --all and --field-selector at the same time")
+    if not resources and not p["filename"]:
+        raise CommandError("one or more resources must be specified as <resource> <name> or <resource>/<name>")
+    if not anything and not p["list"]:
+        raise CommandError(f"at least one {kind.one} update is required")
+
+
+async def _change_one(
+    found: Found,
+    wanted: dict[str, str],
+    removed: list[str],
+    p: Parsed,
+    dry_run: str,
+    session: Session,
+    kind: Kind,
+    *,
+    alone: bool,
+) -> None:
+    obj = found.obj
+    now = obj["metadata"].get(kind.field) or {}
+    sending = dry_run != "client" and not p["list"]
+    if kind is LABEL and sending:
+        for key in removed:
+            if key not in now:
+                session.print(f"label {go_quote(key)} not found.\n")
+    if not p["overwrite"]:
+        _check_overwrites(now, wanted, kind)
+    after = {**{key: value for key, value in now.items() if key not in removed}, **wanted}
+    if p["list"]:
+        if not alone:
+            group = obj["apiVersion"].rpartition("/")[0]
+            session.print(f"Listing {kind.field} for {obj['kind']}.{group}/{found.name}:\n")
+        session.print("".join(f"{'' if alone else ' '}{key}={value}\n" for key, value in after.items()))
+        return
+    added = {key for key, value in wanted.items() if now.get(key) != value}
+    gone = {key for key in removed if key in now}
+    shown = {**obj, "metadata": {**obj["metadata"], kind.field: after}}
+    if sending and (added or gone or kind is ANNOTATE):
+        shown = await _send(found, shown, now, p, dry_run, session, kind)
+    session.print(print_object(shown, p["output"], _operation(added, gone, kind), dry_run))
+
+
+async def _send(
+    found: Found, wanted: Object, now: dict[str, str], p: Parsed, dry_run: str, session: Session, kind: Kind
+) -> Object:
+    after = recorded(wanted, kind.command, p)["metadata"]
+    metadata: Object = {}
+    for field in dict.fromkeys((kind.field, "annotations")):
+        before = now if field == kind.field else found.obj["metadata"].get(field) or {}
+        new = after.get(field) or {}
+        difference: Object = {key: value for key, value in new.items() if before.get(key) != value}
+        difference |= {key: None for key in before if key not in new}
+        if difference:
+            metadata[field] = difference
+    if p["resource-version"]:
+        metadata["resourceVersion"] = p["resource-version"]
+    query = {
+        "dryRun": "All" if dry_run == "server" else "",
+        "fieldManager": p["field-manager"] or f"kubectl-{kind.command}",
+    }
+    patch = {"metadata": metadata} if metadata else {}
+    return await session.send("PATCH", found.path, query, patch, MERGE_PATCH)
+
+
+def _check_overwrites(now: dict[str, str], wanted: dict[str, str], kind: Kind) -> None:
+    taken = [
+        f"'{key}' already has a value ({now[key]})" for key, value in wanted.items() if key in now and now[key] != value
+    ]
+    if not taken:
+        return
+    if kind is ANNOTATE:
+        raise CommandError(f"--overwrite is false but found the following declared annotation(s): {'; '.join(taken)}")
+    each = [f"{text}, and --overwrite is false" for text in taken]
+    raise CommandError(each[0] if len(each) == 1 else f"[{', '.join(each)}]")
+
+
+def _operation(added: set[str], gone: set[str], kind: Kind) -> str:
+    if kind is ANNOTATE:
+        return "annotated"
+    if added and gone:
+        return "modified"
+    return "labeled" if added else "unlabeled" if gone else "not labeled"

@@ -1,0 +1,87 @@
+"""Flags that say which server, as whom, how patiently and how talkatively; read before the command itself is looked at.
+
+Upstream: `cli-runtime/pkg/genericclioptions/config_flags.go` (`ConfigFlags.AddFlags`), `kubectl/pkg/cmd/cmd.go`, v1.36.2.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from lifecycle.kubectl.failures import CommandError
+
+SHORT = {"n": "namespace", "s": "server", "v": "v"}
+BOOLEANS = ("insecure-skip-tls-verify", "disable-compression", "warnings-as-errors", "match-server-version")
+LISTS = ("as-group", "as-user-extra")
+NAMES = (
+    "kubeconfig", "context", "cluster", "user", "namespace", "server", "token", "username", "password", "as", "as-uid",
+    "certificate-authority", "client-certificate", "client-key", "tls-server-name", "request-timeout", "cache-dir", "v",
+)  # fmt: skip
+_duration = re.compile(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)")
+_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+@dataclass(slots=True)
+class GlobalFlags:
+    """What was given, by name without dashes; lists for what may come several times."""
+
+    values: dict[str, str] = field(default_factory=dict)
+    lists: dict[str, list[str]] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> str:
+        return self.values.get(name, "")
+
+    def true(self, name: str) -> bool:
+        """A boolean flag was given, and not as `=false`."""
+        return self.values.get(name, "false").lower() in ("true", "1", "t")
+
+    @property
+    def level(self) -> int:
+        """The `-v`. Raises CommandError for what is no number."""
+        text = self["v"]
+        if text and not text.lstrip("-").isdecimal():
+            raise CommandError(
+                f'invalid argument "{text}" for "-v, --v" flag: strconv.ParseInt: parsing "{text}": invalid syntax'
+            )
+        return int(text or 0)
+
+
+def global_flags(argv: Sequence[str]) -> GlobalFlags:
+    """All of them, wherever they stand before `--`; the last one wins."""
+    found = GlobalFlags()
+    words = iter(argv)
+    for word in words:
+        if word == "--":
+            break
+        if word.startswith("--"):
+            name, equals, value = word[2:].partition("=")
+        elif word[:1] == "-" and word[1:2] in SHORT:
+            name, value = SHORT[word[1]], word[2:].removeprefix("=")
+            equals = "=" if len(word) > 2 else ""
+        else:
+            continue
+        if name in BOOLEANS:
+            found.values[name] = value if equals else "true"
+        elif name in NAMES or name in LISTS:
+            value = value if equals else next(words, "")
+            if name in LISTS:
+                found.lists.setdefault(name, []).append(value)
+            else:
+                found.values[name] = value
+    return found
+
+
+def parse_timeout(text: str) -> float:
+    """Seconds of `--request-timeout`: `3`, `3s`, `1m30s`; 0 for none. Raises CommandError for anything else."""
+    if not text or text == "0":
+        return 0.0
+    if text.isdecimal():
+        return float(text)
+    parts = _duration.findall(text)
+    if not parts or "".join(number + unit for number, unit in parts) != text:
+        raise CommandError(
+            "Invalid timeout value. Timeout must be a single integer in seconds, or an integer followed by a corresponding "
+            "time unit (e.g. 1s | 2m | 3h)"
+        )
+    return sum(float(number) * _SECONDS[unit] for number, unit in parts)

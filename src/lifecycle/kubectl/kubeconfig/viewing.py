@@ -1,0 +1,172 @@
+"""Showing a kubeconfig: minified to one context, flattened into one file, without its secrets.
+
+Upstream: `kubectl/pkg/cmd/config/view.go`, `get_contexts.go`, `client-go/tools/clientcmd/api/helpers.go` (`MinifyConfig`,
+`FlattenConfig`, `ShortenConfig`, `RedactSecrets`), v1.36.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from lifecycle.kubectl.failures import CommandError
+from lifecycle.kubectl.kubeconfig.documents import PATHS, SECTIONS, Config, find
+
+OMITTED, REDACTED = "DATA+OMITTED", "REDACTED"
+_HIDDEN = {
+    "clusters": {"certificate-authority-data": OMITTED},
+    "users": {"client-certificate-data": OMITTED, "client-key-data": OMITTED, "token": REDACTED, "password": REDACTED},
+    "contexts": {},
+}
+_ORDER = {
+    "clusters": ("server", "tls-server-name", "insecure-skip-tls-verify", "certificate-authority", "certificate-authority-data",
+                 "proxy-url", "disable-compression", "extensions"),
+    "users": ("client-certificate", "client-certificate-data", "client-key", "client-key-data", "token", "tokenFile", "as", "as-uid",
+              "as-groups", "as-user-extra", "username", "password", "auth-provider", "exec", "extensions"),
+    "contexts": ("cluster", "user", "namespace", "extensions"),
+}  # fmt: skip
+_EXEC = ("command", "args", "env", "apiVersion", "installHint", "provideClusterInfo", "interactiveMode")
+
+
+def minified(config: Config, context: str = "") -> Config:
+    """Only what the current (or the given) context uses. Raises CommandError."""
+    name = context or config.get("current-context") or ""
+    if not name:
+        raise CommandError("current-context must exist in order to minify")
+    current = find(config, "contexts", name)
+    if current is None:
+        raise CommandError(f"cannot locate context {name}")
+    kept: Config = {**config, "current-context": name}
+    for section, wanted, what in (
+        ("clusters", current.get("cluster", ""), "cluster"),
+        ("users", current.get("user", ""), "user"),
+    ):
+        if wanted and find(config, section, wanted) is None:
+            raise CommandError(f"cannot locate {what} {wanted}")
+        kept[section] = [entry for entry in config[section] if wanted and entry["name"] == wanted]
+    kept["contexts"] = [entry for entry in config["contexts"] if entry["name"] == name]
+    return kept
+
+
+def flattened(config: Config) -> Config:
+    """Certificates and keys moved from their files into the document. Raises CommandError for a file that cannot be read."""
+    out = dict(config)
+    for section in ("clusters", "users"):
+        kind, entries = SECTIONS[section], []
+        for entry in config[section]:
+            body = dict(entry.get(kind) or {})
+            for key in PATHS[section]:
+                if key == "tokenFile" or not body.get(key):
+                    continue
+                try:
+                    body[f"{key}-data"] = base64.b64encode(Path(body[key]).read_bytes()).decode()
+                except OSError as wrong:
+                    raise CommandError(f"open {body[key]}: {(wrong.strerror or '').lower()}") from None
+                del body[key]
+            entries.append({**entry, kind: body})
+        out[section] = entries
+    return out
+
+
+def without_secrets(config: Config) -> Config:
+    """What may be shown to somebody looking over one's shoulder."""
+    out = dict(config)
+    for section, hidden in _HIDDEN.items():
+        kind, entries = SECTIONS[section], []
+        for entry in config[section]:
+            body = {key: hidden.get(key, value) if value else value for key, value in (entry.get(kind) or {}).items()}
+            provider = body.get("auth-provider")
+            if provider and provider.get("config"):
+                body["auth-provider"] = {**provider, "config": dict.fromkeys(provider["config"], REDACTED)}
+            plugin = body.get("exec")
+            if plugin and plugin.get("env"):
+                body["exec"] = {**plugin, "env": [{**each, "value": each.get("value", "")} for each in plugin["env"]]}
+            entries.append({**entry, kind: body})
+        out[section] = entries
+    return out
+
+
+def view(
+    config: Config, *, minify: bool = False, flatten: bool = False, raw: bool = False, context: str = ""
+) -> Config:
+    """The document that `kubectl config view` prints, its fields in kubectl's order. Raises CommandError."""
+    if minify:
+        config = minified(config, context)
+    if flatten:
+        config = flattened(config)
+    elif not raw:
+        config = without_secrets(config)
+    return external(config)
+
+
+def external(config: Config) -> Config:
+    """A document as kubectl writes it: sections by name, fields in their order, nothing that is empty."""
+    preferences = {key: value for key, value in (config.get("preferences") or {}).items() if value}
+    out: Config = {"kind": "Config", "apiVersion": "v1"}
+    if preferences:
+        out["preferences"] = preferences
+    for section, kind in (("clusters", "cluster"), ("users", "user"), ("contexts", "context")):
+        entries = sorted(config.get(section) or (), key=lambda entry: str(entry.get("name", "")))
+        out[section] = [{"name": e["name"], kind: _body(section, e.get(kind) or {})} for e in entries] or None
+    out["current-context"] = config.get("current-context") or ""
+    if config.get("extensions"):
+        out["extensions"] = sorted(config["extensions"], key=lambda entry: str(entry.get("name", "")))
+    return out
+
+
+def _body(section: str, body: dict[str, Any]) -> dict[str, Any]:
+    always = {"clusters": ("server",), "contexts": ("cluster", "user")}.get(section, ())
+    out = {key: body[key] for key in _ORDER[section] if body.get(key)}
+    out |= {key: "" for key in always if key not in out}
+    if "exec" in out:
+        out["exec"] = _plugin(out["exec"])
+    return {key: out[key] for key in _ORDER[section] if key in out}
+
+
+def _plugin(plugin: dict[str, Any]) -> dict[str, Any]:
+    """A plugin as it is written: two fields are there even if they say nothing."""
+    shown = {
+        "command": plugin.get("command", ""),
+        "args": plugin.get("args") or None,
+        "env": plugin.get("env") or None,
+        "apiVersion": plugin.get("apiVersion", ""),
+        "installHint": plugin.get("installHint"),
+        "provideClusterInfo": bool(plugin.get("provideClusterInfo")),
+        "interactiveMode": plugin.get("interactiveMode") or _default_mode(plugin),
+    }
+    return {
+        key: shown[key]
+        for key in _EXEC
+        if shown[key] or key in ("command", "args", "env", "apiVersion", "provideClusterInfo")
+    }
+
+
+def _default_mode(plugin: dict[str, Any]) -> str:
+    from lifecycle.kubectl.kubeconfig.validation import interactive_mode
+
+    return interactive_mode(plugin)
+
+
+def contexts_table(config: Config, wanted: Sequence[str] = (), *, headers: bool = True) -> tuple[str, list[str]]:
+    """What `get-contexts` prints, and what it could not find."""
+    known = {entry["name"]: entry.get("context") or {} for entry in config.get("contexts") or ()}
+    missing = [f"context {name} not found" for name in wanted if name not in known]
+    chosen = sorted(name for name in (wanted or known) if name in known)
+    rows = [["CURRENT", "NAME", "CLUSTER", "AUTHINFO", "NAMESPACE"]] if headers else []
+    for name in chosen:
+        body = known[name]
+        marker = "*" if name == config.get("current-context") else ""
+        rows.append([marker, name, body.get("cluster", ""), body.get("user", ""), body.get("namespace", "")])
+    return _aligned(rows), missing
+
+
+def _aligned(rows: list[list[str]]) -> str:
+    """Columns as wide as their longest cell and three more; at least six wide. Upstream: `printers.GetNewTabWriter`."""
+    if not rows:
+        return ""
+    widths = [max(6, 3 + max(len(row[i]) for row in rows)) for i in range(len(rows[0]) - 1)]
+    return "".join(
+        "".join(cell.ljust(width) for cell, width in zip(row, widths, strict=False)) + row[-1] + "\n" for row in rows
+    )

@@ -1,0 +1,126 @@
+"""`-o custom-columns=NAME:.metadata.name,…` and `--sort-by`: a table of one's own, in an order of one's own.
+
+Upstream: `kubectl/pkg/cmd/get/customcolumn.go` (`CustomColumnsPrinter`, `RelaxedJSONPathExpression`), `sorter.go` (`SortObjects`,
+`isLess`), v1.36.2. Left out: rows that compare equal keep the server's order; upstream's sort is not stable.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cmp_to_key
+from typing import Any
+
+from lifecycle.api.go_format import go_quote
+from lifecycle.api.quantity import parse_quantity
+from lifecycle.api.wire import Object
+from lifecycle.kubectl.failures import CommandError
+from lifecycle.kubectl.printing.columns import align
+from lifecycle.kubectl.printing.jsonpath import Path, find_results, parse
+
+_relaxed = re.compile(r"^\{\.?([^{}]+)\}$|^\.?([^{}]+)$")
+
+
+def relaxed_jsonpath(text: str) -> str:
+    """`metadata.name`, `.metadata.name` and `{metadata.name}` as `{.metadata.name}`. Raises CommandError for anything else."""
+    if not text:
+        return text
+    match = _relaxed.match(text)
+    if match is None:
+        raise CommandError(
+            "unexpected path string, expected a 'name1.name2' or '.name1.name2' or '{name1.name2}' or '{.name1.name2}'"
+        )
+    return "{." + (match[1] or match[2]) + "}"
+
+
+def parse_spec(spec: str) -> list[tuple[str, Path]]:
+    """(header, lookup) of each column. Raises CommandError."""
+    if not spec:
+        raise CommandError("custom-columns format specified but no custom columns given")
+    columns = []
+    for part in spec.split(","):
+        header, colon, path = part.partition(":")
+        if not colon:
+            raise CommandError(f"unexpected custom-columns spec: {part}, expected <header>:<json-path-expr>")
+        columns.append((header, _lookup(path)))
+    return columns
+
+
+def parse_template(text: str) -> list[tuple[str, Path]]:
+    """The columns of a file: a line of headers, a line of lookups. Raises CommandError."""
+    lines = text.splitlines()
+    for number, what in ((1, "header"), (2, "spec")):
+        if len(lines) < number:
+            raise CommandError(
+                f"invalid template, missing {what} line. Expected format is one line of space separated headers, "
+                "one line of space separated column specs."
+            )
+    headers, specs = lines[0].split(), lines[1].split()
+    if len(headers) != len(specs):
+        raise CommandError(f"number of headers ({len(headers)}) and field specifications ({len(specs)}) don't match")
+    return [(header, _lookup(spec)) for header, spec in zip(headers, specs, strict=True)]
+
+
+def _lookup(text: str) -> Path:
+    [path] = [node for node in parse(relaxed_jsonpath(text)) if isinstance(node, Path)] or [Path(())]
+    return path
+
+
+def render_columns(objects: Sequence[Object], columns: Sequence[tuple[str, Path]], *, no_headers: bool = False) -> str:
+    """The table: several values of one lookup joined by commas, `<none>` where there is none."""
+    rows = [] if no_headers else [[header for header, _ in columns]]
+    for obj in objects:
+        found = [find_results(path, obj, obj) for _, path in columns]
+        rows.append([",".join(go_sprint(value) for value in values) or "<none>" for values in found])
+    return align(rows)
+
+
+def go_sprint(value: Any) -> str:
+    """A value as Go's `fmt.Sprint` prints it: `map[a:1 b:2]`, `[x y]`, `<nil>`."""
+    if isinstance(value, dict):
+        return "map[" + " ".join(f"{key}:{go_sprint(value[key])}" for key in sorted(value)) + "]"
+    if isinstance(value, list):
+        return "[" + " ".join(go_sprint(item) for item in value) + "]"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "<nil>" if value is None else str(value)
+
+
+def sort_objects(objects: Sequence[Any], field: str, of: Any = lambda item: item) -> list[Any]:
+    """Sorted by a lookup; those without a value come first. `of` gives the object of an item.
+
+    Raises CommandError if no object has the field, and for values that have no order.
+    """
+    expression = relaxed_jsonpath(field)
+    path = _lookup(field)
+    keyed: list[tuple[list[Any], Any]] = [(find_results(path, of(item), of(item))[:1], item) for item in objects]
+    if objects and not any(values for values, _ in keyed):
+        raise CommandError(f"couldn't find any field with path {go_quote(expression)} in the list of objects")
+    keyed.sort(key=cmp_to_key(_compare_keyed))
+    return [item for _, item in keyed]
+
+
+def _compare_keyed(left: tuple[list[Any], Any], right: tuple[list[Any], Any]) -> int:
+    return _compare(left[0], right[0])
+
+
+def _compare(left: list[Any], right: list[Any]) -> int:
+    if not left or not right:
+        return len(left) - len(right)
+    return -1 if is_less(left[0], right[0]) else 1 if is_less(right[0], left[0]) else 0
+
+
+def is_less(left: Any, right: Any) -> bool:
+    """The order of two values: text that reads as two quantities by size, other text by letter. Raises CommandError for what has none."""
+    if left is None or right is None:
+        return left is None and right is not None
+    if isinstance(left, str) and isinstance(right, str):
+        try:
+            return bool(parse_quantity(left) < parse_quantity(right))
+        except ValueError:
+            return left < right
+    if isinstance(left, (int, float)) and isinstance(right, (int, float)):
+        return left < right
+    if isinstance(left, list) and isinstance(right, list):
+        return all(is_less(a, b) for a, b in zip(left, right))
+    raise CommandError(f"unsortable type: {type(left).__name__}")

@@ -1,0 +1,85 @@
+"""The downward API: what a pod may know of itself, as text.
+
+Fields of its metadata, spec and status; and what its containers may use, in a unit of one's choosing, rounded up. A
+limit that is not set is answered with what the node could give.
+
+Upstream: `pkg/fieldpath/fieldpath.go` (`ExtractFieldPathAsString`, `FormatMap`), `pkg/api/v1/resource/helpers.go`
+(`ExtractContainerResourceValue`), `pkg/kubelet/kubelet_pods.go` (`podFieldSelectorRuntimeValue`), v1.36.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from lifecycle.api.go_format import go_quote
+from lifecycle.api.quantity import parse_quantity
+from lifecycle.api.wire import Object
+
+
+class DownwardError(Exception):
+    """That field cannot be had; the text is upstream's."""
+
+
+SUBSCRIPT = re.compile(r"^(metadata\.(?:labels|annotations))\['(.*)'\]$")
+
+
+def format_map(entries: Mapping[str, str]) -> str:
+    """One `key="value"` a line, sorted, no newline at the end."""
+    return "\n".join(f"{key}={go_quote(entries[key])}" for key in sorted(entries))
+
+
+def extract_field_path(pod: Object, path: str) -> str:
+    """A field of metadata. Raises DownwardError."""
+    metadata = pod["metadata"]
+    subscript = SUBSCRIPT.match(path)
+    if subscript:
+        return str((metadata.get(subscript[1].removeprefix("metadata.")) or {}).get(subscript[2], ""))
+    if path in ("metadata.labels", "metadata.annotations"):
+        return format_map(metadata.get(path.removeprefix("metadata.")) or {})
+    if path in ("metadata.name", "metadata.namespace", "metadata.uid"):
+        return str(metadata.get(path.removeprefix("metadata."), ""))
+    raise DownwardError(f"unsupported fieldPath: {path}")
+
+
+def field_value(pod: Object, path: str, status: Object) -> str:
+    """A field that only the kubelet knows, or one of metadata. `status`: `hostIP`, `hostIPs`, `podIP`, `podIPs` as far as known."""
+    spec = pod["spec"]
+    if path == "spec.nodeName":
+        return str(spec.get("nodeName", ""))
+    if path == "spec.serviceAccountName":
+        return str(spec.get("serviceAccountName", ""))
+    if path in ("status.hostIP", "status.podIP"):
+        return str(status.get(path.removeprefix("status."), ""))
+    if path in ("status.hostIPs", "status.podIPs"):
+        return ",".join(entry["ip"] for entry in status.get(path.removeprefix("status.")) or ())
+    return extract_field_path(pod, path)
+
+
+def find_container(pod: Object, name: str) -> Object:
+    """A container by name, init containers too. Raises DownwardError."""
+    spec = pod["spec"]
+    for container in [*spec["containers"], *(spec.get("initContainers") or ())]:
+        if container["name"] == name:
+            return container
+    raise DownwardError(f"container {name} not found")
+
+
+def resource_value(pod: Object, selector: Object, container: Object, allocatable: Mapping[str, str]) -> str:
+    """A `resourceFieldRef`. `container` is meant if the selector names none; `allocatable` stands in for limits. Raises DownwardError."""
+    if selector.get("containerName"):
+        container = find_container(pod, selector["containerName"])
+    kind, _, name = str(selector["resource"]).partition(".")
+    if kind not in ("limits", "requests") or not name:
+        raise DownwardError(f"unsupported container resource : {selector['resource']}")
+    resources = container.get("resources") or {}
+    text = (resources.get(kind) or {}).get(name)
+    if text is None and kind == "limits":
+        text = allocatable.get(name)
+    quantity = parse_quantity(str(text or "0"))
+    divisor = parse_quantity(str(selector.get("divisor") or "1"))
+    if divisor.is_zero:
+        divisor = parse_quantity("1")
+    if name == "cpu":
+        return str(-(-quantity.milli() // divisor.milli()))
+    return str(-(-quantity.value() // divisor.value()))

@@ -1,0 +1,134 @@
+"""Reading a container's log as `kubectl logs` wants it: the last lines, since when, with times, and on.
+
+The file has a line for each piece that the program wrote, with the time and the stream. Reading it back is: find where
+to begin, drop what is too old, put pieces of one line together again, and stop after so many bytes. To *follow* is to
+wait at the end until the file has grown, or until the container has ended and there will be no more.
+
+Upstream: `cri-client/pkg/logs/logs.go` (`ReadLogs`, `NewLogOptions`, `parseCRILog`), `logs/tail.go`
+(`FindTailLineStartIndex`), v1.36. Left out: the JSON lines of dockershim's days.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from lifecycle.api.clock import parse_time
+from lifecycle.api.wire import Request
+from lifecycle.cri.log_format import LogEntry, parse_entries, rfc3339_nano
+
+
+@dataclass(slots=True, frozen=True)
+class LogOptions:
+    """What is wanted. `since`: nanoseconds since 1970, 0 for all. `tail`, `limit`: None for all."""
+
+    follow: bool = False
+    previous: bool = False
+    timestamps: bool = False
+    since: int = 0
+    tail: int | None = None
+    limit: int | None = None
+
+
+def log_options(request: Request, now: float) -> LogOptions:
+    """From the query; `now` in seconds. Raises ValueError for what is not a number or a time."""
+
+    def flag(name: str) -> bool:
+        return request.param(name) in ("true", "1")
+
+    def number(name: str) -> int | None:
+        text = request.param(name)
+        return int(text) if text else None
+
+    since, seconds, moment = 0, number("sinceSeconds"), request.param("sinceTime")
+    if seconds is not None:
+        since = int((now - seconds) * 1_000_000_000)
+    elif moment:
+        since = int(parse_time(moment) * 1_000_000_000)
+    tail = number("tailLines")
+    return LogOptions(
+        flag("follow"), flag("previous"), flag("timestamps"), since, None if tail is None else max(tail, 0), number("limitBytes")
+    )  # fmt: skip
+
+
+class LogFile(Protocol):
+    """A log file that grows."""
+
+    def read(self, offset: int = 0) -> bytes:
+        """From there to the end. Raises FileNotFoundError."""
+        ...
+
+    async def grown(self, size: int) -> None:
+        """Return when the file is longer than that, or may be."""
+        ...
+
+
+def tail_start(data: bytes, lines: int | None) -> int:
+    """Where the last `lines` lines of a file begin. Upstream: `FindTailLineStartIndex`."""
+    if lines is None:
+        return 0
+    position = len(data)
+    if lines == 0:
+        return position
+    if data.endswith(b"\n"):
+        position -= 1
+    for _ in range(lines):
+        position = data.rfind(b"\n", 0, position)
+        if position < 0:
+            return 0
+    return position + 1
+
+
+def shown(entry: LogEntry, options: LogOptions, at_line_start: bool = True) -> bytes:
+    """What a reader sees of an entry. Only the first piece of a line gets a time."""
+    text = entry.text + (b"\n" if entry.complete else b"")
+    return rfc3339_nano(entry.time).encode() + b" " + text if options.timestamps and at_line_start else text
+
+
+async def read_logs(
+    file: LogFile, options: LogOptions, still_running: Callable[[], bool], ended: asyncio.Event | None = None
+) -> AsyncIterator[bytes]:
+    """The log, piece by piece. `ended` is set when the container ends: a follower then reads what is left and is done."""
+    data = file.read()
+    offset = tail_start(data, options.tail)
+    left = options.limit
+    line_start = {"stdout": True, "stderr": True}
+    while True:
+        fresh = file.read(offset)
+        complete = fresh[: fresh.rfind(b"\n") + 1]
+        offset += len(complete)
+        for entry in parse_entries(complete):
+            if entry.time < options.since:
+                continue
+            piece = shown(entry, options, line_start[entry.stream])
+            line_start[entry.stream] = entry.complete
+            if left is not None:
+                piece = piece[:left]
+                left -= len(piece)
+            if piece:
+                yield piece
+            if left == 0:
+                return
+        if not options.follow or (not complete and not still_running()):
+            return
+        if not complete:
+            await _wait(file, offset, ended)
+
+
+async def _wait(file: LogFile, size: int, ended: asyncio.Event | None) -> None:
+    """Until there is more, or will be no more."""
+    waiting = [asyncio.ensure_future(file.grown(size))]
+    if ended is not None:
+        waiting.append(asyncio.ensure_future(_set(ended)))
+    try:
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+
+
+async def _set(event: asyncio.Event) -> None:
+    await event.wait()

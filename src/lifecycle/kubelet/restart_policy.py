@@ -1,0 +1,36 @@
+"""Whether a container that ended is started again: by the pod's policy, or by its own.
+
+Since 1.35 any container may have a `restartPolicy` of its own, and rules in front of it that look at the exit code.
+
+Upstream: `pkg/kubelet/container/helpers.go` (`ShouldContainerBeRestarted`), `pkg/api/v1/pod/util.go`
+(`ContainerShouldRestart`, feature gate ContainerRestartRules, on by default since 1.35), v1.36. Left out: the action
+`RestartAllContainers` (alpha).
+"""
+
+from __future__ import annotations
+
+from lifecycle.api.wire import Object
+
+
+def should_restart(policy: str, exit_code: int) -> bool:
+    """What a policy says about a container that ended."""
+    return policy == "Always" or (policy == "OnFailure" and exit_code != 0)
+
+
+def matching_rule(container: Object, exit_code: int) -> Object | None:
+    """The first of the container's rules that speaks of this exit code."""
+    for rule in container.get("restartPolicyRules") or ():
+        codes = rule.get("exitCodes") or {}
+        inside = exit_code in (codes.get("values") or ())
+        if inside == (codes.get("operator") == "In"):
+            found: Object = rule
+            return found
+    return None
+
+
+def container_should_restart(spec: Object, container: Object, exit_code: int) -> bool:
+    """What is said about this container. `spec`: the pod's."""
+    rule = matching_rule(container, exit_code)
+    if rule is not None and rule.get("action") == "Restart":
+        return True
+    return should_restart(container.get("restartPolicy") or spec.get("restartPolicy") or "Always", exit_code)

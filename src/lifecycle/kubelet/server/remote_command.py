@@ -1,0 +1,249 @@
+"""`exec` and `attach`: a process' streams over one connection.
+
+The client says in the query which streams it wants, and in a header which protocols it speaks. Over WebSocket each
+message begins with a byte: 0 is stdin, 1 stdout, 2 stderr, 3 the final status, 4 the terminal's size, and 255 (version
+5) closes the stream named by the next byte – before, a client could not say that its stdin had ended. Over SPDY each of
+the same five is a stream, named by its `streamType` header.
+
+How the command ended is told last, as a `Status`: that is where kubectl has the exit code from.
+
+Upstream: `cri-streaming/pkg/streaming/remotecommand/{httpstream,websocket,exec,attach}.go`,
+`client-go/tools/remotecommand/v5.go`, v1.36. Left out: the older protocols 1 to 3.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+import orjson
+
+from lifecycle.api.wire import Connection, Object, Request, Response
+from lifecycle.cri.runtime import RuntimeServiceError, Streams
+from lifecycle.kubelet.server.spdy import SpdyConnection, SpdyStream
+from lifecycle.kubelet.server.websocket import WebSocket, choose, handshake, is_websocket, offered_protocols
+
+STDIN, STDOUT, STDERR, ERROR, RESIZE, CLOSE_CHANNEL = 0, 1, 2, 3, 4, 255
+WEBSOCKET_PROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
+SPDY_PROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
+STREAM_CREATION_TIMEOUT = 30.0
+
+T = TypeVar("T")
+Run = Callable[[Streams], Awaitable[int | None]]
+"""Runs the command, or attaches; the exit code, None if there is none."""
+
+
+@dataclass(slots=True, frozen=True)
+class Options:
+    """Which streams the client wants."""
+
+    stdin: bool
+    stdout: bool
+    stderr: bool
+    tty: bool
+
+
+def new_options(request: Request) -> Options:
+    """From the query. Raises ValueError if it asks for nothing, or for a terminal with a separate stderr."""
+
+    def flag(*names: str) -> bool:
+        return any(request.param(name) in ("1", "true") for name in names)
+
+    tty = flag("tty")
+    stdin, stdout, stderr = flag("input", "stdin"), flag("output", "stdout"), flag("error", "stderr")
+    if tty and stderr:
+        stderr = False  # with a terminal there is one stream out, whatever the client asks for
+    if not (stdin or stdout or stderr):
+        raise ValueError("you must specify at least 1 of stdin, stdout, stderr")
+    return Options(stdin, stdout, stderr, tty)
+
+
+def exit_status(code: int | None, command: tuple[str, ...]) -> Object:
+    """How it ended, as a `Status`."""
+    if not code:
+        return {"metadata": {}, "status": "Success"}
+    shown = " ".join(command)
+    return {
+        "metadata": {},
+        "status": "Failure",
+        "message": f"command terminated with non-zero exit code: error executing command [{shown}], exit code {code}",
+        "reason": "NonZeroExitCode",
+        "details": {"causes": [{"reason": "ExitCode", "message": str(code)}]},
+    }
+
+
+def failed_status(message: str) -> Object:
+    """It could not be run at all."""
+    text = f"error executing command in container: {message}"
+    return {
+        "metadata": {},
+        "status": "Failure",
+        "message": f"Internal error occurred: {text}",
+        "reason": "InternalError",
+        "details": {"causes": [{"message": text}]},
+        "code": 500,
+    }
+
+
+def serve(request: Request, options: Options, command: tuple[str, ...], run: Run) -> Response:
+    """The answer to the request: 101 and the streams, or what is wrong with the request."""
+    if is_websocket(request):
+        protocol = choose(offered_protocols(request), WEBSOCKET_PROTOCOLS)
+        if not protocol:
+            return _text(403, f"unable to negotiate protocol: client supports {offered_protocols(request)}")
+
+        async def over_websocket(connection: Connection) -> None:
+            await _WebSocketCommand(WebSocket(connection), options).serve(command, run)
+
+        return Response(101, handshake(request, protocol), upgrade=over_websocket)
+    if request.headers.get("upgrade", "").lower() != "spdy/3.1":
+        return _text(400, "Upgrade request required")
+    wanted = [v.strip() for v in request.headers.get("x-stream-protocol-version", "").split(",")]
+    version = next((name for name in SPDY_PROTOCOLS if name in wanted), None)
+    if version is None:
+        return _text(
+            403,
+            f"unable to upgrade: unable to negotiate protocol: client supports {wanted}, server accepts {[*SPDY_PROTOCOLS]}",
+        )
+
+    async def over_spdy(connection: Connection) -> None:
+        await _serve_spdy(connection, options, command, run)
+
+    headers = {"Connection": "Upgrade", "Upgrade": "SPDY/3.1", "X-Stream-Protocol-Version": version}
+    return Response(101, headers, upgrade=over_spdy)
+
+
+async def _ended(command: tuple[str, ...], run: Run, streams: Streams) -> Object:
+    try:
+        return exit_status(await run(streams), command)
+    except RuntimeServiceError as error:
+        return failed_status(str(error))
+
+
+async def _items(queue: asyncio.Queue[T | None]) -> AsyncIterator[T]:
+    while (item := await queue.get()) is not None:
+        yield item
+
+
+class _WebSocketCommand:
+    """One command over a websocket."""
+
+    def __init__(self, websocket: WebSocket, options: Options) -> None:
+        self._websocket = websocket
+        self._options = options
+        self._stdin: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self._sizes: asyncio.Queue[tuple[int, int] | None] = asyncio.Queue()
+
+    async def serve(self, command: tuple[str, ...], run: Run) -> None:
+        """Until the command ends or the client goes."""
+        options, websocket = self._options, self._websocket
+        streams = Streams(
+            stdin=_items(self._stdin) if options.stdin else None,
+            stdout=lambda data: websocket.send(bytes([STDOUT]) + data),
+            stderr=lambda data: websocket.send(bytes([STDERR]) + data),
+            resize=_items(self._sizes) if options.tty else None,
+        )
+        running = asyncio.create_task(_ended(command, run, streams))
+        reading = asyncio.create_task(self._read())
+        try:
+            with contextlib.suppress(ConnectionError):
+                if options.stdout:  # an empty message: the streams are there
+                    await websocket.send(bytes([STDOUT]))
+                await asyncio.wait([running, reading], return_when=asyncio.FIRST_COMPLETED)
+                if running.done():
+                    await websocket.send(bytes([ERROR]) + orjson.dumps(running.result()))
+                    await websocket.close()
+        finally:
+            running.cancel()
+            reading.cancel()
+            await asyncio.gather(running, reading, return_exceptions=True)
+
+    async def _read(self) -> None:
+        async for message in self._websocket.messages():
+            channel, data = (message[0], message[1:]) if message else (STDIN, b"")
+            if channel == STDIN and data:
+                self._stdin.put_nowait(data)
+            elif channel == RESIZE:
+                size = terminal_size(data)
+                if size:
+                    self._sizes.put_nowait(size)
+            elif channel == CLOSE_CHANNEL and data == bytes([STDIN]):
+                self._stdin.put_nowait(None)
+        self._stdin.put_nowait(None)
+
+
+def terminal_size(data: bytes) -> tuple[int, int] | None:
+    """`{"Width":80,"Height":24}` as (80, 24)."""
+    try:
+        size = orjson.loads(data)
+        return int(size["Width"]), int(size["Height"])
+    except (orjson.JSONDecodeError, KeyError, TypeError, ValueError):
+        return None
+
+
+async def _serve_spdy(connection: Connection, options: Options, command: tuple[str, ...], run: Run) -> None:
+    spdy = SpdyConnection(connection)
+    reading = asyncio.create_task(spdy.run())
+    wanted = {"error"} | {
+        name
+        for name, there in {
+            "stdin": options.stdin,
+            "stdout": options.stdout,
+            "stderr": options.stderr,
+            "resize": options.tty,
+        }.items()
+        if there
+    }
+    found: dict[str, SpdyStream] = {}
+    try:
+        async with asyncio.timeout(STREAM_CREATION_TIMEOUT):
+            async for stream in spdy.streams():
+                found[stream.headers.get("streamtype", "")] = stream
+                if wanted <= found.keys():
+                    break
+        if not wanted <= found.keys():
+            return
+        streams = Streams(stdin=aiter(found["stdin"]) if options.stdin else None)
+        if options.stdout:
+            streams.stdout = found["stdout"].write
+        if options.stderr:
+            streams.stderr = found["stderr"].write
+        if options.tty:
+            streams.resize = _sizes(found["resize"])
+        running = asyncio.create_task(_ended(command, run, streams))
+        try:
+            await asyncio.wait([running, reading], return_when=asyncio.FIRST_COMPLETED)
+            if running.done():
+                for name in ("stdout", "stderr"):
+                    if name in found:
+                        await found[name].close()
+                await found["error"].write(orjson.dumps(running.result()))
+                await found["error"].close()
+                for name in ("stdin", "resize"):
+                    if name in found:
+                        await found[name].reset()
+                await asyncio.wait([reading], timeout=1.0)  # let the client close first
+        finally:
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+    except (TimeoutError, ConnectionError):
+        pass
+    finally:
+        reading.cancel()
+        await asyncio.gather(reading, return_exceptions=True)
+        connection.close()
+
+
+async def _sizes(stream: SpdyStream) -> AsyncIterator[tuple[int, int]]:
+    async for data in stream:
+        for line in data.splitlines():
+            size = terminal_size(line)
+            if size:
+                yield size
+
+
+def _text(code: int, text: str) -> Response:
+    return Response(code, {"Content-Type": "text/plain; charset=utf-8"}, body=text.encode())

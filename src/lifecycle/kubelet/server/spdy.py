@@ -1,0 +1,108 @@
+"""A SPDY connection, the server's side: streams that the other side opens, and bytes on them.
+
+Upstream: `apimachinery/pkg/util/httpstream/spdy/connection.go`, `github.com/moby/spdystream/connection.go`, v1.36.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+
+from lifecycle.api.wire import Connection
+from lifecycle.kubelet.server.spdy_frames import (
+    GOAWAY,
+    PING,
+    RST_STREAM,
+    SYN_STREAM,
+    Frame,
+    FrameDecoder,
+    FrameEncoder,
+    FrameError,
+)
+
+CHUNK = 32 * 1024
+
+
+class SpdyStream:
+    """One stream. Reading it yields what the other side sends, until it closes its half."""
+
+    def __init__(self, connection: SpdyConnection, number: int, headers: Mapping[str, str]) -> None:
+        self.number = number
+        self.headers = headers
+        self._connection = connection
+        self._received: asyncio.Queue[bytes] = asyncio.Queue()
+        self._closed = False
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        while data := await self._received.get():
+            yield data
+
+    async def write(self, data: bytes) -> None:
+        """Send bytes."""
+        for start in range(0, len(data), CHUNK):
+            await self._connection.send(self._connection.encoder.data(self.number, data[start : start + CHUNK]))
+
+    async def close(self) -> None:
+        """Our half is done; the other may still send."""
+        if not self._closed:
+            self._closed = True
+            await self._connection.send(self._connection.encoder.data(self.number, b"", fin=True))
+
+    async def reset(self) -> None:
+        """Both halves are done."""
+        self._closed = True
+        await self._connection.send(self._connection.encoder.rst_stream(self.number))
+
+    def feed(self, data: bytes) -> None:
+        """What has arrived; nothing: the end."""
+        self._received.put_nowait(data)
+
+
+class SpdyConnection:
+    """Serve `connection`: `await run()` in the background, take streams from `streams()` as they are opened."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.encoder = FrameEncoder()
+        self._connection = connection
+        self._decoder = FrameDecoder()
+        self._streams: dict[int, SpdyStream] = {}
+        self._opened: asyncio.Queue[SpdyStream | None] = asyncio.Queue()
+
+    async def send(self, data: bytes) -> None:
+        """Bytes of whole frames. One call writes at once, so frames never mix."""
+        await self._connection.write(data)
+
+    async def streams(self) -> AsyncIterator[SpdyStream]:
+        """Streams in the order in which they were opened, until the connection ends."""
+        while (stream := await self._opened.get()) is not None:
+            yield stream
+
+    async def run(self) -> None:
+        """Read until the other side ends the connection."""
+        try:
+            while data := await self._connection.read():
+                for frame in self._decoder.feed(data):
+                    await self._frame(frame)
+        except (FrameError, ConnectionError):
+            pass  # nothing that could be told to the other side
+        finally:
+            for stream in self._streams.values():
+                stream.feed(b"")
+            self._opened.put_nowait(None)
+
+    async def _frame(self, frame: Frame) -> None:
+        stream = self._streams.get(frame.stream)
+        if frame.kind == SYN_STREAM:
+            stream = self._streams[frame.stream] = SpdyStream(self, frame.stream, dict(frame.headers))
+            await self.send(self.encoder.syn_reply(frame.stream))
+            self._opened.put_nowait(stream)
+        elif frame.kind == PING:
+            await self.send(self.encoder.ping(frame.number))
+        elif frame.kind == GOAWAY:
+            self._opened.put_nowait(None)
+        elif frame.kind == RST_STREAM and stream is not None:
+            stream.feed(b"")
+        elif frame.kind == 0 and stream is not None and frame.data:
+            stream.feed(frame.data)
+        if frame.fin and stream is not None:
+            stream.feed(b"")

@@ -1,0 +1,96 @@
+"""A container's last words: what it wrote into its termination message file, or else the end of its log.
+
+Each run has a file of its own, mounted at `terminationMessagePath`; the runtime remembers which, so that the kubelet finds
+it again after a restart. With `FallbackToLogsOnError`, a run that failed without a word is quoted from its log.
+
+Upstream: `pkg/kubelet/kuberuntime/kuberuntime_container.go` (`getTerminationMessage`, `readLastStringFromContainerLogs`),
+`pkg/kubelet/container/runtime.go` (the limits), `pkg/kubelet/status/status_manager.go` (`normalizeStatus`), v1.36.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+
+from lifecycle.api.wire import Object
+from lifecycle.cri.log_format import parse_entries
+from lifecycle.cri.runtime import ContainerState, ContainerStatus
+from lifecycle.kubelet.logs.read import tail_start
+
+MAX_MESSAGE_LENGTH = 4096
+MAX_LOG_LENGTH, MAX_LOG_LINES = 2048, 80
+MAX_POD_MESSAGE_LENGTH = 12 * 1024
+"""Bytes of all messages of a pod together, shared out evenly among its containers."""
+
+PATH = "io.kubernetes.container.terminationMessagePath"
+POLICY = "io.kubernetes.container.terminationMessagePolicy"
+
+
+def read_at_most(path: str, size: int) -> bytes:
+    """The last `size` bytes of a file. Raises OSError."""
+    with open(path, "rb") as file:
+        length = os.fstat(file.fileno()).st_size
+        file.seek(max(length - size, 0))
+        return file.read(size)
+
+
+def termination_message(status: ContainerStatus, read_log: Callable[[str], bytes]) -> str:
+    """What a run that has ended left to say; empty if nothing. `read_log` gives a log file's contents, or raises OSError."""
+    fall_back = status.annotations.get(POLICY) == "FallbackToLogsOnError" and status.exit_code != 0
+    target = status.annotations.get(PATH)
+    for mount in status.mounts if target else ():
+        if mount.get("container_path") != target:
+            continue
+        try:
+            said = read_at_most(mount["host_path"], MAX_MESSAGE_LENGTH)
+        except FileNotFoundError:
+            break
+        except OSError as error:
+            return f"Error on reading termination log {mount['host_path']}: {error.strerror or error}"
+        if said:
+            return said.decode(errors="replace")
+        break
+    return _end_of_log(status.log_path, read_log) if fall_back else ""
+
+
+def _end_of_log(path: str, read_log: Callable[[str], bytes]) -> str:
+    try:
+        data = read_log(path)
+    except OSError as error:
+        return "" if isinstance(error, FileNotFoundError) else f"Error reading termination message from logs: {error}"
+    entries = parse_entries(data[tail_start(data, MAX_LOG_LINES) :])
+    said = b"".join(entry.text + (b"\n" if entry.complete else b"") for entry in entries)
+    return said[-MAX_LOG_LENGTH:].decode(errors="replace")
+
+
+def with_message(status: ContainerStatus, read_log: Callable[[str], bytes]) -> ContainerStatus:
+    """The status with the container's own words behind the runtime's."""
+    if status.state is not ContainerState.EXITED or not status.annotations.get(PATH):
+        return status
+    said = termination_message(status, read_log)
+    return replace(status, message=": ".join(filter(None, (status.message, said)))) if said else status
+
+
+def normalized(status: Object) -> Object:
+    """A pod's status with messages cut so that all of them together are no longer than `MAX_POD_MESSAGE_LENGTH`."""
+    keys = ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses")
+    count = sum(len(status.get(key) or ()) for key in keys)
+    longest = MAX_POD_MESSAGE_LENGTH // count if count else 0
+    if all(len(message) <= longest for key in keys for entry in status.get(key) or () for message in _messages(entry)):
+        return status
+    return {**status, **{key: [_cut(entry, longest) for entry in status[key]] for key in keys if status.get(key)}}
+
+
+def _messages(entry: Object) -> list[str]:
+    ends = ((entry.get(state) or {}).get("terminated") or {} for state in ("state", "lastState"))
+    return [end["message"] for end in ends if end.get("message")]
+
+
+def _cut(entry: Object, longest: int) -> Object:
+    made = dict(entry)
+    for state in ("state", "lastState"):
+        ended = (entry.get(state) or {}).get("terminated")
+        if ended and len(ended.get("message", "")) > longest:
+            made[state] = {"terminated": {**ended, "message": ended["message"][:longest]}}
+    return made

@@ -1,0 +1,146 @@
+"""KubeSchedulerConfiguration: which profiles a scheduler serves, with which plugins, weights and helpers.
+
+One process may serve several names. A profile starts from the default plugins and changes them: at `multiPoint` for
+all extension points at once, or at a single point. A plugin enabled again only gets another weight and keeps its
+place; a new one comes last; `*` disables all.
+
+Upstream: `kube-scheduler/config/v1/types.go` (`KubeSchedulerConfiguration`),
+`pkg/scheduler/apis/config/v1/default_plugins.go` (`mergePluginSet`), `apis/config/validation/validation.go`,
+`framework/runtime/framework.go` (`expandMultiPointPlugins`), v1.36. Left out: pluginConfig other than the scoring
+strategy of NodeResourcesFit; client connection and leader election.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+from lifecycle.scheduler.extender import ExtenderConfig, extender_config
+
+API_VERSION = "kubescheduler.config.k8s.io/v1"
+DEFAULT_SCHEDULER_NAME = "default-scheduler"
+
+MULTI_POINT_DEFAULTS: tuple[tuple[str, int], ...] = (
+    ("SchedulingGates", 0),
+    ("PrioritySort", 0),
+    ("NodeUnschedulable", 0),
+    ("NodeName", 0),
+    ("TaintToleration", 3),
+    ("NodeAffinity", 2),
+    ("NodePorts", 0),
+    ("NodeResourcesFit", 1),
+    ("VolumeBinding", 0),
+    ("PodTopologySpread", 2),
+    ("InterPodAffinity", 2),
+    ("DynamicResources", 2),
+    ("DefaultPreemption", 0),
+    ("NodeResourcesBalancedAllocation", 1),
+    ("ImageLocality", 1),
+    ("DefaultBinder", 0),
+)
+"""Plugins and weights in upstream's order; those that are not rebuilt are left out (see `profile.py`)."""
+
+PER_POINT = ("preEnqueue", "filter", "postFilter", "score")
+_ALSO = {"preFilter": "filter", "preScore": "score"}
+
+
+class ConfigurationError(ValueError):
+    """The configuration cannot be used; the text says where and why, as upstream's validation does."""
+
+
+@dataclass(slots=True)
+class Profile:
+    """One name and its plugins: `multi_point` in order with weights, and for single points the names there."""
+
+    scheduler_name: str = DEFAULT_SCHEDULER_NAME
+    multi_point: tuple[tuple[str, int], ...] = MULTI_POINT_DEFAULTS
+    points: dict[str, tuple[tuple[str, int], ...]] = field(default_factory=dict)
+    args: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    percentage_of_nodes_to_score: int | None = None
+
+
+@dataclass(slots=True)
+class SchedulerConfiguration:
+    """What a scheduler is started with. Times in seconds."""
+
+    profiles: tuple[Profile, ...] = field(default_factory=lambda: (Profile(),))
+    extenders: tuple[ExtenderConfig, ...] = ()
+    percentage_of_nodes_to_score: int = 0
+    pod_initial_backoff_seconds: float = 1.0
+    pod_max_backoff_seconds: float = 10.0
+
+
+def parse_configuration(document: str | Mapping[str, Any]) -> SchedulerConfiguration:
+    """Read a configuration (YAML or decoded). Raises ConfigurationError."""
+    given: Any = yaml.safe_load(document) if isinstance(document, str) else document
+    if not isinstance(given, Mapping) or given.get("kind") != "KubeSchedulerConfiguration":
+        kind = given.get("kind", "") if isinstance(given, Mapping) else ""
+        raise ConfigurationError(f'no kind "{kind}" is registered for version "{API_VERSION}"')
+    if given.get("apiVersion") != API_VERSION:
+        raise ConfigurationError(
+            f'no kind "KubeSchedulerConfiguration" is registered for version "{given.get("apiVersion", "")}"'
+        )
+    entries: Sequence[Mapping[str, Any]] = given.get("profiles") or ({},)
+    profiles = tuple(_profile(entry) for entry in entries)
+    seen: set[str] = set()
+    for number, profile in enumerate(profiles):
+        if profile.scheduler_name in seen:
+            raise ConfigurationError(f'profiles[{number}].schedulerName: Duplicate value: "{profile.scheduler_name}"')
+        seen.add(profile.scheduler_name)
+    percentage = given.get("percentageOfNodesToScore") or 0
+    if not 0 <= percentage <= 100:
+        raise ConfigurationError(f"percentageOfNodesToScore: Invalid value: {percentage}: not in valid range [0-100]")
+    initial, longest = given.get("podInitialBackoffSeconds", 1), given.get("podMaxBackoffSeconds", 10)
+    if initial <= 0:
+        raise ConfigurationError(f"podInitialBackoffSeconds: Invalid value: {initial}: must be greater than 0")
+    if longest < initial:
+        raise ConfigurationError(
+            f"podMaxBackoffSeconds: Invalid value: {longest}: must be greater than or equal to PodInitialBackoffSeconds"
+        )
+    extenders = tuple(extender_config(entry) for entry in given.get("extenders") or ())
+    if sum(bool(extender.bind_verb) for extender in extenders) > 1:
+        count = sum(bool(extender.bind_verb) for extender in extenders)
+        raise ConfigurationError(
+            f"extenders: Invalid value: found {count} extenders implementing bind: only one extender can implement bind"
+        )
+    return SchedulerConfiguration(profiles, extenders, percentage, float(initial), float(longest))
+
+
+def _profile(entry: Mapping[str, Any]) -> Profile:
+    plugins = entry.get("plugins") or {}
+    profile = Profile(entry.get("schedulerName") or DEFAULT_SCHEDULER_NAME)
+    profile.percentage_of_nodes_to_score = entry.get("percentageOfNodesToScore")
+    profile.multi_point = merge_plugin_set(MULTI_POINT_DEFAULTS, plugins.get("multiPoint") or {})
+    for given, changes in plugins.items():
+        point = _ALSO.get(given, given)
+        if point in PER_POINT:
+            profile.points[point] = _at_point(profile.points.get(point, profile.multi_point), changes)
+    for config in entry.get("pluginConfig") or ():
+        profile.args[config["name"]] = config.get("args") or {}
+    return profile
+
+
+def merge_plugin_set(defaults: Sequence[tuple[str, int]], changes: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:
+    """Defaults without what is disabled; what is enabled anew in place, or at the end. Weight 0: the plugin's own."""
+    disabled = {entry["name"] for entry in changes.get("disabled") or ()}
+    enabled = {entry["name"]: int(entry.get("weight") or 0) for entry in changes.get("enabled") or ()}
+    merged: list[tuple[str, int]] = []
+    for name, weight in defaults:
+        if name in enabled and name not in disabled and "*" not in disabled:
+            merged.append((name, enabled.pop(name) or weight))
+        elif name not in disabled and "*" not in disabled:
+            merged.append((name, weight))
+    return (*merged, *enabled.items())
+
+
+def _at_point(multi_point: Sequence[tuple[str, int]], changes: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:
+    """At a single point, plugins named there come before those that multiPoint brings."""
+    disabled = {entry["name"] for entry in changes.get("disabled") or ()}
+    own = [(entry["name"], int(entry.get("weight") or 0)) for entry in changes.get("enabled") or ()]
+    names = {name for name, _ in own}
+    weights = dict(multi_point)
+    rest = [] if "*" in disabled else [(n, w) for n, w in multi_point if n not in disabled and n not in names]
+    return (*((name, weight or weights.get(name, 0)) for name, weight in own), *rest)

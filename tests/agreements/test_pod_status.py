@@ -1,0 +1,72 @@
+"""The kubelet's statuses beside the recorded ones: everything agrees, and a changed rule shows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from lifecycle.agreements import pod_status
+from lifecycle.agreements.pod_status import add_played, pod_status_agreement, recorded
+from lifecycle.api.wire import Object
+from lifecycle.compare import AgreementTable
+from lifecycle.inspector import open_recording
+from tests.conftest import RECORDINGS
+
+PHASE = "the phase that each recorded status calls for"
+CONDITIONS = "its conditions Initialized, ContainersReady, Ready"
+
+
+def different(table: AgreementTable) -> set[str]:
+    return {row.input for row in table.rows if not row.equal}
+
+
+@pytest.mark.parametrize("cluster", ["kind-1.36.2", "kind-1.36.2-again"])
+def test_phases_states_conditions_events_and_logs_are_the_recorded_ones(cluster: str) -> None:
+    table = pod_status_agreement(open_recording(RECORDINGS / cluster))
+    assert different(table) == set(), [d for row in table.rows for d in row.unexplained][:3]
+    assert table.rows[0].ours.endswith(" statuses")
+    assert len(table.rows) == 8
+
+
+def waiting_means_pending(spec: Object, statuses: Any, terminal: bool) -> str:
+    return "Pending" if any("waiting" in s["state"] for s in statuses) else pod_status_phase(spec, statuses, terminal)
+
+
+pod_status_phase = pod_status.get_phase
+
+
+def without_message(spec: Object, statuses: Any, init: Any, phase: str) -> Object:
+    made = without_message.real(spec, statuses, init, phase)  # type: ignore[attr-defined]
+    return {key: value for key, value in made.items() if key != "message"}
+
+
+without_message.real = pod_status.containers_ready  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("part", "wrong", "row"),
+    [
+        ("get_phase", waiting_means_pending, PHASE),
+        ("merge_pod_status", lambda old, new, running: new, PHASE),  # tell everybody at once
+        ("containers_ready", without_message, CONDITIONS),
+    ],
+)
+def test_a_wrong_rule_turns_its_row_red(monkeypatch: pytest.MonkeyPatch, part: str, wrong: Any, row: str) -> None:
+    monkeypatch.setattr(pod_status, part, wrong)
+    assert row in different(pod_status_agreement(open_recording()))
+
+
+def test_another_story_turns_every_row_of_it_red() -> None:
+    """The recorded story with one pod's ending exchanged for another's."""
+    theirs = recorded(open_recording())
+    other = recorded(open_recording())
+    swapped = {"completes": "fails"}
+    for name, taken in swapped.items():
+        other.pods[name] = {**other.pods[taken], "metadata": other.pods[name]["metadata"]}
+        other.statuses[name] = other.statuses[taken]
+        other.logs[name, "c"] = other.logs[taken, "c"]
+    other.events = [e for e in other.events if e["reason"] != "Started"]
+    table = AgreementTable("swapped", "ours", "theirs")
+    add_played(table, other, theirs)
+    assert len(different(table)) == 6

@@ -1,0 +1,40 @@
+"""The pod sync table: every recorded cgroup, path, mount, variable and limit is ours; and a changed rule shows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from lifecycle.agreements.played_nodes import played
+from lifecycle.agreements.pod_sync import pod_sync_agreement
+from lifecycle.inspector import open_recording
+from lifecycle.kubelet.cgroups import container, resources
+from lifecycle.kubelet.volumes import empty_dir, manager
+from tests.conftest import RECORDINGS
+
+
+@pytest.mark.parametrize("cluster", ["kind-1.36.2", "kind-1.36.2-again"])
+def test_everything_recorded_is_ours(cluster: str) -> None:
+    table = pod_sync_agreement(open_recording(RECORDINGS / cluster))
+    assert table.equal, table.unexplained[:3]
+    assert table.total > 1100
+    assert all(row.comparison.total > 20 for row in table.rows)
+
+
+@pytest.mark.parametrize(
+    ("module", "part", "wrong", "row"),
+    [
+        (resources, "milli_cpu_to_shares", lambda milli: 1024, "cgroups"),
+        (container, "oom_score_adjust", lambda pod, c, memory: 0, "limits"),
+        (empty_dir, "memory_size", lambda pod, limit, memory: memory, "size"),
+        (manager, "READ_ONLY_PLUGINS", set(), "mounts"),
+    ],
+)
+def test_a_wrong_rule_turns_its_row_red(
+    monkeypatch: pytest.MonkeyPatch, module: Any, part: str, wrong: Any, row: str
+) -> None:
+    monkeypatch.setattr(module, part, wrong)
+    recording = open_recording()
+    table = pod_sync_agreement(recording, played(recording))
+    assert row in {r.input.split()[0] for r in table.rows if not r.equal}

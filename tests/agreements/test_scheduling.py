@@ -1,0 +1,89 @@
+"""The scheduling and binding tables: full agreement with every recorded decision; and a changed rule shows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from lifecycle.agreements.binding import binding_agreement
+from lifecycle.agreements.scheduling import decide_again, logged_scores, scheduling_agreement
+from lifecycle.api.wire import Object
+from lifecycle.apiserver.admission.pod_topology_labels import PodTopologyLabels
+from lifecycle.compare import AgreementTable
+from lifecycle.inspector import open_recording
+from lifecycle.scheduler.framework import Framework
+from lifecycle.scheduler.plugins import node_resources_fit
+from lifecycle.scheduler.plugins.default_binder import DefaultBinder
+from lifecycle.scheduler.plugins.image_locality import ImageLocality
+from lifecycle.scheduler.profile import default_framework
+
+
+def different(table: AgreementTable) -> list[str]:
+    return [row.input for row in table.rows if not row.equal]
+
+
+@pytest.mark.parametrize("name", ["kind-1.36.2", "kind-1.36.2-again"])
+def test_every_recorded_pod_is_decided_alike(name: str) -> None:
+    recording = open_recording(name)
+    table = scheduling_agreement(recording)
+    assert table.equal, table.unexplained[:3]
+    assert len(table.rows) == 30
+    assert sum(len(nodes) for scores in logged_scores(recording).values() for nodes in scores.values()) == 118
+
+
+@pytest.mark.parametrize("name", ["kind-1.36.2", "kind-1.36.2-again"])
+def test_refusals_are_worded_as_recorded_the_preemptor_s_too(name: str) -> None:
+    recording = open_recording(name)
+    refused = {d.name: d for d in decide_again(recording) if d.refusal}
+    preemptor = refused.pop("preemptor")
+    assert {n: d.refusal for n, d in refused.items()} == {n: d.recorded_refusal for n, d in refused.items()}
+    assert sorted(refused) == [
+        "affinity-absent", "bad-pvc", "cache-none", "port-3", "selector-none", "too-big", "want-cp", "web-3",
+    ]  # fmt: skip
+    events = {
+        event["reason"]: event["message"]
+        for exchange in recording.exchanges("scheduling")
+        if exchange.path.endswith("/events")
+        for event in exchange.response.get("items") or ()
+        if event["involvedObject"]["name"] == "preemptor"
+    }
+    assert preemptor.refusal == events["FailedScheduling"]
+    assert events["Scheduled"].endswith(f"to {preemptor.nominated}")
+
+
+def test_a_wrong_weight_turns_the_scored_pods_red() -> None:
+    def heavier() -> Framework:
+        framework = default_framework()
+        next(p for p in framework.score_plugins if isinstance(p, ImageLocality)).weight = 3
+        return framework
+
+    table = scheduling_agreement(open_recording(), heavier)
+    assert len(different(table)) == len(
+        [s for s in logged_scores(open_recording()).values() if any(s["ImageLocality"].values())]
+    )
+
+
+def test_another_word_turns_the_refusals_red(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = node_resources_fit.insufficient_resources
+    monkeypatch.setattr(node_resources_fit, "insufficient_resources", lambda *a: [(r.lower(), h) for r, h in real(*a)])
+    assert different(scheduling_agreement(open_recording())) == ["too-big"]
+
+
+def test_every_recorded_binding_is_ours() -> None:
+    table = binding_agreement(open_recording())
+    assert table.equal, table.unexplained[:3]
+    assert [len([r for r in table.rows if r.stage == stage]) for stage in ("request", "effect")] == [15, 21]
+
+
+def test_a_binding_without_uid_or_without_labels_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+    bind = DefaultBinder.bind
+
+    async def by_name_only(self: DefaultBinder, client: Any, pod: Object, node: str) -> None:
+        await bind(self, client, {**pod, "metadata": {**pod["metadata"], "uid": ""}}, node)
+
+    monkeypatch.setattr(DefaultBinder, "bind", by_name_only)
+    monkeypatch.setattr(PodTopologyLabels, "admit", lambda self, attributes: None)
+    rows = binding_agreement(open_recording()).rows
+    assert all(not row.equal for row in rows if row.stage == "request")
+    assert any(not row.equal for row in rows if row.stage == "effect")

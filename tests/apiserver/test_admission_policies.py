@@ -1,0 +1,241 @@
+"""Policies in CEL: what they refuse, warn about and change, and which of them are refused themselves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from lifecycle.api.wire import Object
+from tests.apiserver.admission_server import Asker, binding, config_map, play, pod, policy, put_policy, rules
+
+
+def outcome(
+    obj: Object, *, bound: Object | None = None, before: list[Object] | None = None, **spec: Any
+) -> tuple[int, str]:
+    """Status and message of a create under one ValidatingAdmissionPolicy called `p`."""
+
+    async def scene(asker: Asker) -> tuple[int, str]:
+        for each in before or ():
+            await asker.made(each)
+        await put_policy(asker, "Validating", "p", bound, **spec)
+        response = await asker.create(obj)
+        assert response.obj is not None
+        return response.status, response.obj.get("message", "")
+
+    return play(scene)
+
+
+def rule(expression: str, **more: str) -> list[Object]:
+    return [{"expression": expression, **more}]
+
+
+DENIED = "configmaps \"m\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'p' denied request: "
+
+
+@pytest.mark.parametrize(
+    ("validation", "status", "message"),
+    [
+        (rule("object.data.a == '1'"), 201, ""),
+        (rule("object.data.a == '2'"), 422, DENIED + "failed expression: object.data.a == '2'"),
+        (rule("object.data.a == '2'", message="wants two", reason="Forbidden"), 403, DENIED + "wants two"),
+        (rule("false", messageExpression="'got ' + object.data.a", message="no"), 422, DENIED + "got 1"),
+        (rule("false", messageExpression="string(object.data.nope)", message="no"), 422, DENIED + "no"),
+        (
+            rule("object.data.nope == '2'"),
+            422,
+            DENIED + "expression 'object.data.nope == '2'' resulted in error: no such key: nope",
+        ),
+        (rule("authorizer.group('').resource('pods').check('create').allowed()"), 201, ""),
+        (rule("request.userInfo.groups.exists(g, g == 'system:masters')"), 201, ""),
+        (rule("namespaceObject.metadata.labels['kubernetes.io/metadata.name'] == 'default'"), 201, ""),
+        (rule("oldObject == null && request.operation == 'CREATE'"), 201, ""),
+    ],
+)
+def test_a_validation_decides(validation: list[Object], status: int, message: str) -> None:
+    assert outcome(config_map(a="1"), validations=validation) == (status, message)
+
+
+def test_what_cannot_be_evaluated_is_let_through_under_ignore() -> None:
+    assert outcome(config_map(), validations=rule("object.x.y == 1"), failurePolicy="Ignore")[0] == 201
+
+
+def test_variables_have_types_are_lazy_and_build_on_each_other() -> None:
+    variables = [
+        {"name": "n", "expression": "int(object.data.n)"},
+        {"name": "double", "expression": "variables.n * 2"},
+        {"name": "broken", "expression": "object.data.nope"},
+    ]
+    good = rule("variables.double == 4 || variables.broken == 'x'")
+    assert outcome(config_map(n="2"), variables=variables, validations=good)[0] == 201
+    _, message = outcome(config_map(n="3"), variables=variables, validations=good)
+    assert message.endswith('resulted in error: composited variable "broken" fails to evaluate: no such key: nope')
+
+
+def test_a_match_condition_that_does_not_hold_skips_the_policy() -> None:
+    conditions = [{"name": "not-root", "expression": "request.userInfo.username != 'root'"}]
+    assert outcome(config_map(), matchConditions=conditions, validations=rule("false"))[0] == 201
+
+
+def test_parameters_come_from_another_object() -> None:
+    kind = {"apiVersion": "v1", "kind": "ConfigMap"}
+    reference = {"name": "limits", "namespace": "default", "parameterNotFoundAction": "Deny"}
+    spec: Any = {"paramKind": kind, "validations": rule("object.data.size() <= int(params.data.most)")}
+    limits = config_map("limits", most="1")
+    bound = {"paramRef": reference}
+    assert outcome(config_map(a="1"), bound=bound, before=[limits], **spec)[0] == 201
+    assert outcome(config_map(a="1", b="2"), bound=bound, before=[limits], **spec)[0] == 422
+    status, message = outcome(config_map(), bound=bound, **spec)
+    assert (status, message.partition("denied request: ")[2]) == (
+        422, "failed to configure binding: no params found for policy binding with `Deny` parameterNotFoundAction",
+    )  # fmt: skip
+
+
+def test_a_binding_may_only_warn_and_without_one_nothing_happens() -> None:
+    async def scene(asker: Asker) -> list[Any]:
+        await asker.made(policy("Validating", "p", validations=rule("false", message="no")))
+        await asker.made(config_map("one"))
+        first = asker.warnings
+        await asker.made(binding("Validating", "p", validationActions=["Warn"]))
+        await asker.made(config_map("two"))
+        return [first, asker.warnings]
+
+    assert play(scene) == [[], ["Validation failed for ValidatingAdmissionPolicy 'p' with binding 'p': no"]]
+
+
+def test_images_from_one_registry_only() -> None:
+    allowed = "object.spec.containers.all(c, c.image.startsWith('registry.example/'))"
+    spec: Any = {"matches": rules("pods"), "validations": rule(allowed, message="images come from registry.example")}
+    assert outcome(pod("ours", "registry.example/app"), **spec)[0] == 201
+    assert outcome(pod("theirs", "registry.example/app", "docker.io/nginx"), **spec)[0] == 422
+
+
+def mutated(obj: Object, *mutations: Object, **spec: Any) -> Any:
+    """What a create makes of an object under one MutatingAdmissionPolicy; its message if it is refused."""
+
+    async def scene(asker: Asker) -> Any:
+        await put_policy(
+            asker, "Mutating", "p", matches=rules(f"{obj['kind'].lower()}s"), mutations=list(mutations), **spec
+        )
+        response = await asker.create(obj)
+        assert response.obj is not None
+        return response.obj if response.status == 201 else (response.status, response.obj["message"])
+
+    return play(scene)
+
+
+def configuration(expression: str) -> Object:
+    return {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": expression}}
+
+
+def json_patch(expression: str) -> Object:
+    return {"patchType": "JSONPatch", "jsonPatch": {"expression": expression}}
+
+
+def test_an_apply_configuration_merges_containers_by_name() -> None:
+    sidecar = "Object.spec.containers{name: 'proxy', image: 'registry.example/proxy'}"
+    made = mutated(pod("p"), configuration(f"Object{{spec: Object.spec{{containers: [{sidecar}]}}}}"))
+    assert [container["name"] for container in made["spec"]["containers"]] == ["c0", "proxy"]
+    assert made["spec"]["containers"][1]["terminationMessagePath"] == "/dev/termination-log"
+
+
+def test_a_json_patch_and_each_mutation_sees_the_one_before() -> None:
+    first = json_patch("[JSONPatch{op: 'add', path: '/data', value: {'a': 'b'}}]")
+    key = "jsonpatch.escapeKey('x/y')"
+    second = json_patch(
+        f"[JSONPatch{{op: 'add', path: '/metadata/annotations', value: {{'x': 'y'}}}}, "
+        f"JSONPatch{{op: 'add', path: '/metadata/annotations/' + {key}, value: object.data.a + 'c'}}]"
+    )
+    made = mutated(config_map(), first, second)
+    assert made["data"] == {"a": "b"}
+    assert made["metadata"]["annotations"] == {"x": "y", "x/y": "bc"}
+
+
+def test_a_failing_mutation_refuses_and_a_failing_test_does_nothing() -> None:
+    status, message = mutated(config_map(), json_patch("[JSONPatch{op: 'remove', path: '/data/nope'}]"))
+    assert (status, message[:65]) == (403, "policy 'p' with binding 'p' denied request: JSON Patch: the server"[:65])
+    tested = json_patch(
+        "[JSONPatch{op: 'test', path: '/data/a', value: 'z'}, JSONPatch{op: 'remove', path: '/data/a'}]"
+    )
+    assert mutated(config_map(a="1"), tested)["data"] == {"a": "1"}
+
+
+def test_an_object_in_the_wrong_place_and_an_atomic_list_are_found_out() -> None:
+    _, wrong = mutated(pod("p"), configuration("Object{spec: Object.metadata{}}"))
+    assert wrong.endswith(
+        'unexpected type name "Object.metadata", expected "Object.spec", which matches field name path from root Object type'
+    )
+    args = "Object{spec: Object.spec{containers: [Object.spec.containers{name: 'c0', args: ['x']}]}}"
+    _, atomic = mutated(pod("p"), configuration(args))
+    assert atomic.endswith(
+        "invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: .spec.containers.args"
+    )
+
+
+def test_policies_that_want_it_see_what_later_ones_have_added() -> None:
+    async def scene(asker: Asker) -> Any:
+        count = "[JSONPatch{op: 'add', path: '/data/count', value: string(object.data.size())}]"
+        add = "[JSONPatch{op: 'add', path: '/data/late', value: 'x'}]"
+        await put_policy(asker, "Mutating", "a", mutations=[json_patch(count)], reinvocationPolicy="IfNeeded")
+        await put_policy(asker, "Mutating", "b", mutations=[json_patch(add)])
+        return (await asker.made(config_map(a="1")))["data"]
+
+    assert play(scene) == {"a": "1", "count": "3", "late": "x"}
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        (
+            {"validations": rule("object.spec.replicas <=")},
+            'spec.validations[0].expression: Invalid value: "object.spec.replicas <=": compilation failed: ERROR: <input>:1:24: '
+            "Syntax error: "
+            "mismatched input '<EOF>' expecting {'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', "
+            "NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}\n"
+            " | object.spec.replicas <=\n | .......................^",
+        ),
+        (
+            {"validations": rule("params.x == 1")},
+            "undeclared reference to 'params' (in container '')\n | params.x == 1\n | ^",
+        ),
+        ({"validations": rule("'text'")}, "must evaluate to bool but got string"),
+        ({"validations": rule("object.x")}, "must evaluate to bool but got dyn"),
+        ({"validations": rule("request.foo == 1")}, "compilation failed: ERROR: <input>:1:8: undefined field 'foo'"),
+        (
+            {"validations": rule("true", messageExpression="1")},
+            'messageExpression: Invalid value: "1": must evaluate to string but got int',
+        ),
+        (
+            {"validations": []},
+            "spec.validations: Required value: validations or auditAnnotations must contain at least one item",
+        ),
+        (
+            {"validations": rule("true", reason="Mood")},
+            'reason: Unsupported value: "Mood": supported values: "Forbidden", "Invalid"',
+        ),
+        (
+            {"variables": [{"name": "in", "expression": "1"}], "validations": rule("true")},
+            'name: Invalid value: "in": name is not a valid CEL identifier',
+        ),
+        (
+            {"variables": [{"name": "n", "expression": "1"}], "validations": rule("variables.n == 'a'")},
+            "found no matching overload for '_==_' applied to '(int, string)'",
+        ),
+    ],
+)
+def test_a_policy_that_cannot_work_is_refused(spec: Any, message: str) -> None:
+    async def scene(asker: Asker) -> Any:
+        response = await asker.create(policy("Validating", "p", **spec))
+        assert response.obj is not None
+        return response.status, response.obj["message"]
+
+    status, said = play(scene)
+    assert status == 422
+    assert message in said
+
+
+def test_a_binding_cannot_both_deny_and_warn() -> None:
+    async def scene(asker: Asker) -> Any:
+        return (await asker.create(binding("Validating", "p", validationActions=["Deny", "Warn"]))).obj
+
+    assert "must not contain both Deny and Warn" in play(scene)["message"]

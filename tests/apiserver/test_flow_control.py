@@ -1,0 +1,238 @@
+"""Priority and fairness under load: seats, wide requests, lending, and what can be seen of it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lifecycle.api.clock import run_virtual
+from lifecycle.api.wire import Object, Request, RequestInfo, Response, UserInfo
+from lifecycle.apiserver.authn.union import Authenticator, UnionRequestAuthenticator
+from lifecycle.apiserver.authz.always import AlwaysAllow
+from lifecycle.apiserver.chain import ChainConfig, default_build_handler_chain
+from lifecycle.apiserver.filters.priority_and_fairness import FlowController
+from lifecycle.apiserver.filters.priority_level import PriorityLevel
+from lifecycle.apiserver.filters.seat_borrowing import Claim, SeatDemand, compute_concurrency_allocation
+from lifecycle.apiserver.non_resource.flow_control_dump import dump, tabulated
+from lifecycle.apiserver.object_reader import StaticReader
+
+GROUP = "flowcontrol.apiserver.k8s.io/v1"
+
+
+def a_level(
+    name: str, shares: int, *, lend: int = 0, borrow: int | None = None, queues: int = 4, length: int = 5
+) -> Object:
+    queuing = {"queues": queues, "handSize": 2, "queueLengthLimit": length}
+    response = {"type": "Queue", "queuing": queuing} if queues else {"type": "Reject"}
+    limited: Object = {"nominalConcurrencyShares": shares, "lendablePercent": lend, "limitResponse": response}
+    if borrow is not None:
+        limited["borrowingLimitPercent"] = borrow
+    spec = {"type": "Limited", "limited": limited}
+    return {
+        "apiVersion": GROUP,
+        "kind": "PriorityLevelConfiguration",
+        "metadata": {"name": name, "uid": name},
+        "spec": spec,
+    }
+
+
+def a_schema(name: str, level: str, user: str, precedence: int = 100) -> Object:
+    rule = {
+        "subjects": [{"kind": "User", "user": {"name": user}}],
+        "resourceRules": [
+            {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"], "clusterScope": True, "namespaces": ["*"]}
+        ],
+    }
+    spec = {
+        "matchingPrecedence": precedence,
+        "priorityLevelConfiguration": {"name": level},
+        "distinguisherMethod": {"type": "ByUser"},
+        "rules": [rule],
+    }
+    return {"apiVersion": GROUP, "kind": "FlowSchema", "metadata": {"name": name, "uid": f"fs-{name}"}, "spec": spec}
+
+
+def controller(seats: int = 10, **levels: Object) -> FlowController:
+    objects = [*levels.values(), *(a_schema(name, name, name) for name in levels)]
+    flow = FlowController(StaticReader(objects), seats)
+    flow.classify(UserInfo("x"), RequestInfo(False, "/", "get"))
+    return flow
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 20), st.integers(0, 40), st.integers(0, 60)), min_size=1, max_size=6),
+    st.integers(1, 150),
+)
+def test_all_seats_are_dealt_within_the_bounds(rows: list[tuple[int, int, int]], seats: int) -> None:
+    claims = [Claim(low, low + more, max(wanted, low, 1e-6)) for low, more, wanted in rows]
+    possible = sum(c.lower for c in claims) <= seats <= sum(c.upper for c in claims)
+    if not possible:
+        with pytest.raises(ValueError, match="no way to deal"):
+            compute_concurrency_allocation(seats, claims)
+        return
+    dealt = compute_concurrency_allocation(seats, claims)
+    assert sum(dealt) == pytest.approx(seats, abs=1e-6)
+    assert all(c.lower - 1e-9 <= d <= c.upper + 1e-9 for c, d in zip(claims, dealt, strict=True))
+
+
+def test_seats_go_in_proportion_to_what_is_asked_for() -> None:
+    claims = [Claim(0, 100, 30), Claim(0, 100, 10), Claim(0, 5, 20)]
+    assert compute_concurrency_allocation(45, claims) == pytest.approx([30, 10, 5])
+
+
+def test_demand_remembers_its_height_and_smooths_the_rest() -> None:
+    demand = SeatDemand(0)
+    demand.set(10, 0)
+    demand.set(0, 5)
+    assert demand.close_period(10) == 10
+    assert demand.smoothed == pytest.approx(10)  # an average of 5, and a deviation of 5
+    assert demand.close_period(20) == 0
+    assert demand.smoothed == pytest.approx(9.77)
+
+
+def test_an_idle_level_lends_to_a_busy_one_and_gets_its_seats_back() -> None:
+    async def main() -> None:
+        flow = controller(seats=20, busy=a_level("busy", 50), idle=a_level("idle", 50, lend=80))
+        busy, idle = flow.levels["busy"], flow.levels["idle"]
+        flow.adjust(0)
+        assert (busy.seats, idle.seats) == (10, 10)
+        tasks = [asyncio.create_task(busy.acquire(f"busy/{i}", 100)) for i in range(14)]
+        await asyncio.sleep(10)
+        assert (busy.executing, busy.waiting) == (10, 4)
+        flow.adjust(10)
+        assert busy.seats >= 14
+        assert idle.seats >= idle.least == 2
+        assert busy.seats + idle.seats == 20
+        await asyncio.gather(*tasks)
+        assert (busy.executing, busy.waiting) == (14, 0)
+        for _ in range(14):
+            busy.release()
+        for _ in range(9):
+            assert idle.try_acquire() or idle.executing == idle.seats
+        waiting = [asyncio.create_task(idle.acquire("idle/x", 100)) for _ in range(10 - idle.executing)]
+        await asyncio.sleep(10)
+        flow.adjust(20)
+        await asyncio.gather(*waiting)
+        assert (idle.executing, idle.waiting) == (10, 0)
+
+    run_virtual(main())
+
+
+def test_what_may_not_be_borrowed_is_not() -> None:
+    async def main() -> None:
+        flow = controller(seats=20, busy=a_level("busy", 50, borrow=10), idle=a_level("idle", 50, lend=100))
+        busy = flow.levels["busy"]
+        flow.adjust(0)
+        tasks = [asyncio.create_task(busy.acquire(f"busy/{i}", 100)) for i in range(14)]
+        await asyncio.sleep(10)
+        flow.adjust(10)
+        await asyncio.sleep(0)
+        assert busy.seats <= 11
+        for task in tasks:
+            task.cancel()
+
+    run_virtual(main())
+
+
+def test_a_long_list_takes_more_seats() -> None:
+    flow = controller(seats=200, users=a_level("users", 50))
+    counts = {("", "pods"): 950, ("", "nodes"): 3}
+    flow.count_objects = lambda group, plural: counts.get((group, plural), 0)
+    level = flow.levels["users"]
+
+    def width(verb: str, plural: str, **query: str) -> int:
+        info = RequestInfo(True, "/", verb, version="v1", resource=plural)
+        return flow.width(info, {key: [value] for key, value in query.items()}, level)
+
+    assert width("list", "pods") == 10
+    assert width("list", "pods", limit="250") == 3
+    assert width("list", "nodes") == width("get", "pods") == width("list", "secrets") == 1
+
+
+def test_a_wide_request_waits_for_its_seats_and_is_not_overtaken() -> None:
+    async def main() -> None:
+        level = PriorityLevel(a_level("l", 1, queues=1), 3)
+        assert level.try_acquire()
+        wide = asyncio.create_task(level.acquire("a", 10, 3))
+        await asyncio.sleep(0)
+        narrow = asyncio.create_task(level.acquire("b", 10, 1))
+        await asyncio.sleep(0)
+        assert (level.executing, level.waiting) == (1, 2)
+        level.release()
+        assert await wide
+        assert level.executing == 3
+        level.release(3)
+        assert await narrow
+        level.release()
+        assert level.executing == 0
+        assert level.try_acquire(7), "what is wider than the level runs alone"
+
+    run_virtual(main())
+
+
+def test_a_flood_of_one_user_does_not_drown_another() -> None:
+    """One level, many queues: the flood fills its own hand of them, the other user is served within a few turns."""
+
+    async def main() -> None:
+        flow = controller(seats=2, **{"elephant": a_level("elephant", 1, queues=64, length=50)})
+        level = flow.levels["elephant"]
+        served: list[str] = []
+
+        async def one(user: str) -> None:
+            if await level.acquire(f"elephant/{user}", 1000):
+                await asyncio.sleep(1)
+                served.append(user)
+                level.release()
+
+        flood = [asyncio.create_task(one("elephant")) for _ in range(80)]
+        await asyncio.sleep(0)
+        await asyncio.create_task(one("mouse"))
+        assert served.count("elephant") < 10
+        for task in flood:
+            task.cancel()
+
+    run_virtual(main())
+
+
+def overloaded(chain_length: float = 5) -> tuple[Any, FlowController]:
+    flow = controller(seats=1, jane=a_level("jane", 1, queues=1, length=1))
+
+    async def slow(request: Request) -> Response:
+        await asyncio.sleep(chain_length)
+        return Response(obj={})
+
+    config = ChainConfig(Authenticator(UnionRequestAuthenticator()), AlwaysAllow(), flow_control=flow)
+    return default_build_handler_chain(slow, config), flow
+
+
+def test_an_overload_ends_in_429_with_a_hint_when_to_come_again() -> None:
+    async def main() -> None:
+        handler, flow = overloaded()
+        asked = [asyncio.create_task(handler(Request("GET", "/api/v1/nodes", user=UserInfo("jane")))) for _ in range(3)]
+        await asyncio.sleep(1)
+        shown = dump(flow, "dump_requests")
+        assert shown is not None
+        assert shown.splitlines()[1].split()[:5] == ["jane,", "jane,", "0,", "0,", "jane,"]
+        levels = dump(flow, "dump_priority_levels")
+        assert levels is not None
+        assert levels.splitlines()[1].split() == ["jane,", "1,", "false,", "false,", "1,", "1,", "1,", "1,", "0,", "0"]
+        queues = dump(flow, "dump_queues")
+        assert queues is not None
+        assert queues.splitlines()[1].split()[:3] == ["jane,", "0,", "1,"]
+        answers = await asyncio.gather(*asked)
+        assert sorted(each.status for each in answers) == [200, 200, 429]
+        refused = next(each for each in answers if each.status == 429)
+        assert refused.headers["Retry-After"] == "1"
+        assert refused.headers["X-Kubernetes-Pf-Flowschema-Uid"] == "fs-jane"
+        assert refused.body == b"Too many requests, please try again later.\n"
+
+    run_virtual(main())
+
+
+def test_columns_stand_under_each_other() -> None:
+    assert tabulated(("A", "Bb"), [("long-name", "x")]) == "A,         Bb\nlong-name, x\n"
+    assert dump(controller(), "dump_everything") is None

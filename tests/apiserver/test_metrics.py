@@ -1,0 +1,120 @@
+"""What a monitor reads: /metrics, and health."""
+
+from __future__ import annotations
+
+import asyncio
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from lifecycle.api.clock import run_virtual
+from lifecycle.api.wire import MASTERS, Request, UserInfo
+from lifecycle.apiserver.filters.metrics import BUCKETS, Histogram
+from lifecycle.apiserver.server import APIServer
+from lifecycle.etcd.memory import MemoryStore
+
+ROOT = UserInfo("root", (MASTERS, "system:authenticated"))
+PODS = "/api/v1/namespaces/default/pods"
+
+
+def families(*asked: tuple[str, str]) -> dict[str, list[tuple[dict[str, str], float]]]:
+    async def main() -> str:
+        server = APIServer(MemoryStore())
+        await server.start()
+        try:
+            for method, path in asked:
+                await server.handler(Request(method, path, user=ROOT, accepts_object=True))
+            answer = await server.handler(Request("GET", "/metrics", user=ROOT))
+            assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
+            return (answer.body or b"").decode()
+        finally:
+            await server.stop()
+
+    parsed = text_string_to_metric_families(run_virtual(main()))
+    found: dict[str, list[tuple[dict[str, str], float]]] = {}
+    for family in parsed:
+        for sample in family.samples:
+            found.setdefault(sample.name, []).append((dict(sample.labels), sample.value))
+    return found
+
+
+def test_requests_are_counted_by_what_they_asked_for() -> None:
+    found = families(("GET", PODS), ("GET", PODS), ("GET", f"{PODS}/x"), ("GET", "/version"))
+    counts = {
+        (labels["verb"], labels["resource"], labels["scope"], labels["subresource"], labels["code"]): value
+        for labels, value in found["apiserver_request_total"]
+    }
+    assert counts["LIST", "pods", "namespace", "", "200"] == 2
+    assert counts["GET", "pods", "resource", "", "404"] == 1
+    assert counts["GET", "", "", "/version", "200"] == 1
+    lengths = [v for labels, v in found["apiserver_request_duration_seconds_count"] if labels["resource"] == "pods"]
+    assert sum(lengths) == 3
+    assert dict(found["apiserver_current_inflight_requests"][1][0])["request_kind"] == "readOnly"
+    assert found["apiserver_current_inflight_requests"][1][1] == 1  # the request for the metrics itself
+
+
+def test_flow_control_and_objects_can_be_read() -> None:
+    found = families(("GET", PODS))
+    seats = {labels["priority_level"]: value for labels, value in found["apiserver_flowcontrol_nominal_limit_seats"]}
+    assert seats["workload-low"] > seats["leader-election"] > 0
+    objects = {(labels["group"], labels["resource"]): value for labels, value in found["apiserver_resource_objects"]}
+    assert objects["apiregistration.k8s.io", "apiservices"] == 21
+    assert objects["", "namespaces"] == 4
+
+
+def test_a_histogram_holds_each_length_once() -> None:
+    histogram = Histogram()
+    for seconds in (0.001, 0.005, 0.3, 100):
+        histogram.observe(seconds)
+    assert sum(histogram.counts) == 4
+    assert (histogram.counts[0], histogram.counts[BUCKETS.index(0.4)], histogram.counts[-1]) == (2, 1, 1)
+
+
+def test_the_debug_tables_are_served_to_those_who_may() -> None:
+    async def main() -> None:
+        server = APIServer(MemoryStore())
+        await server.start()
+        path = "/debug/api_priority_and_fairness/dump_priority_levels"
+        answer = await server.handler(Request("GET", path, user=ROOT))
+        assert (answer.body or b"").startswith(b"PriorityLevelName,")
+        assert b"\nexempt, " in (answer.body or b"")
+        assert (await server.handler(Request("GET", path, user=UserInfo("jane")))).status == 403
+        assert (await server.handler(Request("GET", path + "x", user=ROOT))).status == 404
+        await server.stop()
+
+    run_virtual(main())
+
+
+def test_a_server_that_goes_sends_new_requests_away_and_still_tells_how_it_is() -> None:
+    async def main() -> None:
+        server = APIServer(MemoryStore())
+        await server.start()
+        server._stopping = True
+        answer = await server.handler(Request("GET", PODS, user=ROOT))
+        assert (answer.status, answer.headers["Retry-After"], answer.headers["Connection"]) == (429, "5", "close")
+        assert answer.body == b"The apiserver is shutting down, please try again later.\n"
+        assert (await server.handler(Request("GET", "/readyz", user=ROOT))).status == 200
+        own = Request("GET", PODS, headers={"user-agent": "kube-apiserver/v1.36.2"}, user=ROOT, accepts_object=True)
+        assert (await server.handler(own)).status == 200
+        await server.stop()
+
+    asyncio.run(main())
+
+
+def test_before_it_is_complete_nothing_is_not_found() -> None:
+    async def main() -> None:
+        server = APIServer(MemoryStore())
+        await server.start()
+        server._started = False
+        answer = await server.handler(Request("GET", "/apis/later.example.org/v1", user=ROOT))
+        assert answer.status == 503
+        assert answer.obj is not None
+        assert (
+            answer.obj["message"]
+            == "the request has been made before all known HTTP paths have been installed, please try again"
+        )
+        assert answer.headers["Retry-After"] == "5"
+        server._started = True
+        assert (await server.handler(Request("GET", "/apis/later.example.org/v1", user=ROOT))).status == 404
+        await server.stop()
+
+    run_virtual(main())

@@ -1,0 +1,140 @@
+"""Cluster IPs are objects: taken before the Service is written, given back with it, and nobody has two owners."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from lifecycle.api.resources import resource
+from lifecycle.api.status import StatusError
+from lifecycle.api.wire import Object
+from lifecycle.client.rest import Client
+from lifecycle.cluster.rehearsal import RehearsedCluster, rehearse
+
+SERVICES, ADDRESSES = resource("services"), resource("ipaddresses.networking.k8s.io")
+CIDRS = resource("servicecidrs.networking.k8s.io")
+
+
+def service(name: str, **spec: Any) -> Object:
+    return {"metadata": {"name": name}, "spec": {"ports": [{"port": 80}], **spec}}
+
+
+async def names(client: Client) -> dict[str, str]:
+    items = (await client.list(ADDRESSES))["items"]
+    return {item["metadata"]["name"]: item["spec"]["parentRef"]["name"] for item in items}
+
+
+def played(scene: Any) -> Any:
+    return rehearse(scene, without=("kubelet", "scheduler", "controllers"))
+
+
+def test_an_address_comes_and_goes_with_its_service() -> None:
+    async def scene(cluster: RehearsedCluster) -> None:
+        client = cluster.client("me")
+        before = await names(client)
+        assert before == {"10.96.0.1": "kubernetes"}
+        made = await client.create(SERVICES, service("web"), "default")
+        assert await names(client) == {**before, made["spec"]["clusterIP"]: "web"}
+        await client.delete(SERVICES, "web", "default")
+        assert await names(client) == before
+
+    played(scene)
+
+
+def test_a_service_that_turns_external_gives_its_address_back() -> None:
+    async def scene(cluster: RehearsedCluster) -> None:
+        client = cluster.client("me")
+        await client.create(SERVICES, service("web"), "default")
+        patch = {"spec": {"type": "ExternalName", "externalName": "example.com", "clusterIP": None, "clusterIPs": None}}
+        await client.patch(SERVICES, "web", "default", patch)
+        assert set(await names(client)) == {"10.96.0.1"}
+        await client.patch(SERVICES, "web", "default", {"spec": {"type": "ClusterIP", "externalName": None}})
+        assert "web" in (await names(client)).values()
+
+    played(scene)
+
+
+def test_what_is_refused_takes_nothing() -> None:
+    async def scene(cluster: RehearsedCluster) -> None:
+        client = cluster.client("me")
+        await client.create(SERVICES, service("web"), "default")
+        before = await names(client)
+        for wrong in (service("web"), service("UPPER"), service("bad", sessionAffinity="Always")):
+            with pytest.raises(StatusError):
+                await client.create(SERVICES, wrong, "default")
+        await client.request("POST", SERVICES.path("default"), obj=service("dry"), query={"dryRun": "All"})
+        assert await names(client) == before
+
+    played(scene)
+
+
+def test_an_address_that_somebody_else_holds_is_refused() -> None:
+    """Even if no Service has it: an IPAddress is enough."""
+
+    async def scene(cluster: RehearsedCluster) -> str:
+        client = cluster.client("me")
+        labels = {"ipaddress.kubernetes.io/ip-family": "IPv4"}
+        parent = {"resource": "services", "namespace": "default", "name": "other"}
+        held = {"metadata": {"name": "10.96.0.77", "labels": labels}, "spec": {"parentRef": parent}}
+        await client.create(ADDRESSES, held)
+        with pytest.raises(StatusError) as refused:
+            await client.create(SERVICES, service("web", clusterIP="10.96.0.77"), "default")
+        return refused.value.message
+
+    assert played(scene) == (
+        'Service "web" is invalid: spec.clusterIPs: Invalid value: ["10.96.0.77"]: failed to allocate IP 10.96.0.77: '
+        "provided IP is already allocated"
+    )
+
+
+def test_another_range_makes_room() -> None:
+    async def scene(cluster: RehearsedCluster) -> str:
+        client = cluster.client("me")
+        wanted = service("web", clusterIP="10.97.0.5")
+        with pytest.raises(StatusError, match=r"not in the valid range\. The range of valid IPs is 10\.96\.0\.0/16"):
+            await client.create(SERVICES, wanted, "default")
+        await client.create(CIDRS, {"metadata": {"name": "more"}, "spec": {"cidrs": ["10.97.0.0/24"]}})
+        made = await client.create(SERVICES, wanted, "default")
+        return str(made["spec"]["clusterIP"])
+
+    assert played(scene) == "10.97.0.5"
+
+
+@pytest.mark.parametrize(
+    ("spec", "families", "policy"),
+    [
+        ({}, ["IPv4"], "SingleStack"),
+        ({"ipFamilyPolicy": "PreferDualStack"}, ["IPv4"], "PreferDualStack"),
+        ({"clusterIP": "None", "selector": {"a": "b"}}, ["IPv4"], "SingleStack"),
+        ({"clusterIP": "None"}, ["IPv4", "IPv6"], "RequireDualStack"),
+        ({"clusterIP": "None", "ipFamilies": ["IPv6"]}, ["IPv6", "IPv4"], "RequireDualStack"),
+        ({"clusterIP": "None", "ipFamilyPolicy": "SingleStack", "ipFamilies": ["IPv6"]}, ["IPv6"], "SingleStack"),
+    ],
+)
+def test_families(spec: Object, families: list[str], policy: str) -> None:
+    async def scene(cluster: RehearsedCluster) -> Object:
+        return await cluster.client("me").create(SERVICES, service("web", **spec), "default")
+
+    made = played(scene)["spec"]
+    assert (made["ipFamilies"], made["ipFamilyPolicy"]) == (families, policy)
+
+
+@pytest.mark.parametrize(
+    ("spec", "why"),
+    [
+        (
+            {"ipFamilyPolicy": "RequireDualStack"},
+            'spec.ipFamilyPolicy: Invalid value: "RequireDualStack": this cluster is not configured for dual-stack',
+        ),
+        ({"ipFamilies": ["IPv6"]}, 'spec.ipFamilies[0]: Invalid value: "IPv6": not configured on this cluster'),
+        ({"ipFamilies": ["IPv4", "IPv6"]}, "must be 'RequireDualStack' or 'PreferDualStack' when multiple IP families"),
+    ],
+)
+def test_families_that_there_are_not(spec: Object, why: str) -> None:
+    async def scene(cluster: RehearsedCluster) -> str:
+        with pytest.raises(StatusError) as refused:
+            await cluster.client("me").create(SERVICES, service("web", **spec), "default")
+        return refused.value.message
+
+    assert why in played(scene)

@@ -1,0 +1,67 @@
+"""Custom resources are reached by those who must reach everything: garbage collection and the end of a namespace."""
+
+from __future__ import annotations
+
+import asyncio
+
+from lifecycle.agreements.resource_handling import definition
+from lifecycle.api.custom_resources import resource_of
+from lifecycle.api.resources import Resource, resource
+from lifecycle.api.status import StatusError
+from lifecycle.api.wire import Object
+from lifecycle.cluster.rehearsal import RehearsedCluster, rehearse
+
+MAPS = resource("configmaps")
+
+
+async def _defined(cluster: RehearsedCluster) -> Resource:
+    new = definition("book.example.com", "Bell", {"type": "object"})
+    client = cluster.client("kubectl")
+    await client.create(resource("customresourcedefinitions.apiextensions.k8s.io"), new)
+    await asyncio.sleep(1)
+    return resource_of(new, new["spec"]["versions"][0])
+
+
+def bell(**metadata: object) -> Object:
+    return {"apiVersion": "book.example.com/v1", "kind": "Bell", "metadata": {"name": "noon", **metadata}}
+
+
+def test_what_a_custom_resource_owns_goes_with_it() -> None:
+    async def scene(cluster: RehearsedCluster) -> int:
+        row, client = await _defined(cluster), cluster.client("kubectl")
+        owner = await client.create(row, bell(), "default")
+        reference = {
+            "apiVersion": "book.example.com/v1",
+            "kind": "Bell",
+            "name": "noon",
+            "uid": owner["metadata"]["uid"],
+        }
+        owned = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "owned", "ownerReferences": [reference]}}
+        await client.create(MAPS, owned, "default")
+        await asyncio.sleep(5)
+        assert (await client.get(MAPS, "owned", "default"))["metadata"]["name"] == "owned"
+        await client.delete(row, "noon", "default")
+        await asyncio.sleep(30)
+        try:
+            await client.get(MAPS, "owned", "default")
+        except StatusError as error:
+            return error.code
+        return 200
+
+    assert rehearse(scene, nodes=1) == 404
+
+
+def test_a_namespace_takes_its_custom_resources_along() -> None:
+    async def scene(cluster: RehearsedCluster) -> list[str]:
+        row, client = await _defined(cluster), cluster.client("kubectl")
+        await client.create(
+            resource("namespaces"), {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "bells"}}
+        )
+        await client.create(row, bell(), "bells")
+        await client.delete(resource("namespaces"), "bells")
+        await asyncio.sleep(30)
+        names = [each["metadata"]["name"] for each in (await client.list(resource("namespaces")))["items"]]
+        left = [each["metadata"]["name"] for each in (await client.list(row))["items"]]
+        return [*left, *(name for name in names if name == "bells")]
+
+    assert rehearse(scene, nodes=1) == []

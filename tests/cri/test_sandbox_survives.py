@@ -1,0 +1,158 @@
+"""The sandbox runtime stops, crashes and comes back; and afterwards nothing of it is left on the machine."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lifecycle.cri.conformance import Subject
+from lifecycle.cri.runtime import ContainerState, PodSandboxState, RuntimeServiceError
+from lifecycle.cri.sandbox.cgroups import cpu_weight, directory_of, hierarchies
+from lifecycle.cri.sandbox.clean import clean
+from lifecycle.cri.sandbox.runtime import SandboxRuntime
+from tests.conftest import unavailable
+from tests.cri.subjects import cgroup_parent, registry, remove_cgroup_parent, sandbox_runtime, why_not
+
+
+@pytest.fixture(autouse=True)
+def _needs_linux() -> None:
+    if why_not():
+        unavailable(why_not())
+
+
+def traces(where: Path) -> list[str]:
+    """Processes, mounts and cgroups that name `where` or belong to this test's pods."""
+    found = [line for line in Path("/proc/self/mounts").read_text().splitlines() if str(where) in line]
+    for directory in Path("/proc").iterdir():
+        if directory.name.isdigit() and directory.name != str(os.getpid()):
+            try:
+                words = (directory / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            except OSError:
+                continue
+            if str(where / "sandbox") in words:
+                found.append(words)
+    parent = cgroup_parent().strip("/")
+    found += [str(path) for tree in hierarchies().values() for path in Path(tree, parent).glob("*/")]
+    return found
+
+
+async def running_container(subject: Subject, script: str) -> tuple[str, str]:
+    await subject.runtime.pull_image(subject.image)
+    config = subject.sandbox_config("survivor")
+    sandbox_id = await subject.sandbox(config)
+    return sandbox_id, await subject.container(sandbox_id, config, script)
+
+
+def test_what_runs_goes_on_while_the_runtime_is_away(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with registry() as served, sandbox_runtime(tmp_path) as (first, network):
+            subject = Subject(first, served.name("library/shell:1"), str(tmp_path / "logs"), cgroup_parent())
+            sandbox_id, stays = await running_container(subject, "echo first; sleep 1000")
+            config = subject.sandbox_config("second")
+            other = await subject.sandbox(config)
+            leaves = await subject.container(other, config, "sleep 0.2; exit 9")
+            await first.close()
+            await asyncio.sleep(0.5)  # meanwhile one of them ends
+            second = SandboxRuntime(first.root, network)
+            await second.recover()
+            try:
+                assert (await second.pod_sandbox_status(sandbox_id)).state is PodSandboxState.READY
+                assert (await second.container_status(stays)).state is ContainerState.RUNNING
+                gone = await second.container_status(leaves)
+                assert (gone.state, gone.exit_code, gone.reason) == (ContainerState.EXITED, 9, "Error")
+                assert (await second.exec_sync(stays, ("echo", "here"), 5)).stdout == "here\n"
+                await second.stop_container(stays, 0)
+                assert (await second.container_status(stays)).exit_code == 137
+            finally:
+                for status in await second.list_pod_sandbox():
+                    await second.remove_pod_sandbox(status.id)
+                await second.close()
+                first._sandboxes.clear()
+                first._containers.clear()
+        remove_cgroup_parent()
+        assert traces(tmp_path) == []
+
+    asyncio.run(story())
+
+
+CRASHES = """
+import asyncio, os, signal, sys
+from pathlib import Path
+from tests.cri.subjects import registry, cgroup_parent
+from lifecycle.cri.conformance import Subject
+from lifecycle.cri.sandbox.runtime import SandboxRuntime
+
+async def story():
+    where = Path(sys.argv[1])
+    async with registry() as served:
+        runtime = SandboxRuntime(where / "sandbox")
+        await runtime.recover()
+        subject = Subject(runtime, served.name("library/shell:1"), str(where / "logs"), sys.argv[2])
+        await runtime.pull_image(subject.image)
+        config = subject.sandbox_config("victim")
+        sandbox = await subject.sandbox(config)
+        await subject.container(sandbox, config, "sleep 1000")
+        os.kill(os.getpid(), signal.SIGKILL)
+
+asyncio.run(story())
+"""
+
+
+def test_after_a_crash_clean_leaves_nothing(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", CRASHES, str(tmp_path), cgroup_parent()]
+    crashed = subprocess.run(command, cwd=Path(__file__).parent.parent.parent, timeout=60, capture_output=True)
+    assert crashed.returncode == -signal.SIGKILL, crashed.stderr.decode()[-2000:]
+    assert len(traces(tmp_path)) >= 6  # two mounts, two shims, two cgroups
+    clean(tmp_path / "sandbox")
+    remove_cgroup_parent()
+    assert traces(tmp_path) == []
+
+
+def test_a_network_that_fails_leaves_no_sandbox(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with sandbox_runtime(tmp_path) as (runtime, network):
+
+            async def fails(*_: object) -> list[str]:
+                raise RuntimeError("no addresses left")
+
+            network.add = fails  # type: ignore[method-assign]
+            subject = Subject(runtime, "", str(tmp_path / "logs"), cgroup_parent())
+            with pytest.raises(RuntimeServiceError, match=r"failed to setup network for sandbox .*: no addresses left"):
+                await runtime.run_pod_sandbox(subject.sandbox_config("unconnected"))
+            assert await runtime.list_pod_sandbox() == []
+            assert traces(tmp_path) == []
+
+    asyncio.run(story())
+    remove_cgroup_parent()
+
+
+def test_the_network_is_set_up_before_pause_and_taken_down_after_the_containers(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with sandbox_runtime(tmp_path) as (runtime, network):
+            subject = Subject(runtime, "", str(tmp_path / "logs"), cgroup_parent())
+            sandbox_id = await subject.sandbox(subject.sandbox_config("connected"))
+            status = await runtime.pod_sandbox_status(sandbox_id)
+            assert status.ip.startswith("10.223.0.")
+            await runtime.remove_pod_sandbox(sandbox_id)
+            assert network.calls == ["ADD", "DEL"]
+
+    asyncio.run(story())
+    remove_cgroup_parent()
+
+
+def test_slices_are_laid_out_as_systemd_does() -> None:
+    path = "kubelet-kubepods-burstable-pod1_2.slice:cri-containerd:abc"
+    slices = ["kubelet.slice", "kubelet-kubepods.slice", "kubelet-kubepods-burstable.slice"]
+    expected = [*slices, "kubelet-kubepods-burstable-pod1_2.slice", "cri-containerd-abc.scope"]
+    assert directory_of(path) == "/".join(expected)
+
+
+@pytest.mark.parametrize(("shares", "weight"), [(0, 0), (2, 1), (1024, 100), (262144, 10000)])
+def test_shares_become_weights(shares: int, weight: int) -> None:
+    assert cpu_weight(shares) == weight

@@ -1,0 +1,181 @@
+"""The wire format: messages of the table, there and back; and images, layers, names of the past."""
+
+from __future__ import annotations
+
+import io
+import stat
+import tarfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lifecycle.cri import translate
+from lifecycle.cri.history import make_container_name, make_sandbox_name, parse_name, supported
+from lifecycle.cri.images.layers import unpack
+from lifecycle.cri.images.oci_image import File, build, layer
+from lifecycle.cri.images.small_images import pause_program
+from lifecycle.cri.images.users import resolve_user
+from lifecycle.cri.log_format import MAX_LINE, format_entry, parse_entries, split_output
+from lifecycle.cri.messages import fields_of, message_class, methods, new
+from lifecycle.cri.oci_spec import capabilities
+from lifecycle.cri.runtime import (
+    ContainerConfig,
+    ContainerMetadata,
+    PodSandboxConfig,
+    PodSandboxMetadata,
+    RuntimeServiceError,
+)
+
+TEXT = st.text(max_size=12)
+LABELS = st.dictionaries(TEXT, TEXT, max_size=3)
+
+
+def sent(name: str, fields: dict[str, object]) -> dict[str, object]:
+    return fields_of(message_class(name).FromString(new(name, fields).SerializeToString()))
+
+
+@given(TEXT, LABELS, LABELS, st.booleans(), st.sampled_from(["POD", "CONTAINER", "NODE"]), st.integers(0, 9))
+def test_a_sandbox_config_survives_the_wire(
+    name: str, labels: dict[str, str], notes: dict[str, str], host: bool, pid: str, attempt: int
+) -> None:
+    options = {"pid": pid, "network": "NODE"} if host else {"pid": pid}
+    linux = {"cgroup_parent": "/kubepods/x", "security_context": {"namespace_options": options}}
+    metadata = PodSandboxMetadata(name, "u", "ns", attempt)
+    config = PodSandboxConfig(metadata, hostname=name, labels=labels, annotations=notes, linux=linux)
+    assert config.host_network is host
+    back = translate.read_sandbox_config(sent("PodSandboxConfig", translate.sandbox_config(config)))
+    assert (back.metadata, back.labels, back.annotations) == (metadata, labels, notes)
+    assert back.host_network is host
+    assert back.namespace_options.get("pid", "POD") == pid  # silence means POD
+
+
+@given(st.lists(TEXT, max_size=4), st.lists(st.tuples(TEXT, TEXT), max_size=4), st.integers(0, 1 << 40))
+def test_a_container_config_survives_the_wire(args: list[str], envs: list[tuple[str, str]], limit: int) -> None:
+    config = ContainerConfig(ContainerMetadata("c", 3), "image", ("run",), tuple(args), limit, envs=tuple(envs))
+    back = translate.read_container_config(sent("ContainerConfig", translate.container_config(config)))
+    assert (back.metadata, back.command, back.args) == (config.metadata, ("run",), tuple(args))
+    assert (back.envs, back.memory_limit) == (tuple(envs), limit)
+
+
+def test_unknown_fields_and_enum_names_are_refused() -> None:
+    with pytest.raises(ValueError, match="PodSandboxConfig has no field 'hostnam'"):
+        new("PodSandboxConfig", {"hostnam": "x"})
+    with pytest.raises(ValueError, match="NamespaceMode has no value 'SOME'"):
+        new("NamespaceOption", {"pid": "SOME"})
+
+
+def test_both_services_are_whole() -> None:
+    services = [method.service for method in methods().values()]
+    assert (services.count("RuntimeService"), services.count("ImageService")) == (35, 6)
+    for method in methods().values():
+        assert message_class(method.request), method
+        assert message_class(method.response), method
+
+
+@given(st.lists(st.binary(max_size=40), max_size=6))
+def test_what_a_program_writes_can_be_put_together_again(writes: list[bytes]) -> None:
+    rest, file = b"", b""
+    for data in writes:
+        pieces, rest = split_output(rest + data, limit=7)
+        file += b"".join(format_entry(1, "stdout", complete, text) for complete, text in pieces)
+    file += format_entry(1, "stdout", False, rest)
+    entries = list(parse_entries(file))
+    assert b"".join(e.text + (b"\n" if e.complete else b"") for e in entries) == b"".join(writes)
+
+
+def test_long_lines_are_cut() -> None:
+    pieces, rest = split_output(b"x" * (MAX_LINE + 1) + b"\n")
+    assert [(complete, len(text)) for complete, text in pieces] == [(False, MAX_LINE), (True, 1)]
+    assert rest == b""
+
+
+def test_the_same_files_make_the_same_image() -> None:
+    files = {"a/b": File(b"x"), "c": File(link="a/b")}
+    assert build([files], {"Cmd": ["x"]}).manifest == build([dict(files)], {"Cmd": ["x"]}).manifest
+    assert build([files], {"Cmd": ["y"]}).manifest != build([files], {"Cmd": ["x"]}).manifest
+
+
+def test_the_pause_program_is_small_and_whole() -> None:
+    program = pause_program()
+    assert program[:4] == b"\x7fELF"
+    assert len(program) == 192
+
+
+@pytest.mark.parametrize("name", ["../out", "a/../../out"])
+def test_a_layer_cannot_lead_out(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ValueError, match="leads out"):
+        unpack(layer({name: File(b"x")}), tmp_path / "root", overlay=False)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_layer_cannot_lead_out_through_a_link(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    unpack(layer({"away": File(link=str(outside))}), tmp_path / "root", overlay=False)
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w") as tar:
+        tar.addfile(tarfile.TarInfo("away/x"))
+    with pytest.raises(ValueError, match="leads out"):
+        unpack(archive.getvalue(), tmp_path / "root", overlay=False)
+    assert list(outside.iterdir()) == []
+
+
+def test_white_outs_are_obeyed_without_an_overlay(tmp_path: Path) -> None:
+    unpack(layer({"d/a": File(b"1"), "d/b": File(b"2"), "o/x": File(b"3")}), tmp_path, overlay=False)
+    unpack(layer({"d/.wh.a": File(), "o/.wh..wh..opq": File(), "o/y": File(b"4")}), tmp_path, overlay=False)
+    assert sorted(str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*") if stat.S_ISREG(p.stat().st_mode)) == [
+        "d/b",
+        "o/y",
+    ]
+
+
+PASSWD = "root:x:0:0::/root:/bin/sh\nreader:x:1000:1000::/:/bin/sh\n"
+GROUP = "root:x:0:\nreader:x:1000:\nbooks:x:2000:reader\n"
+
+
+@pytest.mark.parametrize(
+    ("security", "image_user", "expected"),
+    [
+        ({}, "", (0, 0, [0])),
+        ({}, "reader", (1000, 1000, [1000, 2000])),
+        ({}, "reader:books", (1000, 2000, [2000])),
+        ({}, "77:88", (77, 88, [88])),
+        ({"run_as_user": {"value": 1000}, "supplemental_groups": [5]}, "", (1000, 1000, [1000, 2000, 5])),
+        ({"run_as_user": {"value": 1000}, "supplemental_groups_policy": "Strict"}, "", (1000, 1000, [1000])),
+        ({"run_as_user": {"value": 4}, "run_as_group": {"value": 6}}, "reader", (4, 6, [6])),
+    ],
+)
+def test_users_are_looked_up_in_the_image(security: dict[str, object], image_user: str, expected: object) -> None:
+    user = resolve_user(security, image_user, {"/etc/passwd": PASSWD, "/etc/group": GROUP}.__getitem__)
+    assert (user["uid"], user["gid"], user["additionalGids"]) == expected
+
+
+def test_an_unknown_user_is_refused() -> None:
+    with pytest.raises(RuntimeServiceError, match="unable to find user nobody: no matching entries in passwd file"):
+        resolve_user({}, "nobody", lambda name: PASSWD)
+
+
+def test_capabilities_are_added_and_dropped() -> None:
+    def held(add: list[str], drop: list[str]) -> list[str]:
+        return capabilities({"capabilities": {"add_capabilities": add, "drop_capabilities": drop}})
+
+    assert len(held([], [])) == 14
+    assert held(["NET_BIND_SERVICE"], ["ALL"]) == ["CAP_NET_BIND_SERVICE"]
+    assert "CAP_CHOWN" not in held(["ALL"], ["chown"])
+    assert len(capabilities({"privileged": True})) == 41
+
+
+@given(st.from_regex(r"[a-z0-9-]{1,20}", fullmatch=True), st.integers(0, 1000))
+def test_docker_names_can_be_read_back(name: str, attempt: int) -> None:
+    sandbox = PodSandboxConfig(PodSandboxMetadata(name, "u-1", "default", attempt))
+    assert parse_name(make_sandbox_name(sandbox)) == ("POD", name, "default", "u-1", attempt)
+    container = ContainerConfig(ContainerMetadata("c", attempt), "image")
+    assert parse_name("/" + make_container_name(sandbox, container)) == ("c", name, "default", "u-1", attempt)
+
+
+def test_what_kubelets_could_use() -> None:
+    assert supported(4) == ["docker, in the kubelet", "rkt, in the kubelet"]
+    assert supported(20) == ["docker, through dockershim", "any runtime that speaks CRI"]
+    assert supported(36) == ["any runtime that speaks CRI"]

@@ -1,0 +1,133 @@
+"""Every exercise: the book's own version passes, the starter does not, and bad attempts are told what is wrong with them."""
+
+from __future__ import annotations
+
+import time
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from lifecycle.cli import main
+from lifecycle.exercises import exercise as grading
+from lifecycle.exercises.catalogue import EXERCISES, find_exercise
+from lifecycle.exercises.exercise import Case, Exercise, grade
+
+
+def attempt_in(source: str) -> Any:
+    """The last function or class that a starter defines."""
+    names: dict[str, Any] = {}
+    exec(source, names)
+    return [
+        value for name, value in names.items() if callable(value) and getattr(value, "__module__", "") != "builtins"
+    ][-1]
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.stage)
+def test_the_books_own_version_passes(exercise: Exercise) -> None:
+    table = grade(exercise, exercise.ours())
+    assert table.equal, table.summary
+    assert sum(row.comparison.total for row in table.rows) >= 50
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.stage)
+def test_the_starter_runs_and_is_not_enough(exercise: Exercise) -> None:
+    table = grade(exercise, attempt_in(exercise.starter))
+    wrong = [d for row in table.rows for d in row.comparison.differences]
+    assert wrong
+    assert not [d for d in wrong if str(d.ours).startswith("raised TypeError")]
+
+
+def exercise_of(*cases: Case) -> Exercise:
+    return Exercise("s", "t", "c", "", "here", lambda: iter(cases), lambda: lambda x: x)
+
+
+def test_an_attempt_that_raises_is_wrong_there_and_graded_on() -> None:
+    def attempt(x: int) -> int:
+        return 10 // x
+
+    cases = [Case("g", f"case {n}", 10 // n if n else None, lambda a, n=n: a(n)) for n in (0, 1, 2)]
+    table = grade(exercise_of(*cases), attempt)
+    assert table.rows[0].comparison.equal == 2
+    assert "ZeroDivisionError" in str(table.rows[0].comparison.differences[0].ours)
+    assert table.rows[0].input == "g"
+
+
+def test_an_attempt_that_hangs_is_stopped_and_after_three_times_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(grading, "SECONDS_PER_CASE", 0.02)
+
+    def attempt(_: int) -> None:
+        while True:
+            pass
+
+    cases = [Case("g", f"case {n}", n, lambda a, n=n: a(n)) for n in range(100)]
+    begun = time.monotonic()
+    table = grade(exercise_of(*cases), attempt)
+    assert time.monotonic() - begun < 2
+    assert len(table.rows[0].comparison.differences) == 100
+
+
+def test_an_attempt_that_changes_its_input_is_told_so() -> None:
+    shared = {"items": [1]}
+
+    def attempt(x: Any) -> int:
+        x["items"].append(2)
+        return 1
+
+    table = grade(exercise_of(Case("g", "c", 1, lambda a: a(shared), shared)), attempt)
+    assert [row.equal for row in table.rows] == [True, False]
+
+
+def lifecycle(*arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(main, ["check", *arguments])
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result.exit_code, result.output
+
+
+def test_the_command_grades_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    Path("mine_slow_start.py").write_text(find_exercise("slow-start").starter)
+    code, said = lifecycle("slow-start", "mine_slow_start:slow_start_batch")
+    assert code == 1
+    assert "every create succeeds" in said
+    assert "unexplained" in said
+    Path("right.py").write_text("from lifecycle.controllers.replicaset.slow_start_batch import slow_start_batch\n")
+    code, said = lifecycle("slow_start", "right.py:slow_start_batch")
+    assert code == 0
+    assert "100.0 %" in said
+
+
+def test_the_command_says_what_an_exercise_wants() -> None:
+    for exercise in EXERCISES:
+        code, said = lifecycle(exercise.stage)
+        assert (code, exercise.contract in said) == (0, True)
+        assert lifecycle(exercise.stage, "--starter") == (0, exercise.starter)
+        assert all(find_exercise(alias) is exercise for alias in exercise.aliases)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("rback",), 2, "did you mean rbac?"),
+        (("nonsense",), 2, "there are: kubeconfig-merge, rbac"),
+        (("rbac", "authorize"), 1, "write module:object"),
+        (("rbac", "no_such_module_here:f"), 1, "no module 'no_such_module_here' here"),
+        (("rbac", "no_such.py:f"), 1, "there is no file no_such.py"),
+        (("rbac", "json:nothing"), 1, "json has no 'nothing'"),
+        (("rbac", "json:__name__"), 1, "json:__name__ is a str, which cannot be called"),
+    ],
+)
+def test_bad_arguments_get_one_line(arguments: tuple[str, ...], code: int, said: str) -> None:
+    got, output = lifecycle(*arguments)
+    assert got == code
+    assert said in output
+    assert len(output.splitlines()) == 1
+
+
+def test_labels_are_unique_within_an_exercise() -> None:
+    for exercise in EXERCISES:
+        seen = [(case.group, case.label) for case in islice(exercise.cases(), 500)]
+        assert len(seen) == len(set(seen)), exercise.stage

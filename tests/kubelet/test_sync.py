@@ -1,0 +1,212 @@
+"""A pod on a machine with a disk: steps in upstream's order, everything made, and nothing left when it is gone."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from itertools import pairwise
+from pathlib import Path
+
+from lifecycle.api.clock import run_virtual
+from lifecycle.api.resources import resource
+from lifecycle.api.wire import Object
+from lifecycle.cri.hollow import HollowRuntime
+from lifecycle.kubelet import kubelet as kubelet_module
+from lifecycle.kubelet.kubelet import Kubelet, node_user
+from lifecycle.kubelet.local_pods import LocalNode
+from lifecycle.kubelet.startup_metrics import POD_START, POD_WORKER_START, Histogram
+from tests.kubelet.small_cluster import SmallCluster, small_cluster
+
+NODE = "lifecycle-worker"
+
+
+@asynccontextmanager
+async def with_disk(tmp_path: Path, **settings: object) -> AsyncIterator[tuple[SmallCluster, Kubelet, HollowRuntime]]:
+    """One node that has a directory for a disk and another for a cgroup tree."""
+    tree = tmp_path / "cgroup"
+    for controller in ("cpu", "memory", "pids"):
+        (tree / controller).mkdir(parents=True)
+    async with small_cluster(nodes=()) as cluster:
+        user, groups = node_user(NODE)
+        runtime = cluster.runtimes[NODE] = HollowRuntime(clock=cluster.clock, names=cluster.names)
+        local = LocalNode(tmp_path / "kubelet", tree, cgroup_version=1, cluster_dns=("10.96.0.10",))
+        client = cluster.client(kubelet_module.USER_AGENT, user, groups)
+        kubelet = cluster.kubelets[NODE] = Kubelet(
+            client, NODE, runtime, clock=cluster.clock, node_ip="172.19.0.2", pod_cidr="10.244.1.0/24", local=local, **settings  # type: ignore[arg-type]
+        )  # fmt: skip
+        cluster.run(kubelet)
+        await asyncio.sleep(1)
+        await cluster.untaint()
+        root = {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": "kube-root-ca.crt"},
+            "data": {"ca.crt": "CA"},
+        }
+        await cluster.admin.create(resource("configmaps"), root, "default")
+        yield cluster, kubelet, runtime
+
+
+def pod(name: str = "p", **spec: object) -> Object:
+    container = {"name": "c", "image": "nginx:1.27", "resources": {"limits": {"cpu": "100m", "memory": "64Mi"}}}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {"containers": [container], **spec}}
+
+
+def test_the_steps_come_in_upstreams_order_and_the_runtime_last(tmp_path: Path) -> None:
+    steps: list[str] = []
+
+    async def main() -> None:
+        async with with_disk(tmp_path) as (cluster, kubelet, _):
+            kubelet.syncer.on_step = lambda step, pod: steps.append(step)
+            await cluster.create_pod(pod())
+            await asyncio.sleep(5)
+
+    run_virtual(main())
+    assert steps[:7] == ["metrics", "status", "cgroups", "directories", "volumes", "pull secrets", "runtime"]
+
+
+def test_all_is_made_and_nothing_is_left(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with with_disk(tmp_path) as (cluster, kubelet, runtime):
+            uid = (await cluster.create_pod(pod(hostname="me")))["metadata"]["uid"]
+            await asyncio.sleep(5)
+            assert (await cluster.pod("p"))["status"]["phase"] == "Running"
+            base = tmp_path / "kubelet/pods" / uid
+            names = sorted(str(p.relative_to(base)) for p in base.iterdir())
+            assert names == ["containers", "etc-hosts", "plugins", "volumes"]
+            assert "\tme\n" in (base / "etc-hosts").read_text()
+            (access,) = (base / "volumes/kubernetes.io~projected").iterdir()
+            assert {p.name for p in access.glob("[!.]*")} == {"ca.crt", "namespace", "token"}
+            assert (access / "token").read_text().count(".") == 2
+            local = kubelet.syncer.local
+            assert local is not None
+            assert local.cgroups is not None
+            assert local.cgroups.all_pods().keys() == {uid}
+            (container,) = await runtime.list_containers()
+            targets = {mount["container_path"]: mount for mount in container.mounts}
+            assert set(targets) == {
+                "/var/run/secrets/kubernetes.io/serviceaccount",
+                "/etc/hosts",
+                "/dev/termination-log",
+            }
+            await cluster.admin.delete(resource("pods"), "p", "default")
+            await asyncio.sleep(60)
+            assert not base.exists()
+            assert local.cgroups.all_pods() == {}
+            assert local.volumes.mounted == {}
+
+    run_virtual(main())
+
+
+def test_a_pod_waits_for_its_config_map_and_starts_when_it_comes(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with with_disk(tmp_path) as (cluster, _, runtime):
+            await cluster.create_pod(pod(volumes=[{"name": "x", "configMap": {"name": "y"}}]))
+            await asyncio.sleep(10)
+            assert await runtime.list_pod_sandbox() == []
+            messages = {
+                event["message"] for event in await cluster.events("default") if event["reason"] == "FailedMount"
+            }
+            assert messages == {'MountVolume.SetUp failed for volume "x" : configmap "y" not found'}
+            late = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "y"}}
+            await cluster.admin.create(resource("configmaps"), late, "default")
+            await asyncio.sleep(40)
+            assert (await cluster.pod("p"))["status"]["phase"] == "Running"
+
+    run_virtual(main())
+
+
+def test_a_finished_pod_keeps_no_volumes_but_its_directories_until_it_is_deleted(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with with_disk(tmp_path) as (cluster, kubelet, _):
+            done = pod(restartPolicy="Never")
+            done["spec"]["containers"][0] |= {"image": "busybox:1.36", "command": ["sh", "-c", "echo done"]}
+            uid = (await cluster.create_pod(done))["metadata"]["uid"]
+            await asyncio.sleep(10)
+            assert (await cluster.pod("p"))["status"]["phase"] == "Succeeded"
+            base = tmp_path / "kubelet/pods" / uid
+            assert list((base / "volumes/kubernetes.io~projected").iterdir()) == []
+            assert (base / "containers/c").is_dir()
+            assert kubelet.syncer.local is not None
+            assert kubelet.syncer.local.cgroups is not None
+            assert kubelet.syncer.local.cgroups.all_pods() == {}
+
+    run_virtual(main())
+
+
+def test_a_refused_pod_fails_before_anything_is_made(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with with_disk(tmp_path) as (cluster, _, runtime):
+            greedy = pod(nodeName=NODE)
+            greedy["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "999"}}
+            await cluster.create_pod(greedy)
+            await asyncio.sleep(2)
+            status = (await cluster.pod("p"))["status"]
+            assert (status["phase"], status["reason"]) == ("Failed", "OutOfcpu")
+            assert status["message"].startswith(
+                "Pod was rejected: Node didn't have enough resource: cpu, requested: 999000"
+            )
+            assert await runtime.list_pod_sandbox() == []
+            assert not (tmp_path / "kubelet/pods").exists()
+            await cluster.admin.delete(resource("pods"), "p", "default", grace_period=0)
+            await asyncio.sleep(2)
+            assert await cluster.pods("default") == {}
+
+    run_virtual(main())
+
+
+def test_an_idle_pod_is_looked_at_again_after_one_to_one_and_a_half_minutes(tmp_path: Path) -> None:
+    times: list[float] = []
+
+    async def main() -> None:
+        async with with_disk(tmp_path, sync_frequency=60.0) as (cluster, kubelet, _):
+            await cluster.create_pod(pod())
+            await asyncio.sleep(5)
+            kubelet.syncer.on_step = lambda step, pod: times.append(cluster.clock.now()) if step == "status" else None
+            await asyncio.sleep(600)
+
+    run_virtual(main())
+    gaps = [b - a for a, b in pairwise(times)]
+    assert 6 <= len(times) <= 10
+    assert all(60 <= gap <= 90 for gap in gaps)
+
+
+def test_starting_a_pod_is_counted_once(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with with_disk(tmp_path) as (cluster, kubelet, _):
+            for name in ("a", "b"):
+                await cluster.create_pod(pod(name))
+            await asyncio.sleep(200)
+            counts = kubelet.syncer.metrics.counts()
+            assert (counts[POD_WORKER_START], counts[POD_START]) == (2, 2)
+            assert f"{POD_START}_count 2" in kubelet.syncer.metrics.text()
+
+    run_virtual(main())
+
+
+def test_a_histogram_counts_what_is_at_most_the_bound() -> None:
+    histogram = Histogram((1, 2))
+    for value in (1, 1.5, 9):
+        histogram.observe(value)
+    assert list(histogram.lines("x", ""))[:3] == ['x_bucket{le="1"} 1', 'x_bucket{le="2"} 2', 'x_bucket{le="+Inf"} 3']
+
+
+def test_less_time_to_end_may_be_given_later_but_never_more(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with with_disk(tmp_path) as (cluster, kubelet, _):
+            slow = pod()
+            slow["spec"] |= {"terminationGracePeriodSeconds": 100}
+            slow["spec"]["containers"][0] |= {"image": "busybox:1.36", "command": ["sh", "-c", "sleep 3600"]}
+            uid = (await cluster.create_pod(slow))["metadata"]["uid"]
+            await asyncio.sleep(5)
+            await cluster.admin.delete(resource("pods"), "p", "default", grace_period=60)
+            await asyncio.sleep(1)
+            assert kubelet.pod_workers._pods[uid].grace_period == 60
+            await cluster.admin.delete(resource("pods"), "p", "default", grace_period=5)
+            await asyncio.sleep(1)
+            assert kubelet.pod_workers._pods[uid].grace_period == 5
+            await asyncio.sleep(10)
+            assert await cluster.pods("default") == {}
+
+    run_virtual(main())
