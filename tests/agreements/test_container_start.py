@@ -10,7 +10,7 @@ from lifecycle.agreements import container_start
 from lifecycle.agreements.container_start import container_start_agreement
 from lifecycle.compare import AgreementTable
 from lifecycle.inspector import open_recording
-from lifecycle.kubelet import container_config
+from lifecycle.kubelet import container_config, security_context
 from tests.conftest import RECORDINGS
 
 
@@ -29,7 +29,7 @@ def test_configs_and_orders_are_the_recorded_ones(cluster: str) -> None:
     ("module", "part", "wrong"),
     [
         (container_config, "hash_container", lambda container: "0"),
-        (container_config, "MASKED_PATHS", ()),
+        (security_context, "MASKED_PATHS", ()),
         (container_config, "container_log_path", lambda name, attempt: f"{name}_{attempt}.log"),
         (container_start, "linux_container_resources", lambda pod, container, memory: {}),
     ],

@@ -220,6 +220,7 @@ class Kubelet:
 
     async def run(self) -> None:
         """Serve the node until cancelled."""
+        self.pod_workers.start()
         try:
             self._runtime.get_container_events(self._pleg.event)
             if self.syncer.local is not None:

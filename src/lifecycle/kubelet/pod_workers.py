@@ -151,8 +151,12 @@ class PodWorkers:
         if known is not None:
             known.cancel_timers()
 
+    def start(self) -> None:
+        """Take requests; also again, after `stop`."""
+        self._closing = False
+
     async def stop(self) -> None:
-        """End all work, leaving the pods as they are."""
+        """End all work, leaving the pods as they are; requests are ignored from now on."""
         self._closing = True
         for known in self._pods.values():
             known.cancel_timers()
