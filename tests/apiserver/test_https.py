@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
@@ -252,3 +253,26 @@ def test_a_watch_ends_when_its_client_goes_away() -> None:
 
     echo = Echo()
     assert conversation(talk, echo)
+
+
+def test_stop_does_not_wait_for_a_client_that_says_no_goodbye(monkeypatch: pytest.MonkeyPatch) -> None:
+    lost = asyncio.Event()
+    monkeypatch.setattr(https._Connection, "connection_lost", lambda connection, error: lost.set())
+
+    def ask(context: ssl.SSLContext, port: int) -> ssl.SSLSocket:
+        client = context.wrap_socket(socket.create_connection(("127.0.0.1", port)), server_hostname="127.0.0.1")
+        client.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert client.recv(12) == b"HTTP/1.1 200"
+        return client
+
+    async def main() -> None:
+        authority = CertificateAuthority()
+        server = HTTPSServer(Echo(), authority.server_context())
+        port = await server.start("127.0.0.1")
+        context = ssl.create_default_context(cadata=authority.ca_pem.decode())
+        with await asyncio.to_thread(ask, context, port):
+            await server.stop()
+            async with asyncio.timeout(5):
+                await lost.wait()
+
+    asyncio.run(main())

@@ -67,9 +67,6 @@ async def _until_known(server: ClusterDNS, name: str) -> None:
     assert services.modified
 
 
-@pytest.mark.filterwarnings(
-    "ignore::ResourceWarning"
-)  # raised from a finalizer it would leave uvloop's close waiting for ever
 def test_dns_of_a_running_cluster_answers_on_loopback() -> None:
     with lifecycle.up(nodes=1) as cluster:
         assert cluster.cluster is not None
