@@ -11,6 +11,28 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 RECORDINGS = ROOT / "recordings"
 
+THE_HOST = (
+    "tests/cni/",
+    "tests/cri/",
+    "tests/cluster/test_linux_end_to_end.py",
+    "tests/kubelet/test_with_real_runtime.py",
+    "tests/proxy/test_nftables.py",
+    "tests/proxy/test_real_iptables.py",
+    "labs/cni-and-pod-networking.ipynb",
+    "labs/cri-and-pause.ipynb",
+    "labs/inter-host-networking.ipynb",
+    "labs/kube-proxy.ipynb",
+)
+"""Tests that make links, rules and containers on this machine; some look whether anything is left behind, so they take turns."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Workers share the tests file by file, so that a fixture is set up once; what is about the host goes to one worker."""
+    for item in items:
+        path = item.path.relative_to(ROOT).as_posix()
+        item.add_marker(pytest.mark.xdist_group("the-host" if path.startswith(THE_HOST) else path))
+
 
 def must_run() -> bool:
     """In CI a test that cannot run is a failure: the variable is set there."""
