@@ -58,7 +58,7 @@ async def served_cluster(tmp: Path, *arguments: str) -> AsyncIterator[tuple[str,
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
-        "lifecycle.cli",
+        "lifecycle",
         "up",
         "--kubeconfig",
         str(kubeconfig),

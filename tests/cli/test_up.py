@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-UP = [sys.executable, "-m", "lifecycle.cli", "up"]
+UP = [sys.executable, "-m", "lifecycle", "up"]
 
 
 def start(*options, cwd):

@@ -83,7 +83,7 @@ def test_trace_refuses_in_one_line(words, said):
 
 
 def test_ctrl_c_ends_a_trace_at_once(tmp_path):
-    command = [sys.executable, "-m", "lifecycle.cli", "trace", "--latency", "60"]
+    command = [sys.executable, "-m", "lifecycle", "trace", "--latency", "60"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
     with pytest.raises(subprocess.TimeoutExpired):
         process.communicate(timeout=4)

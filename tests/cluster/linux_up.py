@@ -66,7 +66,7 @@ def up(where: Path, *words: str) -> Iterator[Up]:
     began = time.monotonic()
     with (where / "stderr").open("w+") as errors:
         process = subprocess.Popen(
-            [sys.executable, "-m", "lifecycle.cli", "up", "--kubeconfig", str(kubeconfig), *words],
+            [sys.executable, "-m", "lifecycle", "up", "--kubeconfig", str(kubeconfig), *words],
             stdout=subprocess.PIPE,
             stderr=errors,
             text=True,

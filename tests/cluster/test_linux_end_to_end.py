@@ -176,7 +176,7 @@ def test_what_a_killed_run_leaves_the_next_one_takes_away(tmp_path: Path) -> Non
             cluster.k("wait", "--for=condition=Ready", "pod/client", "--timeout=30s")
         one.end(signal.SIGKILL)
         assert {what.split()[0] for what in leftovers(one.run)} == {"process", "mount", "cgroup", "directory"}
-        doctor = [sys.executable, "-m", "lifecycle.cli", "doctor"]
+        doctor = [sys.executable, "-m", "lifecycle", "doctor"]
         told = subprocess.run(doctor, capture_output=True, text=True, check=True).stdout
         assert f"run {one.run.id}" in told
         subprocess.run([*doctor, "--clean"], capture_output=True, check=True)
@@ -189,7 +189,7 @@ def test_what_a_killed_run_leaves_the_next_one_takes_away(tmp_path: Path) -> Non
 def test_a_machine_that_cannot_is_told_why_in_one_line(tmp_path: Path) -> None:
     """Not root, or a program missing: one line, exit code 1, no traceback, nothing made."""
     before = [run.id for run in runs()]
-    command = [sys.executable, "-m", "lifecycle.cli", "up", "--runtime", "sandbox", "--kubeconfig", str(tmp_path / "k")]
+    command = [sys.executable, "-m", "lifecycle", "up", "--runtime", "sandbox", "--kubeconfig", str(tmp_path / "k")]
     done = subprocess.run(command, capture_output=True, text=True, env={"PATH": str(tmp_path)}, timeout=30, check=False)
     assert done.returncode == 1, done
     assert re.fullmatch(

@@ -40,7 +40,7 @@ class Up:
                 limits.setrlimit(limits.RLIMIT_FSIZE, (file_size, file_size))
 
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "lifecycle.cli", "up", "--store", store, "--token", TOKEN, *options],
+            [sys.executable, "-m", "lifecycle", "up", "--store", store, "--token", TOKEN, *options],
             cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=limit,
         )  # fmt: skip
         assert self.process.stdout is not None

@@ -360,7 +360,7 @@ def test_the_requests_on_the_wire_are_the_same(both, level):
 
 def test_as_a_program(both):
     """`lifecycle kubectl` itself: arguments, kubeconfig from the environment, exit codes."""
-    program = [sys.executable, "-m", "lifecycle.cli", "kubectl"]
+    program = [sys.executable, "-m", "lifecycle", "kubectl"]
     for line in ("get deploy web -o name", "get pods nope", "get pods -l app=web -o name"):
         done = subprocess.run([*program, *shlex.split(line)], env=both.environ("ours"), capture_output=True, text=True)
         assert (done.returncode, done.stdout, done.stderr) == both.real(line)

@@ -1,5 +1,0 @@
-"""`python -m lifecycle.cli`."""
-
-from lifecycle.cli import main
-
-main()
