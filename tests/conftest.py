@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
+from xdist.scheduler import LoadFileScheduling
 
 ROOT = Path(__file__).resolve().parent.parent
 RECORDINGS = ROOT / "recordings"
@@ -26,12 +28,16 @@ THE_HOST = (
 """Tests that make links, rules and containers on this machine; some look whether anything is left behind, so they take turns."""
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+class ByFile(LoadFileScheduling):
     """Workers share the tests file by file, so that a fixture is set up once; what is about the host goes to one worker."""
-    for item in items:
-        path = item.path.relative_to(ROOT).as_posix()
-        item.add_marker(pytest.mark.xdist_group("the-host" if path.startswith(THE_HOST) else path))
+
+    def _split_scope(self, nodeid: str) -> str:
+        return "the host" if nodeid.startswith(THE_HOST) else str(super()._split_scope(nodeid))
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile:
+    """Called when there are workers (`pytest -n 2`)."""
+    return ByFile(config, log)
 
 
 def must_run() -> bool:
