@@ -40,7 +40,7 @@ labs: $(READY) ## run the labs again and keep their new outputs
 	$(BIN)/pytest labs
 
 timeline: $(READY) ## draw the README's picture anew, from a real trace
-	$(BIN)/lifecycle trace --png book/_static/journey-timeline.png --svg book/_static/journey-timeline.svg
+	$(BIN)/lifecycle trace --png book/_static/journey-timeline.png
 
 cluster: $(READY) ## a real kind cluster called `lifecycle`
 	labs/kind/create

@@ -38,7 +38,8 @@ def test_an_address_outside_the_lock_shows(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_dual_stack_default_shows(monkeypatch: pytest.MonkeyPatch) -> None:
-    def generous(obj: Object, spec: Object) -> None:
+    def generous(service: Object, old: Object | None) -> None:
+        spec = service["spec"]
         spec["ipFamilyPolicy"], spec["ipFamilies"] = "PreferDualStack", ["IPv4"]
 
     monkeypatch.setattr(registry, "init_ip_family_fields", generous)

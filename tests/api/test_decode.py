@@ -168,7 +168,7 @@ def test_quantities_and_times_are_rewritten() -> None:
 
 def test_scalars_speak_go() -> None:
     assert duration("90s") == "1m30s"
-    assert micro_time("2026-01-01T00:00:00Z") == "2026-01-01T00:00:00.000000Z"
+    assert micro_time("2026-01-01T00:00:00.000000Z") == "2026-01-01T00:00:00.000000Z"
     assert time("0001-01-01T00:00:00Z") is None
     assert base64_bytes("aGVs\nbG8=") == "aGVsbG8="
     with pytest.raises(ValueError, match="illegal base64 data at input byte 4"):
@@ -223,3 +223,21 @@ def test_normal_form_is_a_fixed_point_of_any_input_that_is_accepted(obj: dict[st
     twice, strict = decode(once, "v1", "Pod")
     assert strict == []
     assert orjson.dumps(twice) == orjson.dumps(once)
+
+
+@pytest.mark.parametrize(
+    ("text", "rest", "part"),
+    [
+        ("2026-01-01T00:00:00Z", "Z", ".000000"),
+        ("2026-01-01T00:00:00.123Z", ".123Z", ".000000"),
+        ("2026-01-01T00:00:00.12345xZ", "Z", ".000000"),
+        ("2026-01-01T00:00:00.123456789Z", "789Z", "Z07:00"),
+        ("2026-01-01T00:00:00.123456", "", "Z07:00"),
+        ("2026-01-01", "", "T"),
+    ],
+)
+def test_a_micro_time_has_six_digits(text: str, rest: str, part: str) -> None:
+    with pytest.raises(ValueError, match="parsing time") as refused:
+        micro_time(text)
+    layout = "2006-01-02T15:04:05.000000Z07:00"
+    assert str(refused.value) == f'parsing time "{text}" as "{layout}": cannot parse "{rest}" as "{part}"'

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
+from datetime import UTC, datetime
 from typing import Any
 
 import orjson
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,7 +19,7 @@ from lifecycle.api.defaults import set_defaults
 from lifecycle.api.field_errors import FieldError, quote
 from lifecycle.api.schema import decode
 from lifecycle.api.strategy import prepare_for_create, prepare_for_update
-from lifecycle.api.validation import validate_create, validate_update, warnings_for
+from lifecycle.api.validation import validate_create, validate_update, warnings_for, warnings_for_update
 from lifecycle.api.validation.cron_schedule import schedule_complaint
 from tests.api.recorded_creates import exchanges
 
@@ -274,3 +280,104 @@ def test_no_input_that_decodes_can_crash_defaulting_or_validation(kind: tuple[st
     for error in validate_create(obj):
         assert error.cause()["field"] is not None
     warnings_for(obj)
+
+
+# --- warnings ------------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_port_name_that_two_containers_have_is_warned_of() -> None:
+    named = {"ports": [{"containerPort": 80, "name": "http"}]}
+    other = {"name": "d", "image": "i:1", "ports": [{"containerPort": 81, "name": "http"}]}
+    init = {"name": "i", "image": "i:1", "ports": [{"containerPort": 82, "name": "http"}]}
+    spec = {"initContainers": [init], "containers": [{**CONTAINER, **named}, other]}
+    first = "spec.containers[0].ports[0]"
+    assert warnings_for(prepared("v1", "Pod", spec)) == [
+        f'spec.containers[1].ports[0]: duplicate port name "http" with {first}, '
+        f"services and probes that select ports by name will use {first}"
+    ]
+    init["restartPolicy"] = "Always"
+    assert [text.partition(":")[0] for text in warnings_for(prepared("v1", "Pod", spec))] == [
+        "spec.containers[0].ports[0]",
+        "spec.containers[1].ports[0]",
+    ]
+
+
+def test_addresses_come_last_in_a_pods_warnings() -> None:
+    spec = {"containers": [CONTAINER], "dnsConfig": {"nameservers": ["010.0.0.1"]}, "hostAliases": [{"ip": "01.1.1.1"}]}
+    affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "z"}]}}
+    found = warnings_for(prepared("v1", "Pod", {**spec, "affinity": affinity}))
+    assert [text.split(":")[0].split(".")[1].split("[")[0] for text in found] == [
+        "affinity",
+        "dnsConfig",
+        "hostAliases",
+    ]
+
+
+def test_warnings_of_a_volume() -> None:
+    term = {"matchExpressions": [{"key": "beta.kubernetes.io/os", "operator": "Exists"}]}
+    spec = {"nodeAffinity": {"required": {"nodeSelectorTerms": [term]}}, "rbd": {"monitors": ["m"], "image": "i"}}
+    assert warnings_for(prepared("v1", "PersistentVolume", spec)) == [
+        "spec.nodeAffinity.required.nodeSelectorTerms[0].matchExpressions[0].key: beta.kubernetes.io/os is "
+        'deprecated since v1.14; use "kubernetes.io/os" instead',
+        "spec.rbd: deprecated in v1.28, non-functional in v1.31+",
+    ]
+
+
+def test_an_update_warns_of_a_template_only_if_something_changed() -> None:
+    template = {
+        "metadata": {"labels": {"a": "b"}},
+        "spec": {"containers": [CONTAINER], "terminationGracePeriodSeconds": -1},
+    }
+    spec = {"selector": {"matchLabels": {"a": "b"}}, "template": template}
+    old = prepared("apps/v1", "StatefulSet", {**spec, "revisionHistoryLimit": -1})
+    new = {**old, "metadata": {**old["metadata"], "generation": 2}}
+    assert warnings_for_update(old, old) == []
+    assert [text.partition(":")[0] for text in warnings_for_update(new, old)] == [
+        "spec.template.spec.terminationGracePeriodSeconds",
+        "spec.revisionHistoryLimit",
+    ]
+    pod = prepared("v1", "Pod", {"containers": [CONTAINER], "imagePullSecrets": [{}]})
+    assert warnings_for(pod)
+    assert warnings_for_update({**pod, "metadata": {**pod["metadata"], "generation": 2}}, pod) == []
+
+
+def pem_pair(key: Any) -> tuple[bytes, bytes]:
+    """A certificate that is signed by its own key, and the key."""
+    name, day = x509.Name([]), datetime(2026, 1, 1, tzinfo=UTC)
+    builder = x509.CertificateBuilder(name, name, key.public_key(), 1, day, day)
+    form = (Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    return builder.sign(key, hashes.SHA256()).public_bytes(Encoding.PEM), key.private_bytes(*form)
+
+
+def test_the_key_of_a_tls_secret_should_fit() -> None:
+    first, second = (pem_pair(ec.generate_private_key(ec.SECP256R1())) for _ in range(2))
+    other = pem_pair(rsa.generate_private_key(65537, 1024))
+    for certificate, key, expected in (
+        (*first, []),
+        (first[0], second[1], ["tls: private key does not match public key"]),
+        (first[0], other[1], ["tls: private key type does not match public key type"]),
+        (b"x", b"y", ["tls: failed to find any PEM data in certificate input"]),
+        (first[0], b"y", ["tls: failed to find any PEM data in key input"]),
+        (first[0], first[0], ["tls: found a certificate rather than a key in the PEM for the private key"]),
+        (first[0], first[1].replace(b"M", b"N"), ["tls: failed to parse private key"]),
+    ):
+        data = {"tls.crt": b64encode(certificate).decode(), "tls.key": b64encode(key).decode()}
+        secret = prepared("v1", "Secret", data=data, type="kubernetes.io/tls")
+        assert validate_create(secret) == []
+        assert warnings_for(secret) == expected
+    swapped = prepared(
+        "v1", "Secret", data={"tls.crt": b64encode(first[1]).decode(), "tls.key": ""}, type="kubernetes.io/tls"
+    )
+    assert warnings_for(swapped)[0].endswith("PEM inputs may have been switched")
+
+
+def test_odd_addresses_are_warned_of() -> None:
+    slice_ = prepared(
+        "discovery.k8s.io/v1", "EndpointSlice", addressType="IPv4", endpoints=[{"addresses": ["010.0.0.1"]}]
+    )
+    address = 'non-standard IP address "010.0.0.1" is invalid: use "10.0.0.1"'
+    assert warnings_for(slice_) == [f"endpoints[0].addresses[0]: {address}"]
+    endpoints = prepared("v1", "Endpoints", subsets=[{"notReadyAddresses": [{"ip": "010.0.0.1"}]}])
+    assert warnings_for(endpoints) == [f"subsets[0].notReadyAddresses[0].ip: {address}"]
+    node = prepared("v1", "Node", {"externalID": "x", "configSource": {}}, metadata={"namespace": ""})
+    assert [text.partition(":")[0] for text in warnings_for(node)] == ["spec.configSource", "spec.externalID"]

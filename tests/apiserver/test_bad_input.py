@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import re
 from typing import Any, NamedTuple
 
 import orjson
@@ -18,6 +17,7 @@ import pytest
 
 from lifecycle.api import protobuf
 from lifecycle.apiserver.certificates import CertificateAuthority
+from lifecycle.apiserver.yaml_input import from_yaml
 from tests.apiserver.https_site import CONFIG_MAPS, Answer, Site, config_map, message_of, read_answer, request_bytes
 from tests.apiserver.recorded_exchanges import exchanges
 
@@ -66,18 +66,22 @@ BODIES = [
     created(400, f"{UNREADABLE}json: cannot unmarshal string into Go value of type {STRUCT} (2278", b'"x"'),
     created(400, f"{UNREADABLE}json: cannot unmarshal number into Go value of type {STRUCT} (37)", b"7"),
     created(400, f"{UNREADABLE}invalid character", b"\xff\xfe\xfd"),
-    created(400, f"{UNREADABLE}exceeded max depth ({{\"a\":{{\"a\":", b'{"a":' * 5000),
+    created(400, f"{UNREADABLE}exceeded max depth ({{\"a\":{{\"a\":", b'{"a":' * 10_001),
     Case(400, "exceeded max depth", "POST", "/apis/apps/v1/namespaces/default/controllerrevisions", b'{"metadata":{"name":"x"},"revision":1,"data":' + b'{"a":' * 300 + b"1" + b"}" * 301),
+    created(400, 'ConfigMapList in version "v1" cannot be handled as a ConfigMap: converting (v1.ConfigMapList) to (core.ConfigMap): unknown conversion', {"apiVersion": "v1", "kind": "ConfigMapList"}),
+    created(400, f'{UNRECOGNIZED}unexpected GroupVersion string: a/b/c ({{"apiVersion": "a/b/c"', b'{"apiVersion": "a/b/c"}'),
+    created(400, f'{UNREADABLE}json: cannot unmarshal number into Go struct field .apiVersion of type string ({{"apiVersion": 1}})', b'{"apiVersion": 1}'),
+    created(415, "the body of the request was in an unknown format", {}, Content_Type="application/json; charset"),
     created(400, 'Pod in version "v1" cannot be handled as a ConfigMap: converting (v1.Pod) to (core.ConfigMap): unknown conversion', {"apiVersion": "v1", "kind": "Pod"}),
     created(400, 'ConfigMap in version "v2" cannot be handled as a ConfigMap: no kind "ConfigMap" is registered for version "v2"', {"apiVersion": "v2", "kind": "ConfigMap"}),
     created(400, 'ConfigMap in version "v1" cannot be handled as a ConfigMap: json: cannot unmarshal array into Go struct field ConfigMap.metadata of type', {"metadata": []}),
     created(400, 'ConfigMap in version "v1" cannot be handled as a ConfigMap: json: cannot unmarshal number into Go struct field ObjectMeta.metadata.name of type string', {"metadata": {"name": 5}}),
-    created(400, "the namespace of the provided object does not match the namespace sent on the request (x != default)", {"metadata": {"name": "a", "namespace": "x"}}),
+    created(400, "the namespace of the provided object does not match the namespace sent on the request", {"metadata": {"name": "a", "namespace": "x"}}),
     created(500, "resourceVersion should not be set on objects to be created", {"metadata": {"name": "a", "resourceVersion": "7"}}),
-    created(400, f"{UNREADABLE}error converting YAML to JSON: yaml: line 2: ", b"a: [", Content_Type=YAML),
-    created(400, f"{UNREADABLE}error converting YAML to JSON: yaml: anchor value contains itself", b"a: &x [*x]", Content_Type=YAML),
-    created(400, f"{UNREADABLE}error converting YAML to JSON: yaml: document contains excessive aliasing", b"".join(b"k%d: &a%d [%s]\n" % (n, n, b",".join([b"*a%d" % (n - 1) if n else b"x"] * 10)) for n in range(9)), Content_Type=YAML),
-    created(400, f"{UNREADABLE}error converting YAML to JSON: yaml: exceeded max depth", b"- " * 90_000, Content_Type=YAML),
+    created(400, f"{UNRECOGNIZED}yaml: line 1: did not find expected node content (613a205b)", b"a: [", Content_Type=YAML),
+    created(400, f"{UNRECOGNIZED}yaml: anchor value contains itself", b"a: &x [*x]", Content_Type=YAML),
+    created(400, f"{UNRECOGNIZED}yaml: document contains excessive aliasing", b"".join(b"k%d: &a%d [%s]\n" % (n, n, b",".join([b"*a%d" % (n - 1) if n else b"x"] * 10)) for n in range(9)), Content_Type=YAML),
+    created(400, f"{UNRECOGNIZED}yaml: exceeded max depth", b"- " * 90_000, Content_Type=YAML),
     created(400, f"{UNREADABLE}json: cannot unmarshal array into Go value of type {STRUCT} (2d2061)", b"- a", Content_Type=YAML),
     created(400, f"{UNRECOGNIZED}provided data does not appear to be a protobuf message, expected prefix [107", b"garbage", Content_Type=PROTOBUF),
     created(400, f"{UNRECOGNIZED}proto: ", b"k8s\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", Content_Type=PROTOBUF),
@@ -98,7 +102,7 @@ NAMES = [
     read(400, "Name parameter invalid: \"..\": may not be '..'", f"{CONFIG_MAPS}/.."),
     read(400, "Name parameter invalid: \"..\": may not be '..'", f"{CONFIG_MAPS}/%2e%2e"),
     read(400, "Name parameter invalid: \"a%b\": may not contain '%'", f"{CONFIG_MAPS}/a%25b"),
-    read(404, 'configmaps "\x00" not found', f"{CONFIG_MAPS}/%00"),
+    read(404, 'configmaps "\\x00" not found', f"{CONFIG_MAPS}/%00"),
 ]  # fmt: skip
 
 PATHS = [
@@ -134,8 +138,9 @@ QUERIES = [
     read(200, "ConfigMapList", f"{CONFIG_MAPS}?limit=-3"),
     read(400, "invalid continue token: continue key is not valid: illegal base64 data at input byte 0", f"{CONFIG_MAPS}?continue=%25"),
     read(400, "invalid continue token: continue key is not valid: invalid character '\\u0081' looking for beginning of value", f"{CONFIG_MAPS}?continue=garbage"),
+    read(400, "invalid continue token: continue key is not valid: json: cannot unmarshal string into Go struct field continueToken.rv of type int64", f"{CONFIG_MAPS}?continue=eyJydiI6IngifQ"),
     read(400, "invalid continue token: continue key is not valid: ../../secrets", f"{CONFIG_MAPS}?continue=eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6NSwic3RhcnQiOiIuLi8uLi9zZWNyZXRzIn0"),
-    read(500, 'resourceVersion: Invalid value: "abc": strconv.ParseUint: parsing "abc": invalid syntax', f"{CONFIG_MAPS}?resourceVersion=abc"),
+    read(400, 'invalid resource version: resourceVersion: Invalid value: "abc": strconv.ParseUint: parsing "abc": invalid syntax', f"{CONFIG_MAPS}?resourceVersion=abc"),
     read(500, 'resourceVersion: Invalid value: "-1": strconv.ParseUint: parsing "-1": invalid syntax', f"{CONFIG_MAPS}?watch=true&resourceVersion=-1"),
     read(500, 'resourceVersion: Invalid value: "x": strconv.ParseUint', f"{CONFIG_MAPS}/a?resourceVersion=x"),
     read(504, "Timeout: Too large resource version: 99999999, current: ", f"{CONFIG_MAPS}/a?resourceVersion=99999999"),
@@ -150,7 +155,7 @@ QUERIES = [
     created(422, 'CreateOptions.meta.k8s.io "" is invalid: fieldManager: Invalid value: "\\x01": invalid character U+0001 (at position 0)', {}, "?fieldManager=%01"),
     created(422, 'CreateOptions.meta.k8s.io "" is invalid: fieldValidation: Unsupported value: "Harsh": supported values: "", "Ignore", "Strict", "Warn"', {}, "?fieldValidation=Harsh"),
     Case(422, 'DeleteOptions.meta.k8s.io "" is invalid: propagationPolicy: Unsupported value: "x": supported values: "Foreground", "Background", "Orphan", "nil"', "DELETE", f"{CONFIG_MAPS}/a?propagationPolicy=x"),
-    Case(400, 'Pod in version "v1" cannot be handled as a DeleteOptions: ', "DELETE", f"{CONFIG_MAPS}/a", {"apiVersion": "v1", "kind": "Pod"}),
+    Case(400, 'no kind "Pod" is registered for version "v1" in scheme "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"', "DELETE", f"{CONFIG_MAPS}/a", {"apiVersion": "v1", "kind": "Pod"}),
 ]  # fmt: skip
 
 
@@ -170,16 +175,21 @@ PATCHES = [
     patched(422, ' "" is invalid: patch: Invalid value: "{\\"apiVersion\\":\\"v1\\",\\"data\\":5,', "merge", {"data": 5}),
     patched(400, "the name of the object (b) does not match the name on the URL (a)", "merge", named("b")),
     patched(400, "the name of the object (a based on URL) was undeterminable: name must be provided", "merge", {"metadata": None}),
+    patched(400, "Invalid JSON Patch", "merge", b"null"),
+    patched(400, "error decoding patch: json: cannot unmarshal number into Go struct field jsonPatchOp.op of type string", "json", [{"op": 1}]),
+    patched(422, ' "" is invalid: patch: Invalid value: "{', "json", [{"op": "add", "path": "/data", "value": {}, "why": "not"}], "?fieldValidation=Strict"),
+    patched(400, 'error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  line 4: key "k" already set in map', "apply", b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {k: a, k: b}", "?fieldManager=m&force=true&fieldValidation=Strict"),
+    Case(404, 'configmaps "absent" not found', "PATCH", f"{CONFIG_MAPS}/absent", b"{", {"Content_Type": "application/merge-patch+json"}),
     patched(400, "unexpected end of JSON input", "strategic-merge", b"{"),
-    patched(422, ' "" is invalid: patch: Invalid value: "map[data:5]": json: cannot unmarshal number', "strategic-merge", {"data": 5}),
+    patched(422, ' "" is invalid: patch: Invalid value: "map[data:5]": cannot restore map from int64', "strategic-merge", {"data": 5}),
     patched(422, ' "" is invalid: patch: Invalid value: "map[nope:1]": strict decoding error: unknown field "nope"', "strategic-merge", {"nope": 1}, "?fieldValidation=Strict"),
     patched(422, 'PatchOptions.meta.k8s.io "" is invalid: force: Forbidden: may not be specified for non-apply patch', "merge", {}, "?force=true"),
     patched(422, 'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch', "apply", config_map("a")),
-    patched(400, "error decoding YAML: yaml: line 2: ", "apply", b"a: [", "?fieldManager=m"),
-    patched(400, "invalid object type: apiVersion must be set", "apply", {}, "?fieldManager=m"),
+    patched(400, "error decoding YAML: error converting YAML to JSON: yaml: line 2: did not find expected node content", "apply", b"\na: [", "?fieldManager=m"),
+    patched(400, "invalid object type: /, Kind=", "apply", {}, "?fieldManager=m"),
     patched(409, 'Operation cannot be fulfilled on configmaps "a": the object has been modified', "merge", {"metadata": {"resourceVersion": "1"}}),
     Case(409, 'Operation cannot be fulfilled on configmaps "a": the object has been modified', "PUT", f"{CONFIG_MAPS}/a", {"metadata": {"name": "a", "resourceVersion": "1"}}),
-    Case(409, 'Operation cannot be fulfilled on configmaps "a": Precondition failed: UID in precondition: x, UID in object meta: ', "PUT", f"{CONFIG_MAPS}/a", {"metadata": {"name": "a", "uid": "x"}}),
+    Case(409, 'Operation cannot be fulfilled on configmaps "a": StorageError: invalid object, Code: 4, Key: /registry/configmaps/default/a, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: x, UID in object meta: ', "PUT", f"{CONFIG_MAPS}/a", {"metadata": {"name": "a", "uid": "x"}}),
     Case(500, 'strconv.ParseUint: parsing "abc": invalid syntax', "PUT", f"{CONFIG_MAPS}/a", {"metadata": {"name": "a", "resourceVersion": "abc"}}),
 ]  # fmt: skip
 
@@ -190,6 +200,11 @@ FORMS = [
     read(406, f"406: Not Acceptable\n\nAvailable representations: {ALL_FORMS}", f"{CONFIG_MAPS}/a", Accept="text/html"),
     read(406, f"only the following media types are accepted: {ALL_FORMS}", f"{CONFIG_MAPS}/a", Accept="application/json;as=Poem;g=meta.k8s.io;v=v1"),
     read(406, f"only the following media types are accepted: {ALL_FORMS}", CONFIG_MAPS, Accept=f"{PROTOBUF};as=Table;g=meta.k8s.io;v=v1"),
+    read(406, "406: Not Acceptable", CONFIG_MAPS, Accept="application/*"),
+    read(406, "406: Not Acceptable", CONFIG_MAPS, Accept=";"),
+    read(406, "you requested PartialObjectMetadata, but the requested object is a list (*core.ConfigMapList)", CONFIG_MAPS, Accept="application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"),
+    read(406, "you requested PartialObjectMetadataList, but the requested object is not a list (*core.ConfigMap)", f"{CONFIG_MAPS}/a", Accept="application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"),
+    read(400, "Unable to convert to Table as requested: includeObject: Invalid value: \"x\": must be 'Metadata', 'Object', 'None', or empty", f"{CONFIG_MAPS}?includeObject=x", Accept="application/json;as=Table;g=meta.k8s.io;v=v1"),
     read(406, f"only the following media types are accepted: {STREAMS}", f"{CONFIG_MAPS}?watch=true", Accept="application/yaml, text/html;q=0.5"),
     read(200, "ConfigMap", f"{CONFIG_MAPS}/a", Accept="application/poetry, */*;q=0.1"),
 ]  # fmt: skip
@@ -225,8 +240,7 @@ def test_refusals_say_what_the_real_server_says(cases: list[Case]) -> None:
 def text_of(answer: Answer) -> str:
     """The message, whatever form it comes in."""
     if "yaml" in answer[1].get("content-type", ""):
-        found = re.search(r"message: '?(.*?)'?\n", answer[2].decode())
-        return found[1] if found else ""
+        return str(from_yaml(answer[2])[0]["message"])
     return message_of(answer)
 
 
@@ -443,8 +457,6 @@ def bombs() -> dict[str, tuple[str, bytes]]:
         "deep JSON": ("application/json", json_head + b"[" * 100_000 + b"]" * 100_000 + b"}"),
         "NaN": ("application/json", json_head + b'{"a":NaN}}'),
         "a huge number": ("application/json", json_head + b'{"a":1e999}}'),
-        "half a character": ("application/json", json_head + b'{"a":"\xff\xfe"}}'),
-        "half a surrogate": ("application/json", json_head + b'{"a":"\\ud800"}}'),
         "a nul": ("application/json", json_head + b'{"a\x00":"b"}}'),
         "a JSON key of 1 MB": ("application/json", json_head + b'{"' + b"k" * 1_000_000 + b'":"v"}}'),
         "nothing": ("application/json", b""),

@@ -11,7 +11,7 @@ from lifecycle.apiserver.apiextensions.definition_validation import validate_def
 from lifecycle.apiserver.apiextensions.structural import validate_structural
 from tests.apiserver.custom_server import CRONTABS, DEFINITIONS, Site, crontab, definition, on_server
 
-SCHEMA = "spec.versions[0].schema.openAPIV3Schema"
+SCHEMA = "spec.validation.openAPIV3Schema"
 
 
 def errors_of(schema: dict[str, Any]) -> list[str]:

@@ -135,8 +135,10 @@ def test_a_version_that_a_group_does_not_have_is_a_status() -> None:
 
 
 def test_discovery_cannot_be_written() -> None:
-    found = ask(NonResourceHandler(), "/apis", method="POST")
-    assert found.status == 405
+    for path in ("/api", "/apis/apps/v1", "/apis/apiregistration.k8s.io"):
+        assert ask(NonResourceHandler(), path, method="POST").status == 405
+    for path in ("/apis", "/apis/apps"):  # the aggregator does not look at the method
+        assert ask(NonResourceHandler(), path, method="POST").status == 200
 
 
 def test_health_checks_can_be_seen_left_out_and_asked_one_by_one() -> None:

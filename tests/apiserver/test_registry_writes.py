@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.x509.oid import NameOID
 
 from lifecycle.api.clock import run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.api.schema import schema_for
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object, UserInfo
+from lifecycle.api.wire import Object, Request, UserInfo
 from lifecycle.apiserver.bootstrap.reconcile import reconciled
 from lifecycle.client.rest import JSON_PATCH, MERGE_PATCH, Client
 from lifecycle.cluster.cluster import Cluster, ClusterConfig
@@ -261,3 +267,79 @@ def test_an_event_of_the_newer_group_is_read_as_an_old_one() -> None:
     old, same = on_cluster(ask, without=("scheduler", "controllers", "kubelet"))
     assert (old["apiVersion"], old["message"], old["involvedObject"]["name"]) == ("v1", "n", "p")
     assert (same["apiVersion"], same["note"], same["regarding"]["name"]) == ("events.k8s.io/v1", "n", "p")
+
+
+def test_a_limit_range_without_a_name_is_given_one() -> None:
+    body = {"apiVersion": "v1", "kind": "LimitRange", "metadata": {}, "spec": {"limits": []}}
+
+    async def ask(cluster: Cluster, client: Client) -> list[Object]:
+        limits = resource("limitranges")
+        named = {**body, "metadata": {"generateName": "l-"}}
+        return [await client.create(limits, one, "default") for one in (body, body, named)]
+
+    first, second, named = on_cluster(ask, without=("scheduler", "controllers", "kubelet"))
+    names = {first["metadata"]["name"], second["metadata"]["name"]}
+    assert len(names) == 2
+    assert not names & {first["metadata"]["uid"], second["metadata"]["uid"]}
+    assert all(len(name) == 36 for name in names)
+    assert named["metadata"]["name"].startswith("l-")
+
+
+def test_a_signing_request_says_who_asked() -> None:
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "me")])
+    pem = (
+        x509.CertificateSigningRequestBuilder().subject_name(name).sign(key, hashes.SHA256()).public_bytes(Encoding.PEM)
+    )
+    body = {
+        "apiVersion": "certificates.k8s.io/v1",
+        "kind": "CertificateSigningRequest",
+        "metadata": {"name": "c"},
+        "spec": {
+            "request": base64.b64encode(pem).decode(),
+            "signerName": "example.com/signer",
+            "usages": ["client auth"],
+            "username": "somebody-else",
+        },
+        "status": {"conditions": [{"type": "Approved", "status": "True"}]},
+    }
+    csrs = resource("certificatesigningrequests.certificates.k8s.io")
+
+    async def ask(cluster: Cluster, client: Client) -> tuple[Object, str]:
+        made = await client.create(csrs, body)
+        body["spec"]["request"] = base64.b64encode(b"nonsense").decode()
+        body["metadata"]["name"] = "d"
+        with pytest.raises(StatusError) as refused:
+            await client.create(csrs, body)
+        return made, refused.value.message
+
+    made, refusal = on_cluster(ask, without=("scheduler", "controllers", "kubelet"))
+    assert made["spec"]["username"] == "kubernetes-admin"
+    assert "system:authenticated" in made["spec"]["groups"]
+    assert made["status"] == {}
+    assert refusal.endswith('spec.request: Invalid value: "bm9uc2Vuc2U=": PEM block type must be CERTIFICATE REQUEST')
+
+
+def test_a_change_can_raise_warnings_too() -> None:
+    labels = {"a": "b"}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    deployment = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "d"},
+        "spec": {"selector": {"matchLabels": labels}, "template": template},
+    }
+
+    async def ask(cluster: Cluster, client: Client) -> list[list[str]]:
+        heard: list[list[str]] = []
+        await client.create(resource("deployments.apps"), deployment, "default")
+        for patch in ({"imagePullSecrets": [{}]}, {"imagePullSecrets": [{}]}, {"imagePullSecrets": None}):
+            path = "/apis/apps/v1/namespaces/default/deployments/d"
+            body = {"spec": {"template": {"spec": patch}}}
+            request = Request("PATCH", path, headers={"content-type": MERGE_PATCH}, obj=body)
+            assert (await client.transport.round_trip(request)).status == 200
+            heard.append(list(request.warnings))
+        return heard
+
+    pulled = 'spec.template.spec.imagePullSecrets[0].name: invalid empty name ""'
+    assert on_cluster(ask, without=("scheduler", "controllers", "kubelet")) == [[pulled], [], []]

@@ -74,7 +74,7 @@ def test_a_manifest_must_say_what_it_is(tmp_path):
     manifest.write_text("apiVersion: apps/v1\nmetadata: {name: nginx}\n")
     code, _, err, server = kubectl(f"apply -f {shlex.quote(str(manifest))}")
     assert (code, server.requests) == (1, [])
-    assert "'Kind' is missing" in err
+    assert "kind not set" in err
 
 
 def test_record_keeps_the_command_on_the_object():

@@ -18,6 +18,9 @@ from lifecycle.cluster.linux.requirements import missing
 from lifecycle.cluster.linux.run_state import Run, runs
 from tests.conftest import find_kubectl, unavailable
 
+PATIENCE = 120
+"""Seconds after which something hangs. A machine with other work to do may be slow; nothing here is about how fast it is."""
+
 
 @dataclass
 class Up:
@@ -29,7 +32,7 @@ class Up:
     run: Run
     seconds: float
 
-    def k(self, *words: str, fails: bool = False, timeout: float = 40) -> str:
+    def k(self, *words: str, fails: bool = False, timeout: float = PATIENCE) -> str:
         """What kubectl prints, both outputs."""
         command = [str(self.kubectl), f"--kubeconfig={self.kubeconfig}", *words]
         done = subprocess.run(
@@ -42,7 +45,7 @@ class Up:
         """What a program prints that runs in a node's network."""
         netns = self.run.directory / node / "netns"
         done = subprocess.run(
-            ["nsenter", f"--net={netns}", "--", *command], capture_output=True, text=True, timeout=20, check=False
+            ["nsenter", f"--net={netns}", "--", *command], capture_output=True, text=True, timeout=PATIENCE, check=False
         )
         assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
         return done.stdout
@@ -50,7 +53,7 @@ class Up:
     def end(self, number: int = signal.SIGINT) -> int:
         """Send a signal; the exit code."""
         self.process.send_signal(number)
-        return self.process.wait(timeout=20)
+        return self.process.wait(timeout=PATIENCE)
 
 
 @contextmanager
@@ -97,9 +100,17 @@ def _owner(run: Run) -> int:
         return 0
 
 
-def host_network() -> tuple[str, str]:
+def host_network() -> set[str]:
     """The machine's own interfaces and rules: what must never change."""
     links = subprocess.run(["ip", "-o", "link"], capture_output=True, text=True, check=True).stdout
     rules = subprocess.run(["iptables-save"], capture_output=True, text=True, check=True).stdout
-    names = sorted(line.split(": ")[1].partition("@")[0] for line in links.splitlines())
-    return " ".join(names), "\n".join(line for line in rules.splitlines() if line[:1] == "-")
+    names = {f"interface {line.split(': ')[1].partition('@')[0]}" for line in links.splitlines()}
+    return names | {line for line in rules.splitlines() if line[:1] == "-"}
+
+
+def added_to_host_network(before: set[str]) -> set[str]:
+    """What is there that was not, and stays: somebody else on this machine may be at work too, and what they make goes again."""
+    deadline = time.monotonic() + PATIENCE / 4
+    while (added := host_network() - before) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    return added

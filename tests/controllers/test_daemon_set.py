@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
 from tests.conftest import RECORDINGS
 
 from lifecycle.api.resources import resource
@@ -12,6 +13,7 @@ from lifecycle.api.wire import Object
 from lifecycle.cluster.rehearsal import RehearsedCluster, rehearse
 from lifecycle.controllers.daemonset.daemon_pods import daemon_pod
 from lifecycle.controllers.daemonset.daemon_set_status import daemon_set_status
+from lifecycle.controllers.daemonset.rolling_update import rolling_update
 from lifecycle.controllers.deployment.pod_template_hash import compute_hash
 from lifecycle.controllers.pod_readiness import is_pod_ready
 from lifecycle.inspector import Recording
@@ -128,3 +130,49 @@ def test_with_a_surge_the_new_pod_comes_first() -> None:
         assert len(await cluster.items("pods")) == 2
 
     rehearse(scene)
+
+
+NOW = 1767225600.0
+
+
+def on(node: str, revision: str, ready: bool = True, **meta: Any) -> Object:
+    condition = {"type": "Ready", "status": str(ready), "lastTransitionTime": "2025-12-31T00:00:00Z"}
+    labels = {"controller-revision-hash": revision}
+    return {
+        "metadata": {"name": f"{node}-{revision}", "labels": labels, **meta},
+        "spec": {"nodeName": node},
+        "status": {"phase": "Running", "conditions": [condition]},
+    }
+
+
+@pytest.mark.parametrize(
+    ("rolling", "pods", "deleted", "created"),
+    [
+        ({"maxUnavailable": 1}, [on("a", "1"), on("b", "1"), on("c", "1")], ["a-1"], []),
+        ({"maxUnavailable": 2}, [on("a", "1"), on("b", "1"), on("c", "1")], ["a-1", "b-1"], []),
+        ({"maxUnavailable": 1}, [on("a", "2", False), on("b", "1"), on("c", "1")], [], []),
+        ({"maxUnavailable": 1}, [on("a", "1"), on("b", "1", False), on("c", "1")], ["b-1"], []),
+        ({"maxUnavailable": 1}, [on("a", "1"), on("b", "1")], [], []),  # nobody is on c yet
+        ({"maxUnavailable": 1}, [on("a", "1", deletionTimestamp="t"), on("b", "1"), on("c", "1")], [], []),
+        # d should have no pod: its old one goes like any other when its turn comes
+        ({"maxUnavailable": 1}, [on("a", "2"), on("b", "2"), on("c", "2"), on("d", "1")], ["d-1"], []),
+        ({"maxUnavailable": "50%"}, [on(n, "1") for n in "abc"], ["a-1", "b-1"], []),  # 1.5, rounded up
+        ({"maxSurge": 1}, [on("a", "1"), on("b", "1"), on("c", "1")], [], ["a"]),
+        ({"maxSurge": 1}, [on("a", "1"), on("a", "2"), on("b", "1"), on("c", "1")], ["a-1"], ["b"]),
+        ({"maxSurge": 1}, [on("a", "1"), on("a", "2", False), on("b", "1"), on("c", "1")], [], []),
+        ({"maxSurge": 1}, [on("a", "1"), on("b", "1", False), on("c", "1", False)], [], ["b", "c", "a"]),
+        ({"maxSurge": 1}, [on("a", "2"), on("b", "2"), on("d", "1")], [], []),  # d's is needed until c's is there
+        ({"maxSurge": 1}, [on("a", "2"), on("b", "2"), on("c", "2"), on("d", "1")], ["d-1"], []),
+        ({"maxSurge": 1}, [on("a", "2"), on("b", "2"), on("c", "2"), on("d", "1", False)], ["d-1"], []),
+    ],
+)
+def test_one_step_of_a_rollout(rolling: Object, pods: list[Object], deleted: list[str], created: list[str]) -> None:
+    template = {"spec": {"nodeSelector": {"runs": "yes"}, "containers": []}}
+    strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 0, **rolling}}
+    ds = {"metadata": {"name": "d"}, "spec": {"template": template, "updateStrategy": strategy}}
+    nodes = [{"metadata": {"name": n, "labels": {"runs": "no" if n == "d" else "yes"}}, "spec": {}} for n in "abcd"]
+    by_node: dict[str, list[Object]] = {}
+    for pod in pods:
+        by_node.setdefault(pod["spec"]["nodeName"], []).append(pod)
+    step = rolling_update(ds, nodes, by_node, "2", NOW)
+    assert ([pod["metadata"]["name"] for pod in step[0]], list(step[1])) == (deleted, created)

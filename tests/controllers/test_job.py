@@ -100,8 +100,8 @@ def test_a_failure_policy_ends_it_at_once_or_does_not_count() -> None:
     rehearse(scene)
     status = {"containerStatuses": [{"name": "c", "state": {"terminated": {"exitCode": 42}}}]}
     pod = {"metadata": {"name": "p", "namespace": "d"}, "status": status}
-    assert match_pod_failure_policy(rule("Ignore"), pod) == (False, "")
-    assert match_pod_failure_policy(None, pod) == (True, "")
+    assert match_pod_failure_policy(rule("Ignore"), pod) == (False, "", False)
+    assert match_pod_failure_policy(None, pod) == (True, "", False)
 
 
 def test_a_deadline_ends_what_still_runs_before_the_job_is_failed() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
+
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
 from lifecycle.cluster.rehearsal import RehearsedCluster, rehearse
@@ -125,5 +127,82 @@ def test_claims_are_made_once_and_outlive_their_pods() -> None:
         await asyncio.sleep(60)
         assert await cluster.items("pods") == []
         assert len(await cluster.items("persistentvolumeclaims")) == 1
+
+    rehearse(scene)
+
+
+def test_an_update_without_a_partition_moves_on_from_pod_to_pod() -> None:
+    """`type: RollingUpdate` alone: which pods come back as they were is told by `currentReplicas` then."""
+
+    async def scene(cluster: RehearsedCluster) -> None:
+        client = cluster.client("test")
+        await client.create(SETS, stateful(updateStrategy={"type": "RollingUpdate"}), "default")
+        await asyncio.sleep(20)
+        [found] = await cluster.items("statefulsets.apps")
+        assert "rollingUpdate" not in found["spec"]["updateStrategy"]
+        await client.patch(SETS, "s", "default", {"spec": {"template": stateful("nginx:1.28")["spec"]["template"]}})
+        await asyncio.sleep(120)
+        assert set((await images(cluster)).values()) == {"1.28"}
+        deleted = [message for message in await told(cluster) if message.startswith("delete")]
+        assert deleted == [f"delete Pod s-{i} in StatefulSet s successful" for i in (2, 1, 0)]
+
+    rehearse(scene)
+
+
+def test_so_many_may_be_updated_at_once_as_may_be_unavailable() -> None:
+    async def scene(cluster: RehearsedCluster) -> None:
+        client = cluster.client("test")
+        update = {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "50%"}}
+        await client.create(SETS, stateful(replicas=4, updateStrategy=update), "default")
+        await asyncio.sleep(30)
+        broken = stateful("registry.invalid/x:1")["spec"]["template"]
+        await client.patch(SETS, "s", "default", {"spec": {"template": broken}})
+        await asyncio.sleep(120)
+        assert await images(cluster) == {"s-0": "1.27", "s-1": "1.27", "s-2": "ry.invalid/x:1"}  # s-3 waits for s-2
+
+    rehearse(scene)
+
+
+def owners(claim: Object) -> list[tuple[str, str]]:
+    return [(r["kind"], r["name"]) for r in claim["metadata"].get("ownerReferences") or ()]
+
+
+@pytest.mark.parametrize(
+    ("deleted", "scaled", "at_first", "after_scaling", "after_deletion"),
+    [
+        ("Retain", "Retain", [], {"data-s-0", "data-s-1"}, {"data-s-0", "data-s-1"}),
+        ("Delete", "Retain", [("StatefulSet", "s")], {"data-s-0", "data-s-1"}, set()),
+        ("Retain", "Delete", [], {"data-s-0"}, {"data-s-0"}),
+        ("Delete", "Delete", [("StatefulSet", "s")], {"data-s-0"}, set()),
+    ],
+)
+def test_claims_go_with_the_pod_or_with_the_set_as_the_policy_says(
+    deleted: str, scaled: str, at_first: list[tuple[str, str]], after_scaling: set[str], after_deletion: set[str]
+) -> None:
+    async def left(cluster: RehearsedCluster) -> set[str]:
+        return {claim["metadata"]["name"] for claim in await cluster.items("persistentvolumeclaims")}
+
+    async def scene(cluster: RehearsedCluster) -> None:
+        client = cluster.client("test")
+        claim = {
+            "metadata": {"name": "data"},
+            "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+        }
+        policy = {"whenDeleted": deleted, "whenScaled": scaled}
+        body = stateful(
+            replicas=2,
+            podManagementPolicy="Parallel",
+            volumeClaimTemplates=[claim],
+            persistentVolumeClaimRetentionPolicy=policy,
+        )
+        await client.create(SETS, body, "default")
+        await asyncio.sleep(10)
+        assert [owners(c) for c in await cluster.items("persistentvolumeclaims")] == [at_first, at_first]
+        await client.patch(SETS, "s", "default", {"spec": {"replicas": 1}})
+        await asyncio.sleep(90)
+        assert await left(cluster) == after_scaling
+        await client.delete(SETS, "s", "default")
+        await asyncio.sleep(90)
+        assert await left(cluster) == after_deletion
 
     rehearse(scene)

@@ -12,6 +12,7 @@ import pytest
 from lifecycle.api.clock import run_virtual
 from lifecycle.api.names import NameSource
 from lifecycle.cri.hollow import HollowRuntime
+from lifecycle.cri.hollow_files import look
 from lifecycle.cri.hollow_images import normalized_name
 from lifecycle.cri.hollow_programs import program_of, run_to_end
 from lifecycle.cri.runtime import (
@@ -227,3 +228,23 @@ def test_only_a_running_program_that_listens_answers() -> None:
         assert (await runtime.http_get(ip, 80, "/", 1))[0] == 0
 
     on_runtime(body)
+
+
+@pytest.mark.parametrize(
+    ("command", "age", "answer"),
+    [
+        (("cat", "/tmp/healthy"), 1, None),
+        (("cat", "/tmp/healthy"), 31, (1, "cat: can't open '/tmp/healthy': No such file or directory\n")),
+        (("sh", "-c", "test -e /tmp/healthy"), 1, (0, "")),
+        (("[", "-f", "/tmp/late", "]"), 1, (1, "")),
+        (("[", "-f", "/tmp/late", "]"), 32, (0, "")),
+        (("ls", "/tmp/other"), 1, (1, "ls: /tmp/other: No such file or directory\n")),
+        (("cat", "/etc/hosts"), 1, None),
+        (("test", "1", "-gt", "0"), 1, None),
+    ],
+)
+def test_files_come_and_go_as_a_script_says(command: tuple[str, ...], age: float, answer: Any) -> None:
+    script = "touch /tmp/healthy; sleep 30; rm -f /tmp/healthy; echo x > /tmp/late; sleep 600"
+    program = program_of("busybox:1.36", (), ("/bin/sh", "-c", script))
+    assert program.runs_for == 630
+    assert look(program.files, command, age) == answer

@@ -6,9 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lifecycle.dns.answering import address_of
+from lifecycle.dns.answering import Answerer, address_of
+from lifecycle.dns.kubernetes_plugin import KubernetesPlugin
 from lifecycle.dns.records import Answer, Record
-from tests.dns.cluster import answerer
+from lifecycle.dns.service_index import ServiceIndex
+from tests.dns.cluster import answerer, service, slice_of
 
 
 def ask(name: str, qtype: str = "A") -> Answer:
@@ -147,3 +149,60 @@ def test_any_name_has_an_answer(name: str, qtype: str) -> None:
     for zone in ("cluster.local.", "svc.cluster.local.", "shop.pod.cluster.local.", "in-addr.arpa."):
         found = answerer().answer(f"{name}.{zone}" if name else zone, qtype)
         assert found.rcode in ("NOERROR", "NXDOMAIN", "SERVFAIL")
+
+
+def test_the_zone_is_spelled_as_asked_too() -> None:
+    """Upstream's `handler_case_test.go`: names of targets and the SOA end in the asker's spelling of the zone."""
+    found = ask("_HtTp._TcP.WeB.ShOp.SvC.ClUsTeR.lOcAl.", "SRV")
+    assert [r.data for r in found.answer] == ["0 100 80 web.shop.svc.ClUsTeR.lOcAl."]
+    assert [r.name for r in found.additional] == ["web.shop.svc.ClUsTeR.lOcAl."]
+    (soa,) = ask("gone.shop.svc.ClUsTeR.lOcAl.").authority
+    assert soa.name == "ClUsTeR.lOcAl."
+    assert soa.data.startswith("ns.dns.ClUsTeR.lOcAl. hostmaster.ClUsTeR.lOcAl. ")
+    assert data("Cluster.local.", "SOA") == [ask("Cluster.local.", "SOA").answer[0].data]
+    assert data("Cluster.local.", "NS") == []  # its own name servers CoreDNS knows only in small letters
+
+
+def test_names_under_the_reverse_zones() -> None:
+    """What is no address of ours is passed on; only the zones themselves are our own to speak for."""
+    assert data("in-addr.arpa.", "SOA")[0].startswith("ns.dns.in-addr.arpa. ")
+    assert data("in-addr.arpa.", "NS") == ["kube-dns.kube-system.svc.in-addr.arpa."]
+    assert data("5.0.96.10.in-addr.arpa", "SOA") == []
+    assert data("in-addr.arpa.", "PTR") == data("ip6.arpa.") == []
+    for name, qtype in (("96.10.in-addr.arpa", "PTR"), ("5.0.96.10.in-addr.arpa", "A"), ("in-addr.arpa.", "TXT")):
+        assert ask(name, qtype).rcode == "SERVFAIL"
+
+
+def test_a_zone_is_not_given_out_whole() -> None:
+    assert [ask(name, "AXFR").rcode for name in ("cluster.local.", "web.shop", "in-addr.arpa.")] == ["REFUSED"] * 3
+
+
+def test_pods_have_no_ports_and_an_srv_record_says_so() -> None:
+    (record,) = ask("10-244-1-2.shop.pod.cluster.local.", "SRV").answer
+    assert record.data == "0 100 0 10-244-1-2.shop.pod.cluster.local."
+
+
+def test_pointers_are_not_looked_for_below_the_cluster() -> None:
+    assert data("web.shop", "PTR") == []
+    assert ask("gone.shop", "PTR").rcode == ask("ns.dns.cluster.local.", "PTR").rcode == "NXDOMAIN"
+
+
+def test_an_address_that_would_end_in_a_dash_gets_a_zero() -> None:
+    slices = [slice_of("six", {"addresses": ["fd00::"]})]
+    index = ServiceIndex.of([service("six", "None")], slices, ["shop"])
+    found = Answerer(KubernetesPlugin(index)).answer("_http._tcp.six.shop.svc.cluster.local.", "SRV")
+    assert found.answer[0].data == "0 100 8080 fd00--0.six.shop.svc.cluster.local."
+
+
+@pytest.mark.parametrize(("length", "found"), [(3, True), (11, True), (12, False)])
+def test_a_chain_of_aliases_is_followed_only_so_far(length: int, found: bool) -> None:
+    names = [f"n{i}" for i in range(length)]
+    ends = [*names[1:], "web"]
+    chain = [
+        service(name, type="ExternalName", externalName=f"{end}.shop.svc.cluster.local")
+        for name, end in zip(names, ends)
+    ]
+    index = ServiceIndex.of([*chain, service("web", "10.96.0.5")], [], ["shop"])
+    answer = Answerer(KubernetesPlugin(index)).answer("n0.shop.svc.cluster.local.", "A").answer
+    assert [record.data for record in answer[-1:]] == (["10.96.0.5"] if found else [])
+    assert len(answer) == (length + 1 if found else 0)

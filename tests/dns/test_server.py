@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import dns.asyncquery
+import dns.edns
 import dns.flags
 import dns.message
 import dns.rcode
@@ -150,3 +151,39 @@ def test_what_is_not_a_query_is_not_answered_as_one() -> None:
     assert dns.message.from_wire(respond(update.to_wire(), answerer(), random.Random(0))).rcode() == dns.rcode.NOTIMP
     response = dns.message.make_response(dns.message.make_query("x.", "A"))
     assert respond(response.to_wire(), answerer(), random.Random(0)) == b""
+
+
+def _reply(query: dns.message.Message, records: int = 1) -> dns.message.Message:
+    class Long:
+        def answer(self, qname: str, qtype: str) -> Answer:
+            return Answer(answer=[Record(qname, 30, "A", f"10.1.{n // 250}.{n % 250}") for n in range(records)])
+
+    return dns.message.from_wire(respond(query.to_wire(), Long(), random.Random(1)))
+
+
+def test_edns_options_that_are_sent_back_and_those_that_are_not() -> None:
+    cookie = dns.edns.GenericOption(dns.edns.OptionType.COOKIE, b"12345678")
+    subnet = dns.edns.ECSOption("192.0.2.0", 24)
+    reply = _reply(dns.message.make_query("a.", "A", want_dnssec=True, payload=1232, options=[cookie, subnet]))
+    assert [option.otype for option in reply.options] == [dns.edns.OptionType.COOKIE]
+    assert (reply.payload, reply.ednsflags & dns.flags.DO) == (1232, dns.flags.DO)
+    assert _reply(dns.message.make_query("a.", "A")).edns == -1
+
+
+def test_a_version_of_edns_that_is_not_known_is_refused() -> None:
+    reply = _reply(dns.message.make_query("a.", "A", use_edns=1))
+    assert (reply.rcode(), reply.edns, reply.answer) == (dns.rcode.BADVERS, 0, [])
+
+
+def test_only_questions_about_the_internet_are_answered() -> None:
+    assert _reply(dns.message.make_query("version.bind.", "TXT", "CH")).rcode() == dns.rcode.REFUSED
+
+
+def test_as_much_of_a_long_answer_as_fits_is_sent() -> None:
+    """Whole records, up to the last byte the client has room for."""
+    for payload, expected in ((512, 29), (1232, 74)):
+        query = dns.message.make_query("a.example.", "A", use_edns=0, payload=payload)
+        reply = _reply(query, records=300)
+        assert len(reply.answer[0]) == expected
+        assert reply.flags & dns.flags.TC
+        assert payload - 16 < len(reply.to_wire()) <= payload

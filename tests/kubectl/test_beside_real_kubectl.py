@@ -2,77 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
-import io
-import os
 import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Mapping
+from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
 
-import lifecycle
-from lifecycle.kubectl.kubeconfig import write
-from lifecycle.kubectl.main import main
-from tests.conftest import find_kubectl, unavailable
-
-MANIFEST = """apiVersion: v1
-kind: ConfigMap
-metadata: {name: settings, labels: {app: web}}
-data: {a: "1"}
-"""
-
-
-@dataclass
-class Both:
-    """A cluster, and the two ways to ask it."""
-
-    binary: Path
-    home: Path
-    kubeconfig: Path
-
-    def environ(self, who: str) -> dict[str, str]:
-        return {"HOME": str(self.home / who), "KUBECONFIG": str(self.kubeconfig), "PATH": os.environ["PATH"]}
-
-    def real(self, line: str) -> tuple[int, str, str]:
-        done = subprocess.run(
-            [str(self.binary), *shlex.split(line)], env=self.environ("real"), capture_output=True, text=True, timeout=60
-        )
-        return done.returncode, done.stdout, done.stderr.replace(self.binary.name, "kubectl")
-
-    def ours(self, line: str) -> tuple[int, str, str]:
-        out, err = io.StringIO(), io.StringIO()
-        code = asyncio.run(main(shlex.split(line), out=out, err=err, environ=self.environ("ours")))
-        return code, out.getvalue(), err.getvalue()
-
-
-@pytest.fixture(scope="module")
-def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
-    binary = find_kubectl("1.36")
-    if binary is None:
-        unavailable("kubectl 1.36 is not here (.ci/kubectl fetches it on Debian)")
-    assert binary is not None
-    home = tmp_path_factory.mktemp("home")
-    link = home / "kubectl"  # by its usual name, which it prints
-    link.symlink_to(binary)
-    (home / "settings.yaml").write_text(MANIFEST)
-    (home / "columns.txt").write_text("NAME            IMAGES\nmetadata.name   spec.containers[*].image\n")
-    (home / "path.txt").write_text('{range .items[*]}{.metadata.name}{"\\n"}{end}')
-    with lifecycle.up(nodes=3) as cluster:
-        write(cluster.kubeconfig, home / "config")
-        asked = Both(link, home, home / "config")
-        for namespace in ("real", "ours"):
-            assert asked.ours(f"create namespace {namespace}")[0] == 0
-        assert asked.ours("create deployment web --image=nginx --replicas=3")[0] == 0
-        assert asked.ours("run lonely --image=nginx --labels=run=lonely,tier=back")[0] == 0
-        assert asked.ours("expose deployment web --port=80")[0] == 0
-        assert asked.ours("rollout status deployment web")[0] == 0
-        yield asked
-
+from tests.kubectl.beside import Answer, Both, shown, tidy
 
 READ = """
 get pods
@@ -184,23 +124,14 @@ config view
 """.strip().splitlines()  # fmt: skip
 
 
-def put(line: str, both: Both) -> str:
-    return line.replace("HOME", str(both.home))
-
-
-AGES = re.compile(r"(?<=\s)(\d+[smh])+( \(\d+[smh] ago\))?(?=\s)")
-
-
-def shown(part: object) -> str:
-    """Without ages, and without the object that a failed template prints at length."""
-    return AGES.sub("<age>", str(part)).partition("\tobject given to jsonpath engine was:")[0]
+@pytest.fixture(scope="module")
+def looked(both: Both) -> Mapping[str, Future[Answer]]:
+    return both.ahead(READ)
 
 
 @pytest.mark.parametrize("line", READ)
-def test_a_line_that_only_looks(both, line):
-    line = put(line, both)
-    real, ours = (tuple(shown(part) for part in ask(line)) for ask in (both.real, both.ours))
-    assert ours == real
+def test_a_line_that_only_looks(both, looked, line):
+    assert tuple(map(shown, both.ours(line))) == tuple(map(shown, looked[line].result()))
 
 
 WRITE = """
@@ -267,22 +198,8 @@ delete deploy nginx
 
 def test_lines_that_change_something(both):
     """The same lines in two namespaces; each side sees its own only."""
-    wrong = []
-    for line in WRITE:
-        real = both.real(f"{put(line, both)} -n real")
-        ours = both.ours(f"{put(line, both)} -n ours")
-        told = [tuple(tidy(str(part)) for part in answer) for answer in (real, ours)]
-        if told[0] != told[1]:
-            wrong.append((line, *told))
+    wrong = both.in_two_namespaces(WRITE, lambda answer: tuple(tidy(str(part)) for part in answer))
     assert not wrong, "\n\n".join("\n".join(map(str, each)) for each in wrong)
-
-
-def tidy(text: str) -> str:
-    """Without what differs between the two namespaces, and without the steps of a rollout that one side may miss."""
-    text = re.sub(r"\b(real|ours)\b", "<ns>", AGES.sub("<age>", text))
-    text = re.sub(r"Waiting for deployment .*\n", "", text)
-    text = "".join(sorted(text.splitlines(keepends=True))) if text.startswith("Listing") else text
-    return re.sub(r"[0-9a-f]{8,10}(?=\n|$)", "<hash>", text)
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -349,24 +266,25 @@ version
 
 @pytest.mark.parametrize("level", [6, 8])
 def test_the_requests_on_the_wire_are_the_same(both, level):
-    wrong = []
-    for line in TRACED:
-        real = said(both.real(f"{line} -n real -v={level}")[2])
-        ours = said(both.ours(f"{line} -n ours -v={level}")[2])
-        if real != ours:
-            wrong.append((line, real, ours))
+    wrong = both.in_two_namespaces(TRACED, lambda answer: said(answer[2]), f" -v={level}")
     assert not wrong, "\n\n".join("\n".join(map(str, each)) for each in wrong)
 
 
 def test_as_a_program(both):
     """`lifecycle kubectl` itself: arguments, kubeconfig from the environment, exit codes."""
+    lines = ("get deploy web -o name", "get pods nope")
     program = [sys.executable, "-m", "lifecycle", "kubectl"]
-    for line in ("get deploy web -o name", "get pods nope", "get pods -l app=web -o name"):
-        done = subprocess.run([*program, *shlex.split(line)], env=both.environ("ours"), capture_output=True, text=True)
-        assert (done.returncode, done.stdout, done.stderr) == both.real(line)
-    helped = subprocess.run([*program, "get", "--help"], env=both.environ("ours"), capture_output=True, text=True)
-    assert helped.returncode == 0
-    assert "--show-labels" in helped.stdout
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    started = [subprocess.Popen([*program, *shlex.split(line)], env=both.environ("ours"), **pipes) for line in lines]
+    for line, running in zip(lines, started, strict=True):
+        out, err = running.communicate(timeout=60)
+        assert (running.returncode, out, err) == both.real(line)
+
+
+def test_help_is_printed_and_nothing_done(both):
+    code, out, err = both.ours("get --help")
+    assert (code, err) == (0, "")
+    assert "--show-labels" in out
 
 
 @pytest.mark.parametrize(

@@ -103,6 +103,21 @@ class RealNode:
             pass
         raise AssertionError((seen.get("status"), await self.events(name)))
 
+    async def until_looked_at(self, name: str, done: Callable[[Object], bool]) -> Object:
+        """`until`, with a kubelet that looks all the time: why a start failed is only shown by the next look, ten seconds later."""
+        uid = (await self.admin.get(resource("pods"), name, "default"))["metadata"]["uid"]
+
+        async def look() -> None:
+            while True:
+                self.kubelet.pod_workers.sync(uid)
+                await asyncio.sleep(0.2)
+
+        looking = asyncio.create_task(look())
+        try:
+            return await self.until(name, done)
+        finally:
+            looking.cancel()
+
     async def gone(self, name: str) -> None:
         """Delete a pod and wait until nothing of it is left in the API."""
         pods = resource("pods")

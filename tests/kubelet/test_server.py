@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from lifecycle.api.clock import run_virtual
 from lifecycle.api.resources import resource
+from lifecycle.api.spdy_frames import DICTIONARY, FrameDecoder, FrameEncoder
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Request, Response, UserInfo
 from lifecycle.cluster.kubelet_connections import KubeletConnection
@@ -24,7 +25,6 @@ from lifecycle.kubelet.logs.files import RealLogFile, link_log, log_symlink, rem
 from lifecycle.kubelet.logs.read import LogOptions, read_logs, tail_start
 from lifecycle.kubelet.logs.rotate import rotate_log
 from lifecycle.kubelet.server.container_logs import NoLogsError, container_for_logs
-from lifecycle.kubelet.server.spdy_frames import DICTIONARY, FrameDecoder, FrameEncoder
 from lifecycle.kubelet.server.websocket import BINARY, WebSocket, frame, unmasked
 from tests.kubelet.small_cluster import SmallCluster, small_cluster
 from tests.kubelet.test_kubelet import ONE_NODE, nginx

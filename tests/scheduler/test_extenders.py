@@ -132,16 +132,20 @@ def test_one_that_fails_fails_the_pod_unless_it_may_be_ignored() -> None:
 
 
 def test_one_that_does_not_answer_is_given_up_in_time() -> None:
-    async def never(_: Any) -> web.Response:
-        await asyncio.sleep(5)
+    over = asyncio.Event()
+
+    async def silent(_: Any) -> web.Response:
+        await over.wait()
         return web.json_response({})
 
     async def play(url: str, asked: list[tuple[str, Any]]) -> None:
         entry = {"urlPrefix": url, "filterVerb": "filter", "httpTimeout": "50ms", "ignorable": True}
         result = await asyncio.wait_for(decide(HTTPExtender(extender_config(entry)), "a"), 2)
         assert result.suggested_host == "a"
+        assert [verb for verb, _ in asked] == ["filter"]
+        over.set()  # let the server go
 
-    with_server({"filter": never}, play)
+    with_server({"filter": silent}, play)
 
 
 def test_only_pods_that_want_what_it_manages_concern_it() -> None:

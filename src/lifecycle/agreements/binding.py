@@ -33,7 +33,7 @@ def binding_agreement(recording: Recording) -> AgreementTable:
     table = AgreementTable("Binding", "lifecycle", f"recording {recording.provenance}")
     for event in RecordedJourney(recording).requests("kube-scheduler", "create", "/binding"):
         theirs = event["requestObject"]
-        ours = on_virtual_time(binding_request(theirs["metadata"], theirs["target"]["name"]))
+        ours = on_virtual_time(binding_request(theirs["metadata"], theirs["target"]["name"]))[:2]
         name = theirs["metadata"]["name"]
         table.add(
             "request", name, ours[0], event["requestURI"], compare(ours, [event["requestURI"], theirs], path=f"/{name}")
@@ -54,7 +54,7 @@ class _Listening:
 
     async def round_trip(self, request: Request) -> Response:
         """Keep it."""
-        self.asked = [request.path, request.obj]
+        self.asked = [request.path, request.obj, request.method]
         return Response(status=201, obj={})
 
     async def close(self) -> None:
@@ -62,7 +62,7 @@ class _Listening:
 
 
 async def binding_request(metadata: Object, node: str) -> list[Any]:
-    """What our binder sends for a pod: path and object."""
+    """What our binder sends for a pod: path, object, method."""
     transport = _Listening()
     await DefaultBinder().bind(Client(transport, "scheduler"), {"metadata": metadata}, node)
     return transport.asked

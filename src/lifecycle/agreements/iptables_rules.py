@@ -36,6 +36,7 @@ from lifecycle.proxy.iptables.chains import (
 )
 from lifecycle.proxy.iptables.config import ProxierConfig
 from lifecycle.proxy.iptables.owners import KUBE_PROXY, SavedLine, saved_lines
+from lifecycle.proxy.iptables.proxier import NOT_OURS
 from lifecycle.proxy.iptables.sync_proxy_rules import NodeFacts, sync_proxy_rules
 from lifecycle.proxy.iptables.tables import BUILT_IN, Tables
 from lifecycle.proxy.service_map import ServicePortMap
@@ -43,6 +44,8 @@ from lifecycle.proxy.service_map import ServicePortMap
 MAP_ORDER = "order between Services, from a Go map"
 FIRST_COMER = "place of the kubelet's jump: whoever came first"
 STILL_THERE = "a Service of the scenario before, still there"
+PROXIED_BY_OTHERS = NOT_OURS.removeprefix("!")
+"""kube-proxy does not even ask for Services with this label."""
 SHARED_CHAINS = (KUBE_SERVICES, KUBE_NODEPORTS, KUBE_EXTERNAL_SERVICES, KUBE_PROXY_FIREWALL)
 SERVICE_IN_COMMENT = re.compile(r'--comment "([^ "]+)')
 
@@ -108,7 +111,8 @@ def generate_rules(services: list[Object], slices: list[Object], node: Object) -
     address = next(a["address"] for a in node["status"]["addresses"] if a["type"] == "InternalIP")
     ports, endpoints = ServicePortMap(), EndpointsMap(name)
     for service in services:
-        ports.update(service)
+        if PROXIED_BY_OTHERS not in (service["metadata"].get("labels") or {}):
+            ports.update(service)
     for endpoint_slice in slices:
         endpoints.update(endpoint_slice)
     tables = Tables()

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from textwrap import shorten
 from typing import Any
 
 from lifecycle.api.wire import Object
@@ -128,9 +129,8 @@ def decide_again(recording: Recording, framework: Callable[[], Framework] = defa
             result = algorithm.schedule_pod(state, info)
             decision.host, decision.scores = result.suggested_host, result.scores
         except FitError as error:
-            decision.nominated, message = plugins.run_post_filter_plugins(
-                state, info, snapshot, error.diagnosis.statuses
-            )
+            nominated, message = plugins.run_post_filter_plugins(state, info, snapshot, error.diagnosis.statuses)
+            decision.nominated = nominated or ""
             error.diagnosis.post_filter_message = message
             decision.refusal = str(error)
         if decision.recorded_host:
@@ -165,6 +165,6 @@ def _preempted_on(recording: Recording) -> str:
 
 def _said(answer: Any) -> str:
     if not answer.get("node"):
-        return str(answer.get("refusal", ""))[:90]
+        return shorten(str(answer.get("refusal", "")), 90, placeholder=" …")
     count = sum(map(len, (answer.get("scores") or {}).values()))
     return f"{answer['node']}, {count} scores" if count else str(answer["node"])

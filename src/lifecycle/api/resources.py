@@ -56,6 +56,13 @@ class Resource:
         """The URL below which the resource lives: `/api/v1` or `/apis/apps/v1`."""
         return f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
 
+    @property
+    def store_key(self) -> tuple[str, str]:
+        """Under what a server keeps registry and cache: group and plural. A version that shows what another one stores has its own."""
+        if (self.group, self.version, self.plural) in _later_versions():
+            return self.api_version, self.plural
+        return self.group, self.plural
+
     def subresource(self, name: str) -> Subresource | None:
         """The subresource of that name, if there is one."""
         return next((s for s in self.subresources if s.name == name), None)
@@ -108,6 +115,15 @@ def all_resources() -> tuple[Resource, ...]:
         if document["kind"] == "APIResourceList":
             rows += _rows(document)
     return tuple(rows)
+
+
+@cache
+def _later_versions() -> frozenset[tuple[str, str, str]]:
+    """Rows whose objects an earlier row serves already: the first version of a group is the preferred one, and the one that is stored."""
+    first: dict[tuple[str, str], str] = {}
+    for row in all_resources():
+        first.setdefault((row.group, row.plural), row.version)
+    return frozenset((r.group, r.version, r.plural) for r in all_resources() if first[r.group, r.plural] != r.version)
 
 
 @cache

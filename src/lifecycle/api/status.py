@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from lifecycle.api.go_format import go_quote
 from lifecycle.api.wire import Object
 
 
@@ -73,12 +74,14 @@ def _details(name: str, group: str, kind: str) -> Object:
 
 def not_found(resource: str, name: str, group: str = "") -> StatusError:
     """404 for an object that is not there."""
-    return failure(404, "NotFound", f'{qualified(resource, group)} "{name}" not found', _details(name, group, resource))
+    return failure(
+        404, "NotFound", f"{qualified(resource, group)} {go_quote(name)} not found", _details(name, group, resource)
+    )
 
 
 def already_exists(resource: str, name: str, group: str = "") -> StatusError:
     """409 for a create of a name that is taken."""
-    message = f'{qualified(resource, group)} "{name}" already exists'
+    message = f"{qualified(resource, group)} {go_quote(name)} already exists"
     return failure(409, "AlreadyExists", message, _details(name, group, resource))
 
 
@@ -87,7 +90,7 @@ MODIFIED = "the object has been modified; please apply your changes to the lates
 
 def conflict(resource: str, name: str, why: str = MODIFIED, group: str = "") -> StatusError:
     """409 for a lost race."""
-    message = f'Operation cannot be fulfilled on {qualified(resource, group)} "{name}": {why}'
+    message = f"Operation cannot be fulfilled on {qualified(resource, group)} {go_quote(name)}: {why}"
     return failure(409, "Conflict", message, _details(name, group, resource))
 
 
@@ -101,7 +104,7 @@ def forbidden(resource: str, name: str, why: str, group: str = "") -> StatusErro
     message = f"forbidden: {why}"
     if resource:
         message = (
-            f'{qualified(resource, group)} "{name}" is forbidden: {why}'
+            f"{qualified(resource, group)} {go_quote(name)} is forbidden: {why}"
             if name
             else f"{qualified(resource, group)} is forbidden: {why}"
         )
@@ -159,10 +162,11 @@ def invalid(kind: str, name: str, causes: Sequence[Object], group: str = "") -> 
         details["name"] = name
     if group:
         details["group"] = group
-    details["kind"] = kind
+    if kind:
+        details["kind"] = kind
     if causes:
         details["causes"] = list(causes)
-    message = f'{qualified(kind, group)} "{name}" is invalid: {joined}'
+    message = f"{qualified(kind, group)} {go_quote(name)} is invalid: {joined}"
     return failure(422, "Invalid", message, details)
 
 

@@ -222,11 +222,9 @@ class Cacher:
         return rows
 
     def candidates(self, criteria: Criteria) -> list[Cached]:
-        """The objects that may match: those of the namespace, or the single one that is named."""
-        if not criteria.name:
+        """The objects that may match: all, those of the namespace, or the single one that is named."""
+        if not criteria.name or (self.resource.namespaced and not criteria.namespace):
             return self.ordered(criteria.namespace)
-        if self.resource.namespaced and not criteria.namespace:
-            return [row for row in self.ordered() if row.obj["metadata"]["name"] == criteria.name]
         key = (
             f"{self.prefix}{criteria.namespace}/{criteria.name}" if criteria.namespace else self.prefix + criteria.name
         )

@@ -40,6 +40,7 @@ from lifecycle.apiserver.certificates import CertificateAuthority
 from lifecycle.apiserver.chain import ChainConfig, default_build_handler_chain
 from lifecycle.apiserver.config import Config
 from lifecycle.apiserver.consistent_reads import needs_the_newest
+from lifecycle.apiserver.default_service_cidr import default_service_cidr, sync_status
 from lifecycle.apiserver.endpoints.connect import NodeTransport, PodConnector
 from lifecycle.apiserver.endpoints.resource_handler import ResourceHandler, storable
 from lifecycle.apiserver.filters.audit import AuditLog
@@ -52,13 +53,17 @@ from lifecycle.apiserver.non_resource.discovery import group_names
 from lifecycle.apiserver.non_resource.document import text
 from lifecycle.apiserver.non_resource.flow_control_dump import PREFIX, dump
 from lifecycle.apiserver.non_resource.metrics import Metrics
+from lifecycle.apiserver.non_resource.statusz import Statusz
 from lifecycle.apiserver.object_reader import Counter
 from lifecycle.apiserver.precedence import Precedence
+from lifecycle.apiserver.registry.autoscaler_store import AutoscalerV1Store
+from lifecycle.apiserver.registry.autoscaler_versions import AUTOSCALING_V1, to_v1
+from lifecycle.apiserver.registry.certificate_requests import CertificateRequestStore
 from lifecycle.apiserver.registry.event_versions import EVENTS, from_core, to_core
-from lifecycle.apiserver.registry.service_addresses import default_service_cidr
 from lifecycle.apiserver.registry.services import ServiceStore
 from lifecycle.apiserver.registry.store import Environment, ResourceStore
 from lifecycle.apiserver.yaml_input import reading_ahead
+from lifecycle.client.rest import Client
 from lifecycle.etcd.codec import storage_media_type
 from lifecycle.etcd.store import Bell, Store, StoreError
 
@@ -85,10 +90,15 @@ class EventStore(CoreEventStore):
         return to_core(obj)
 
 
+FROM_STORAGE = {(EVENTS, "events"): from_core, (AUTOSCALING_V1, "horizontalpodautoscalers"): to_v1}
+"""How a cache shows what is stored in another version."""
+
 SPECIAL_STORES: dict[tuple[str, str], type[ResourceStore]] = {
     ("", "services"): ServiceStore,
     ("", "events"): CoreEventStore,
     ("events.k8s.io", "events"): EventStore,
+    (AUTOSCALING_V1, "horizontalpodautoscalers"): AutoscalerV1Store,
+    ("certificates.k8s.io", "certificatesigningrequests"): CertificateRequestStore,
     ("apiextensions.k8s.io", "customresourcedefinitions"): DefinitionStore,
 }
 
@@ -101,7 +111,7 @@ class CacheReader:
 
     def get(self, resource: Resource, namespace: str, name: str) -> Object | None:
         """One object, or None."""
-        cacher = self._cachers[resource.group, resource.plural]
+        cacher = self._cachers[resource.store_key]
         cacher.catch_up()
         key = f"{cacher.prefix}{namespace}/{name}" if resource.namespaced and namespace else f"{cacher.prefix}{name}"
         cached = cacher.get(key)
@@ -109,13 +119,13 @@ class CacheReader:
 
     def list(self, resource: Resource, namespace: str = "") -> Sequence[Object]:
         """All objects, in key order."""
-        cacher = self._cachers[resource.group, resource.plural]
+        cacher = self._cachers[resource.store_key]
         cacher.catch_up()
         return [cached.obj for cached in cacher.ordered(namespace)]
 
     def resource_version(self, resource: Resource) -> int:
         """Changes whenever any object of the resource does."""
-        cacher = self._cachers[resource.group, resource.plural]
+        cacher = self._cachers[resource.store_key]
         cacher.catch_up()
         return cacher.version
 
@@ -123,7 +133,7 @@ class CacheReader:
         """See `ObjectReader`: rung by the watches of the caches themselves, so nobody has to look whether something has come."""
         bell = Bell()
         for resource in resources:
-            self._cachers[resource.group, resource.plural].add_bell(bell)
+            self._cachers[resource.store_key].add_bell(bell)
         return bell.count
 
 
@@ -168,9 +178,9 @@ class APIServer:
         self.names = names or NameSource()
         stored = [row for row in all_resources() if storable(row)]
         self.cachers: dict[tuple[str, str], Cacher] = {}
-        for row in stored:  # the first version of a group is the preferred one, and the one that is stored
-            convert = from_core if row.api_version == EVENTS else None
-            self.cachers.setdefault((row.group, row.plural), Cacher(store, row, selectable_fields, convert))
+        for row in stored:
+            convert = FROM_STORAGE.get((row.api_version, row.plural))
+            self.cachers[row.store_key] = Cacher(store, row, selectable_fields, convert)
         self.reader = CacheReader(self.cachers)
         tokens = {token: UserInfo("lifecycle-token", (MASTERS, "system:authenticated"))} if token else {}
         self._audit: Backends | None = None
@@ -193,8 +203,7 @@ class APIServer:
             store, self.clock, self.names, self.config.admission, self.cachers, storage_media_type(store)
         )
         self.stores = {
-            (row.group, row.plural): SPECIAL_STORES.get((row.group, row.plural), ResourceStore)(row, environment)
-            for row in reversed(stored)  # so that the first version of a group wins here as well
+            row.store_key: SPECIAL_STORES.get(row.store_key, ResourceStore)(row, environment) for row in stored
         }
         self._resources = ResourceHandler(
             environment,
@@ -202,7 +211,9 @@ class APIServer:
             self.config.virtual_resources,
             self.config.virtual_subresources,
         )
-        self.extensions = Extensions(environment, self.stores["apiextensions.k8s.io", "customresourcedefinitions"])
+        self.extensions = Extensions(
+            environment, self.stores["apiextensions.k8s.io", "customresourcedefinitions"], self.reader
+        )
         self.kubelets: dict[str, NodeTransport] = {}
         """The way to each node's kubelet, by node name."""
         self._resources.connector = PodConnector(self.kubelets, self.config.chain.authorizer)
@@ -255,6 +266,7 @@ class APIServer:
             lambda: ((group, plural, len(cacher)) for (group, plural), cacher in counts),
             lambda: self.reader.list(row),
         )
+        self._others.statusz = Statusz(self.clock, self.names).serve
         self._others.more["/metrics"] = lambda rest: metrics.serve() if not rest else None
         if flow_control is not None:
             flow_control.count_objects = lambda group, plural: len(self.cachers.get((group, plural), ()))
@@ -274,6 +286,7 @@ class APIServer:
 
     async def serve_https(self, host: str = "127.0.0.1", port: int = 0) -> int:
         """Listen on a loopback address; the port. Raises OSError if it is taken."""
+        self.config.tokens.key.prepare()
         await publish_authentication_config(self.store, self.clock, self.certificates.ca_pem, self.front_proxy)
         https = HTTPSServer(self._from_outside, self._tls())
         port = await https.start(host, port)
@@ -374,6 +387,9 @@ class APIServer:
                     await self._write_default("POST", row, obj)
                 elif (new := reconciled(existing, obj)) is not None:
                     await self._write_default("PUT", row, new, metadata["name"])
+        with contextlib.suppress(StatusError):
+            loopback = Client(self.in_process_transport(LOOPBACK_USER), USER_AGENT)
+            await sync_status(loopback, self.clock)
 
     async def _write_default(self, method: str, row: Resource, obj: Object, name: str = "") -> None:
         namespace = obj["metadata"].get("namespace", "")

@@ -28,6 +28,7 @@ _TRUE = frozenset({"y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", 
 _FALSE = frozenset({"n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"})
 _INT = re.compile(r"[-+]?(0[bB][01_]+|0[xX][0-9a-fA-F_]+|0[oO]?[0-7_]*|[1-9][0-9_]*)")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_GO_ENDLESS = {".inf": "+Inf", "-.inf": "-Inf", ".nan": "NaN"}
 _ENDLESS = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 _MERGE = "<<"
 MAX_DEPTH = 200
@@ -84,9 +85,13 @@ def reading_ahead(serve: Handler) -> Handler:
 
 
 def _one_line(error: Exception) -> str:
-    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
-        return f"line {error.problem_mark.line + 1}: {error.problem}"
-    return " ".join(str(error).split())
+    """Go's library counts lines from zero, says none on the first, and adds one only for its scanner. Upstream: yaml.v2's `parser.fail`."""
+    if isinstance(error, yaml.MarkedYAMLError):
+        mark, context = error.problem_mark, error.context_mark
+        line = mark.line + isinstance(error, yaml.scanner.ScannerError) if mark is not None and mark.line else 0
+        line = line or (context.line if context is not None else 0)
+        return f"line {line}: {error.problem}" if line else f"{error.problem}"
+    return error.reason if isinstance(error, yaml.reader.ReaderError) else " ".join(str(error).split())
 
 
 class _Meaningless(Exception):
@@ -138,7 +143,7 @@ class _Reader:
                 for later in events:  # what is no YAML at all is said first, wherever it stands
                     if type(later) is yaml.DocumentEndEvent:
                         break
-                raise ValueError(f"yaml: {error}") from None
+                raise ValueError(str(error)) from None
         return self._root, list(dict.fromkeys(self._strict))
 
     def _take(self, event: Any) -> None:
@@ -165,7 +170,7 @@ class _Reader:
         parent = self._stack[-1] if self._stack else None
         if parent is not None and parent.key is None and type(parent.value) is dict:
             line = event.start_mark.line + 1
-            key = _scalar(text) if plain else text
+            key = _scalar(text) if plain and not _ENDLESS.fullmatch(text) else text
             shown = "null" if key is None else str(key).lower() if isinstance(key, bool) else str(key)
             parent.key = _Key(shown, line, plain and text == _MERGE)
         else:
@@ -174,7 +179,7 @@ class _Reader:
     def _begin(self, value: Any, event: Any) -> None:
         parent = self._stack[-1] if self._stack else None
         if parent is not None and parent.key is None and type(parent.value) is dict:
-            raise _Meaningless("invalid map key")
+            raise _Meaningless("yaml: invalid map key")
         self._one_more(1)
         self._stack.append(_Open(value, event.anchor, self._count - 1))
         if len(self._stack) > MAX_DEPTH:
@@ -192,7 +197,7 @@ class _Reader:
     def _alias(self, event: Any) -> None:
         name = event.anchor
         if any(each.anchor == name for each in self._stack):
-            raise _Meaningless("anchor value contains itself")
+            raise _Meaningless("yaml: anchor value contains itself")
         known = self._anchors.get(name)
         if known is None:
             raise ValueError(f"yaml: unknown anchor '{name}' referenced")
@@ -204,7 +209,7 @@ class _Reader:
             return self._scalar(value, plain, event)
         parent = self._stack[-1]
         if parent.key is None and type(parent.value) is dict:
-            raise _Meaningless("invalid map key")
+            raise _Meaningless("yaml: invalid map key")
         parent.height = max(parent.height, height + 1)
         self._put(_copy(value))  # whoever gets the object may change it in one place
 
@@ -237,12 +242,12 @@ def _merged(value: Any) -> dict[str, Any]:
         parts = [_merged(part) for part in value]
         return {key: item for part in reversed(parts) for key, item in part.items()}
     if type(value) is not dict:
-        raise _Meaningless("map merge requires map or sequence of maps as the value")
+        raise _Meaningless("yaml: map merge requires map or sequence of maps as the value")
     return value
 
 
 def _scalar(text: str) -> Any:
-    """What a scalar without quotes means. Raises ValueError for what JSON cannot say."""
+    """What a scalar without quotes means. Raises _Meaningless for what JSON cannot say."""
     if text in _NULL:
         return None
     if text in _TRUE or text in _FALSE:
@@ -255,9 +260,9 @@ def _scalar(text: str) -> Any:
         value = float(text)
         if math.isinf(value):
             return text
-        return value
+        return int(value) if value.is_integer() and abs(value) < 1e21 else value  # as Go writes it in JSON
     if _ENDLESS.fullmatch(text):
-        raise ValueError(f"json: unsupported value: {text}")
+        raise _Meaningless(f"json: unsupported value: {_GO_ENDLESS[text.lower().lstrip('+')]}")
     return text
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 
 import click
@@ -9,13 +10,21 @@ import click
 from lifecycle.cli.refusal import Misused, Refusal, refusals
 
 
-@click.command()
+def _pretty(value: object) -> str:
+    """For people, and for a Python prompt: what JSON can say, and the rest as text."""
+    return json.dumps(value, indent=1, default=str)
+
+
+@click.command(short_help="Grade your own version of a stage.")
 @click.argument("stage", required=False)
 @click.argument("attempt", required=False, metavar="MODULE:OBJECT")
 @click.option("--list", "list_all", is_flag=True, help="Name the stages there are exercises for.")
 @click.option("--starter", is_flag=True, help="Print a file to begin with.")
 @click.option("--ours", is_flag=True, help="Grade the book's own version.")
-def check(stage: str | None, attempt: str | None, list_all: bool, starter: bool, ours: bool) -> None:
+@click.option(
+    "--show", metavar="WORDS", help="Print one question and its right answer: the first whose name holds these words."
+)
+def check(stage: str | None, attempt: str | None, list_all: bool, starter: bool, ours: bool, show: str | None) -> None:
     """Grade your version of STAGE: a callable, named as MODULE:OBJECT (or FILE.py:OBJECT).
 
     Without MODULE:OBJECT, say what it would be handed and has to answer. Leaves with 1 unless every answer is right, with 2 for a
@@ -25,7 +34,7 @@ def check(stage: str | None, attempt: str | None, list_all: bool, starter: bool,
 
     from lifecycle.exercises.attempts import AttemptError, load_attempt
     from lifecycle.exercises.catalogue import EXERCISES, find_exercise
-    from lifecycle.exercises.exercise import grade
+    from lifecycle.exercises.exercise import find_case, grade
 
     if list_all or stage is None:
         for known in EXERCISES:
@@ -37,6 +46,17 @@ def check(stage: str | None, attempt: str | None, list_all: bool, starter: bool,
         raise Misused(str(error.args[0])) from None
     if starter:
         click.echo(exercise.starter, nl=False)
+        return
+    if show is not None:
+        case = find_case(exercise, show)
+        if case is None:
+            raise Refusal(
+                f"{exercise.stage} has no question named {show!r}; a wrong answer says how its question is called"
+            )
+        asked = case.inputs if case.question is None else case.question
+        click.echo(
+            _pretty({"question": asked, "answer": case.expected} if asked is not None else {"answer": case.expected})
+        )
         return
     if attempt is None and not ours:
         click.echo(

@@ -12,7 +12,7 @@ from lifecycle.cli.refusal import Refusal, refusals
 VERSIONS = {"v1.36": "kind-1.36.2", "v1.20": "bare-1.20.2"}
 
 
-@click.command()
+@click.command(short_help="What became of each claim of the old articles.")
 @click.option("--ledger", type=click.Path(path_type=Path, dir_okay=False), help="Another ledger than the book's.")
 @click.option("--stage", help="Only the claims of one stage.")
 @click.option("--unchecked", is_flag=True, help="Only the claims that no running check stands behind.")

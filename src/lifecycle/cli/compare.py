@@ -25,7 +25,7 @@ WIDTH = 140
 """Columns where the output is not a terminal."""
 
 
-@click.command()
+@click.command(short_help="Hold a cluster against a recorded one, field by field.")
 @click.argument("stages", nargs=-1)
 @click.option(
     "--recording", default="kind-1.36.2", show_default=True, metavar="DIR", help="The recorded cluster to hold against."

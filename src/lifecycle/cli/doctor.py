@@ -10,7 +10,7 @@ import click
 from lifecycle.cli.refusal import refusals
 
 
-@click.command()
+@click.command(short_help="Which optional programs are here, and what for.")
 @click.option("--clean", is_flag=True, help="Take away what killed runs with real containers left behind.")
 def doctor(clean: bool) -> None:
     """Say which optional programs this machine has, what each is for, and what real containers would need."""

@@ -24,6 +24,8 @@ from lifecycle.api.published import KUBERNETES_VERSION
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import MASTERS, Object, UserInfo
 from lifecycle.apiserver.admission.options import AdmissionOptions
+from lifecycle.apiserver.admission.type_checking import type_check
+from lifecycle.apiserver.authn.jwt import shared_key
 from lifecycle.apiserver.authn.options import AuthenticationOptions
 from lifecycle.apiserver.authz.modes import AuthorizationOptions
 from lifecycle.apiserver.filters.audit_options import AuditOptions
@@ -147,6 +149,8 @@ class Cluster:
             audit=self.config.audit,
             cors_allowed_origins=self.config.cors_allowed_origins,
         )
+        if not self.config.https:
+            self.server.config.tokens.key = shared_key()
         await self.server.start((lambda store: like.plant(store, seed)) if seed else None)
         if self.config.https:
             self._port = await self.server.serve_https("127.0.0.1", self.config.port)
@@ -161,6 +165,7 @@ class Cluster:
                 root_ca=self.server.certificates.ca_pem.decode(),
                 client_for=self._controller_client,
                 cluster_cidr=pod_network(len(shapes)),
+                check_policy=type_check,
             )
             self._run("controllers", manager.run)
         if "scheduler" not in self.config.without:

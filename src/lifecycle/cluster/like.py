@@ -44,11 +44,17 @@ def read(recording: Path) -> Likeness:
     files = [source, recording / "http" / "authz.jsonl"]
     for file in files:
         if file.is_file():
+            made: set[str] = set()
             with file.open("rb") as lines:
                 for number, line in enumerate(lines, 1):
-                    if b'"items"' in line:
+                    creates = b'"method":"POST"' in line and b'"status":201' in line
+                    if creates or b'"items"' in line:
                         try:
-                            _take(orjson.loads(line), likeness)
+                            exchange = orjson.loads(line)
+                            if creates:
+                                made |= _uid_of_created(exchange)
+                            else:
+                                _take(exchange, likeness, made)
                         except (ValueError, KeyError, TypeError, AttributeError) as error:
                             raise ValueError(
                                 f"--like: line {number} of {file} is no recorded answer: {error!r}"
@@ -61,7 +67,13 @@ def read(recording: Path) -> Likeness:
     return likeness
 
 
-def _take(exchange: Object, likeness: Likeness) -> None:
+def _uid_of_created(exchange: Object) -> set[str]:
+    """The object that the recorder made for itself, if it is one that was stored: it was not there before."""
+    uid = (exchange["response"].get("metadata") or {}).get("uid")
+    return {uid} if uid else set()
+
+
+def _take(exchange: Object, likeness: Likeness, made: set[str]) -> None:
     answer = exchange["response"]
     if exchange["method"] != "GET" or not isinstance(answer, dict) or not str(answer.get("kind", "")).endswith("List"):
         return
@@ -72,6 +84,8 @@ def _take(exchange: Object, likeness: Likeness) -> None:
     for item in answer["items"]:
         if kind == "Node":
             likeness.nodes.append(_shape(item))
+        if item["metadata"].get("uid") in made:
+            continue
         likeness.objects.append((row, {"kind": kind, "apiVersion": api_version, **item}))
 
 

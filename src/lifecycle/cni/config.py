@@ -10,7 +10,6 @@ Upstream: `containernetworking/cni`, `libcni/conf.go`, CNI v1.3; `containerd/go-
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +18,7 @@ from typing import Any
 
 from lifecycle.api.go_format import go_json_type
 from lifecycle.cni.errors import CNIError
-from lifecycle.cni.go_json import marshal
+from lifecycle.cni.go_json import marshal, unmarshal
 from lifecycle.cni.versions import CURRENT, greater_than, parse_version
 
 DEFAULT_CONF_DIR = "/etc/cni/net.d"
@@ -228,9 +227,9 @@ def _go_type(value: Any) -> str:
 
 def _decoded(text: str, prefix: str) -> dict[str, Any]:
     try:
-        value = json.loads(text)
+        value = unmarshal(text)
     except ValueError as why:
-        raise CNIError(f"{prefix}: {_go_syntax_error(text, why)}") from None
+        raise CNIError(f"{prefix}: {why}") from None
     if not isinstance(value, dict):
         raise CNIError(
             f"{prefix}: json: cannot unmarshal {_json_kind(value)} into Go value of type map[string]interface {{}}"
@@ -240,14 +239,6 @@ def _decoded(text: str, prefix: str) -> dict[str, Any]:
 
 def _json_kind(value: Any) -> str:
     return {str: "string", bool: "bool", list: "array"}.get(type(value), "number" if value is not None else "null")
-
-
-def _go_syntax_error(text: str, why: ValueError) -> str:
-    """The common ones in Go's words."""
-    position = getattr(why, "pos", 0)
-    if not text.strip() or position >= len(text.rstrip()):
-        return "unexpected end of JSON input"
-    return f"invalid character {text[position]!r} looking for beginning of value"
 
 
 def _read(path: str | Path) -> str:

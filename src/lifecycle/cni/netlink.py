@@ -146,7 +146,7 @@ class Netlink:
     def link_add(self, name: str, kind: str, *data: bytes, mtu: int = 0, mac: str = "") -> None:
         """A new interface. `data`: attributes of its kind."""
         parts = [attribute(IFLA_IFNAME, name)]
-        parts += [attribute(IFLA_MTU, mtu)] if mtu else []
+        parts += [attribute(IFLA_MTU, mtu)] if mtu > 0 else []
         parts += [attribute(IFLA_ADDRESS, mac_bytes(mac))] if mac else []
         info = [attribute(IFLA_INFO_KIND, kind.encode())] + ([nested(IFLA_INFO_DATA, *data)] if data else [])
         body = _ifinfo() + b"".join(parts) + nested(IFLA_LINKINFO, *info)
@@ -160,7 +160,7 @@ class Netlink:
     def veth_add(self, name: str, peer: str, *, peer_netns_fd: int, mtu: int = 0, mac: str = "") -> None:
         """A pair: `name` here, `peer` in another namespace from the beginning."""
         far = [attribute(IFLA_IFNAME, peer), attribute(IFLA_NET_NS_FD, peer_netns_fd)]
-        far += [attribute(IFLA_MTU, mtu)] if mtu else []
+        far += [attribute(IFLA_MTU, mtu)] if mtu > 0 else []
         self.link_add(name, "veth", nested(VETH_INFO_PEER, _ifinfo() + b"".join(far)), mtu=mtu, mac=mac)
 
     def vxlan_add(

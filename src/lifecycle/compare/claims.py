@@ -11,7 +11,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -39,6 +39,18 @@ class Partly:
 Check = Callable[[Any], bool | Partly | None]
 """Of one version's evidence. None: this version's evidence does not show it."""
 ModelCheck = Callable[[], bool | Partly]
+
+
+def every(answers: Iterable[object]) -> bool | None:
+    """All of them, or None if there are none: a witness who has seen nothing stays silent."""
+    found = [bool(answer) for answer in answers]
+    return all(found) if found else None
+
+
+def some(answers: Iterable[object]) -> bool | None:
+    """At least one of them, or None if nothing was there to look at."""
+    found = [bool(answer) for answer in answers]
+    return any(found) if found else None
 
 
 @dataclass(slots=True, frozen=True)

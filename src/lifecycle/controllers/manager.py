@@ -23,6 +23,7 @@ from lifecycle.controllers.clusterrole_aggregation import ClusterRoleAggregation
 from lifecycle.controllers.cronjob.cronjob_controller import CronJobController
 from lifecycle.controllers.daemonset.daemon_set_controller import DaemonSetController
 from lifecycle.controllers.deployment.deployment_controller import DeploymentController
+from lifecycle.controllers.disruption.disruption_controller import DisruptionController
 from lifecycle.controllers.endpoints.endpoints_controller import EndpointsController
 from lifecycle.controllers.endpointslice.endpointslice_controller import EndpointSliceController
 from lifecycle.controllers.endpointslicemirroring.endpointslicemirroring_controller import (
@@ -33,15 +34,22 @@ from lifecycle.controllers.job.job_controller import JobController
 from lifecycle.controllers.namespace.namespace_controller import NamespaceController
 from lifecycle.controllers.node_lifecycle.node_lifecycle_controller import NodeLifecycleController
 from lifecycle.controllers.nodeipam import NodeIPAMController
+from lifecycle.controllers.persistentvolume.pv_controller import PersistentVolumeController
 from lifecycle.controllers.podgc.gc_controller import PodGCController
 from lifecycle.controllers.replicaset.replica_set_controller import ReplicaSetController
 from lifecycle.controllers.resourcequota.resource_quota_controller import ResourceQuotaController
 from lifecycle.controllers.root_ca_publisher import RootCACertPublisher
 from lifecycle.controllers.serviceaccount.serviceaccounts_controller import ServiceAccountsController
+from lifecycle.controllers.servicecidrs import ServiceCIDRsController
 from lifecycle.controllers.statefulset.stateful_set_controller import StatefulSetController
+from lifecycle.controllers.storageprotection.protection_controllers import (
+    PVCProtectionController,
+    PVProtectionController,
+)
 from lifecycle.controllers.taint_eviction.taint_eviction_controller import TaintEvictionController
 from lifecycle.controllers.ttl import TTLController
 from lifecycle.controllers.ttlafterfinished.ttl_after_finished_controller import TTLAfterFinishedController
+from lifecycle.controllers.validating_admission_policy_status import Check, ValidatingAdmissionPolicyStatusController
 
 USER_AGENT = "kube-controller-manager/v1.36.2 (linux/amd64) kubernetes/$Format"
 
@@ -70,6 +78,7 @@ CONTROLLERS: dict[str, tuple[str, ControllerFactory]] = {
     "cronjob-controller": ("cronjob-controller", CronJobController),
     "daemonset-controller": ("daemon-set-controller", DaemonSetController),
     "deployment-controller": ("deployment-controller", DeploymentController),
+    "disruption-controller": ("disruption-controller", DisruptionController),
     "endpoints-controller": ("endpoint-controller", EndpointsController),
     "endpointslice-controller": ("endpointslice-controller", EndpointSliceController),
     "endpointslice-mirroring-controller": ("endpointslicemirroring-controller", EndpointSliceMirroringController),
@@ -78,15 +87,23 @@ CONTROLLERS: dict[str, tuple[str, ControllerFactory]] = {
     "namespace-controller": ("namespace-controller", NamespaceController),
     "node-ipam-controller": ("node-controller", NodeIPAMController),
     "node-lifecycle-controller": ("node-controller", NodeLifecycleController),
+    "persistentvolume-binder-controller": ("persistent-volume-binder", PersistentVolumeController),
+    "persistentvolume-protection-controller": ("pv-protection-controller", PVProtectionController),
+    "persistentvolumeclaim-protection-controller": ("pvc-protection-controller", PVCProtectionController),
     "pod-garbage-collector-controller": ("pod-garbage-collector", PodGCController),
     "replicaset-controller": ("replicaset-controller", ReplicaSetController),
     "resourcequota-controller": ("resourcequota-controller", ResourceQuotaController),
     "root-ca-certificate-publisher-controller": ("root-ca-cert-publisher", RootCACertPublisher),
+    "service-cidr-controller": ("service-cidrs-controller", ServiceCIDRsController),
     "serviceaccount-controller": ("service-account-controller", ServiceAccountsController),
     "statefulset-controller": ("statefulset-controller", StatefulSetController),
     "taint-eviction-controller": ("node-controller", TaintEvictionController),
     "ttl-after-finished-controller": ("ttl-after-finished-controller", TTLAfterFinishedController),
     "ttl-controller": ("ttl-controller", TTLController),
+    "validatingadmissionpolicy-status-controller": (
+        "validatingadmissionpolicy-status-controller",
+        ValidatingAdmissionPolicyStatusController,
+    ),
 }
 
 
@@ -103,7 +120,8 @@ class ControllerManager:
 
     `client_for`: makes the client of a controller from its service account's name; by default they share the transport (and so the
     identity) of `client` and differ in their user agents. `root_ca` is the PEM that is published as `kube-root-ca.crt`; without
-    it nothing is published. `informers`: share somebody else's (who stops them then).
+    it nothing is published. `check_policy` finds what is odd about a ValidatingAdmissionPolicy. `informers`: share somebody else's
+    (who stops them then).
     """
 
     def __init__(
@@ -115,6 +133,7 @@ class ControllerManager:
         controllers: Iterable[str] | str = "*",
         root_ca: str = "",
         cluster_cidr: str = "10.244.0.0/16",
+        check_policy: Check | None = None,
         client_for: Callable[[str], Client] | None = None,
         informers: SharedInformerFactory | None = None,
     ) -> None:
@@ -130,6 +149,8 @@ class ControllerManager:
                 controller.root_ca = root_ca
             if isinstance(controller, NodeIPAMController):
                 controller.set_cluster_cidr(cluster_cidr)
+            if isinstance(controller, ValidatingAdmissionPolicyStatusController):
+                controller.check = check_policy
             self.controllers[name] = controller
 
     @staticmethod

@@ -36,7 +36,8 @@ from lifecycle.cri.runtime import (
     Streams,
     VersionResponse,
 )
-from lifecycle.cri.streaming_client import forward_port, run_streams
+from lifecycle.cri.spdy_executor import run_streams_over_spdy
+from lifecycle.cri.streaming_client import ProtocolNotSpoken, forward_port, run_streams
 
 MAX_MESSAGE = 16 * 1024 * 1024
 CALL_TIMEOUT = 120.0
@@ -64,6 +65,7 @@ class CriClient(NodeAccess):
         self._calls: dict[str, Any] = {}
         self._configs: dict[str, PodSandboxConfig] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._needs_spdy = False
 
     async def close(self) -> None:
         """End the event streams and the connection."""
@@ -247,7 +249,7 @@ class CriClient(NodeAccess):
             "stdout": True,
             "stderr": not tty,
         }
-        return await run_streams((await self.call("Exec", request))["url"], streams, self.host_netns)
+        return await self._run_streams("Exec", request, streams, tty)
 
     async def attach(self, container_id: str, streams: Streams, tty: bool = False) -> None:
         """The same with the container's own process."""
@@ -258,7 +260,16 @@ class CriClient(NodeAccess):
             "stdout": True,
             "stderr": not tty,
         }
-        await run_streams((await self.call("Attach", request))["url"], streams, self.host_netns)
+        await self._run_streams("Attach", request, streams, tty)
+
+    async def _run_streams(self, method: str, request: Fields, streams: Streams, tty: bool) -> int:
+        """Over a WebSocket, or SPDY for a runtime that turned out not to speak version 5. An address is good for one try."""
+        if not self._needs_spdy:
+            try:
+                return await run_streams((await self.call(method, request))["url"], streams, self.host_netns)
+            except ProtocolNotSpoken:
+                self._needs_spdy = True
+        return await run_streams_over_spdy((await self.call(method, request))["url"], streams, tty, self.host_netns)
 
     async def port_forward(self, pod_sandbox_id: str, port: int, streams: Streams) -> None:
         """One connection."""

@@ -205,12 +205,15 @@ async def one_can_attach_to_the_program_itself(subject: Subject) -> None:
     script = "read line; echo heard $line; exit 6"
     container_id = await subject.container(sandbox_id, config, script, stdin=True)
     said: list[bytes] = []
+    answered = asyncio.Event()
 
     async def hear(data: bytes) -> None:
         said.append(data)
+        answered.set()
 
     async def speak() -> AsyncIterator[bytes]:
         yield b"something\n"
+        await answered.wait()  # containerd takes the end of the input for a good-bye, and says no more
 
     await asyncio.wait_for(subject.runtime.attach(container_id, Streams(speak(), hear)), 10)
     assert b"".join(said) == b"heard something\n", said

@@ -243,6 +243,7 @@ class HollowRuntime:
             status.reason = "StartError"
             status.message = START_ERROR.format(program.start_error)
             status.finished_at = self._now()
+            self._emit(ContainerEventType.STOPPED, container_id, status.pod_sandbox_id, container.pod_uid)
             raise RuntimeServiceError(status.message)
         status.state = ContainerState.RUNNING
         status.started_at = self._now()
@@ -321,15 +322,23 @@ class HollowRuntime:
         """By id."""
         return replace(self._container(container_id).status)
 
+    def _age(self, container: HollowContainer) -> float:
+        """Seconds since its start."""
+        return (self._now() - container.status.started_at) / 1e9
+
     async def exec_sync(self, container_id: str, cmd: tuple[str, ...], timeout: float) -> ExecSyncResponse:
         """Runs nothing; takes the time and gives the code that the command would."""
         container = self._container(container_id)
-        return await hollow_streams.exec_sync(container, self._environment(container), cmd, timeout)
+        return await hollow_streams.exec_sync(
+            container, self._environment(container), cmd, timeout, self._age(container)
+        )
 
     async def exec(self, container_id: str, cmd: tuple[str, ...], streams: Streams, tty: bool = False) -> int:
         """What `exec_sync` would say, as it says it."""
         container = self._container(container_id)
-        return await hollow_streams.exec_stream(container, self._environment(container), cmd, streams, tty)
+        return await hollow_streams.exec_stream(
+            container, self._environment(container), cmd, streams, tty, self._age(container)
+        )
 
     async def attach(self, container_id: str, streams: Streams, tty: bool = False) -> None:
         """Hear what the program says from now on, until it ends."""

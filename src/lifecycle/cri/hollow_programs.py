@@ -15,6 +15,8 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from lifecycle.cri.hollow_files import FileChange, changes_of
+
 SIGKILLED = 137
 
 
@@ -34,7 +36,7 @@ class Program:
     `runs_for`: seconds until it ends by itself, None: never. `on_term`: its exit code when asked to stop, None: it
     does not listen. `start_error`: why it cannot be run. `listens`: ports it accepts connections on. `pages`: paths
     that its HTTP servers answer with 200. `oom`: it uses all memory it can get. `output`: what it writes and when;
-    said again every `repeat` seconds if that is not 0.
+    said again every `repeat` seconds if that is not 0. `files`: which it makes and removes, and when.
     """
 
     runs_for: float | None = None
@@ -46,6 +48,7 @@ class Program:
     oom: bool = False
     output: tuple[Output, ...] = ()
     repeat: float = 0.0
+    files: tuple[FileChange, ...] = ()
 
 
 NGINX = Program(listens=frozenset({80}))
@@ -85,6 +88,10 @@ BUSYBOX_COMMANDS = frozenset(
         "head",
         "sort",
         "touch",
+        "rm",
+        "rmdir",
+        "mkdir",
+        "stat",
         "date",
         "hostname",
         "exit",
@@ -171,10 +178,8 @@ def _output(words: list[str], after: float, literal: bool = False) -> tuple[Outp
 
 
 def run_to_end(words: tuple[str, ...]) -> tuple[float, int]:
-    """How long a command takes, and its exit code: for probes and hooks."""
+    """How long a command takes that can be run, and its exit code: for probes and hooks."""
     program = program_of_words(list(words))
-    if program.start_error:
-        return 0.0, 126
     return (program.runs_for if program.runs_for is not None else 3600.0), program.exit_code
 
 
@@ -183,6 +188,7 @@ def _script(script: str) -> Program:
     elapsed, code = 0.0, 0
     run = True
     output: tuple[Output, ...] = ()
+    files: tuple[FileChange, ...] = ()
     loop = _LOOP.search(script)
     if loop is not None:
         before = _script(script[: loop.start()]) if script[: loop.start()].strip(" ;\n") else SHELL
@@ -190,8 +196,8 @@ def _script(script: str) -> Program:
         start = before.runs_for or 0.0
         said = tuple(replace(line, after=line.after + start) for line in body.output)
         if body.runs_for is not None and not body.exit_code and body.runs_for > 0:
-            return Program(on_term=None, output=before.output + said, repeat=body.runs_for)
-        return replace(RUNS_FOREVER, on_term=None, output=before.output)
+            return Program(on_term=None, output=before.output + said, repeat=body.runs_for, files=before.files)
+        return replace(RUNS_FOREVER, on_term=None, output=before.output, files=before.files)
     for part in re.split(r"(;|&&|\|\||\n)", script):
         text = part.strip()
         if text in (";", ""):
@@ -205,7 +211,7 @@ def _script(script: str) -> Program:
         if text.startswith("exit"):
             words = text.split()
             code = int(words[1]) if len(words) > 1 and words[1].isdigit() else code
-            return Program(runs_for=elapsed, exit_code=code, on_term=None, output=output)
+            return Program(runs_for=elapsed, exit_code=code, on_term=None, output=output, files=files)
         if "/dev/zero" in text and text.startswith("tail"):
             return Program(on_term=None, oom=True)
         if text.startswith("while true") or text.startswith("while :"):
@@ -213,10 +219,11 @@ def _script(script: str) -> Program:
         words = _words(text)
         seconds, code = _command(words)
         if seconds is None:
-            return replace(RUNS_FOREVER, on_term=None, output=output)
+            return replace(RUNS_FOREVER, on_term=None, output=output, files=files)
+        files += changes_of(words, elapsed)
         output += _output(words, elapsed)
         elapsed += seconds
-    return Program(runs_for=elapsed, exit_code=code, on_term=None, output=output)
+    return Program(runs_for=elapsed, exit_code=code, on_term=None, output=output, files=files)
 
 
 def _words(text: str) -> list[str]:

@@ -8,18 +8,41 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
+from hashlib import sha256
 
 from lifecycle.cri.hollow_container import HollowContainer
+from lifecycle.cri.hollow_files import changes_of, look
 from lifecycle.cri.hollow_logs import HollowLogs
 from lifecycle.cri.hollow_programs import expand, program_of_words, run_to_end
 from lifecycle.cri.runtime import ExecSyncResponse, RuntimeServiceError, Streams
 
+EXEC_ERROR = (
+    'rpc error: code = Unknown desc = failed to exec in container: failed to start exec "{}": OCI runtime exec failed: '
+    "exec failed: unable to start container process: {}"
+)
+"""Of a program that is not there."""
+
 
 async def exec_sync(
-    container: HollowContainer, environment: Mapping[str, str], cmd: tuple[str, ...], timeout: float
+    container: HollowContainer, environment: Mapping[str, str], cmd: tuple[str, ...], timeout: float, age: float = 0.0
 ) -> ExecSyncResponse:
-    """Takes the time and gives the code that the command would. `timeout` in seconds, 0: none. Raises RuntimeServiceError."""
+    """Takes the time and gives the code that the command would, `age` seconds after the container's start.
+
+    `timeout` in seconds, 0: none. Raises RuntimeServiceError.
+    """
     container.must_run()
+    why = program_of_words(list(cmd)).start_error
+    if why:
+        exec_id = sha256(" ".join([container.status.id, *cmd]).encode()).hexdigest()
+        raise RuntimeServiceError(EXEC_ERROR.format(exec_id, why))
+    found = look(container.program.files, cmd, age)
+    if found is not None:
+        return ExecSyncResponse(found[0], "", found[1])
+    made = program_of_words(list(cmd)).files or changes_of(list(cmd), 0.0)
+    if made:
+        later = tuple(replace(change, after=change.after + age) for change in made)
+        container.program = replace(container.program, files=container.program.files + later)
     seconds, code = run_to_end(cmd)
     if timeout and seconds > timeout:
         await asyncio.sleep(timeout)
@@ -36,7 +59,12 @@ async def exec_sync(
 
 
 async def exec_stream(
-    container: HollowContainer, environment: Mapping[str, str], cmd: tuple[str, ...], streams: Streams, tty: bool
+    container: HollowContainer,
+    environment: Mapping[str, str],
+    cmd: tuple[str, ...],
+    streams: Streams,
+    tty: bool,
+    age: float = 0.0,
 ) -> int:
     """The same as it is said; the exit code. `cat` gives back what it is sent."""
     if len(cmd) == 1 and cmd[0].rsplit("/", 1)[-1] == "cat" and streams.stdin is not None:
@@ -44,7 +72,7 @@ async def exec_stream(
         async for data in streams.stdin:
             await streams.stdout(data)
         return 0
-    answer = await exec_sync(container, environment, cmd, 0)
+    answer = await exec_sync(container, environment, cmd, 0, age)
     if answer.stdout:
         await streams.stdout(answer.stdout.encode())
     if answer.stderr:

@@ -30,31 +30,33 @@ def connector_in(host_netns: str) -> aiohttp.TCPConnector | None:
     return aiohttp.TCPConnector(socket_factory=make)
 
 
+async def open_connection(host_netns: str, host: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """A TCP connection out of a network namespace; ours, if the path is empty. Raises OSError."""
+    if not host_netns:
+        return await asyncio.open_connection(host, port)
+    from lifecycle.cri.sandbox.network import in_network
+
+    with in_network(host_netns):
+        made = socket.socket()
+    made.setblocking(False)
+    try:
+        await asyncio.get_running_loop().sock_connect(made, (host, port))
+    except BaseException:
+        made.close()
+        raise
+    return await asyncio.open_connection(sock=made)
+
+
 class NodeAccess:
     """Implements `PodNetwork` and `LogFiles` with the machine's own files and network, or that of `host_netns`."""
 
     host_netns = ""
     """The path of the node's network namespace, where that is not ours."""
 
-    async def _open_connection(self, ip: str, port: int) -> asyncio.StreamWriter:
-        if not self.host_netns:
-            return (await asyncio.open_connection(ip, port))[1]
-        from lifecycle.cri.sandbox.network import in_network
-
-        with in_network(self.host_netns):
-            made = socket.socket()
-        made.setblocking(False)
-        try:
-            await asyncio.get_running_loop().sock_connect(made, (ip, port))
-        except BaseException:
-            made.close()
-            raise
-        return (await asyncio.open_connection(sock=made))[1]
-
     async def tcp_connect(self, ip: str, port: int, timeout: float) -> str:
         """By connecting."""
         try:
-            writer = await asyncio.wait_for(self._open_connection(ip, port), timeout)
+            _, writer = await asyncio.wait_for(open_connection(self.host_netns, ip, port), timeout)
         except TimeoutError:
             return f"dial tcp {ip}:{port}: i/o timeout"
         except OSError as error:

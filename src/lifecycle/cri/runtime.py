@@ -37,6 +37,12 @@ class RuntimeServiceError(Exception):
         _, found, rest = str(self).partition("code = ")
         return rest.partition(" desc = ")[0] if found else "Unknown"
 
+    @property
+    def message(self) -> str:
+        """What the runtime itself said, without gRPC's words before it. Upstream: `status.FromError(err).Message()`."""
+        before, found, rest = str(self).partition(" desc = ")
+        return rest if found and before.startswith("rpc error: code = ") else str(self)
+
 
 class PodSandboxState(Enum):
     """`runtime.v1.PodSandboxState`."""

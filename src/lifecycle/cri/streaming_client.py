@@ -2,13 +2,13 @@
 
 Every message starts with a byte that says which stream it belongs to: 0 stdin, 1 stdout, 2 stderr, 3 error, 4 resize.
 The error stream brings one `Status` at the end, whose `ExitCode` cause is the command's exit code. Version 5 of the
-protocol can also close a stream (byte 255, then the stream's number); in version 4, which older runtimes speak, the end
-of the input cannot be said, and a program that reads to the end goes on waiting.
+protocol can also close a stream (byte 255, then the stream's number); in version 4 the end of the input could not be
+said, so nothing older is spoken here: `spdy_executor` is for runtimes that do not know it.
 
 A port forward has two streams per port, data and errors, each opened by the port's number in two bytes.
 
 Upstream: `apimachinery/pkg/util/remotecommand/constants.go`, `kubelet/pkg/cri/streaming/remotecommand/websocket.go`,
-`kubelet/pkg/cri/streaming/portforward/websocket.go`. Left out: SPDY, which the kubelet itself used here until v1.30.
+`kubelet/pkg/cri/streaming/portforward/websocket.go`, v1.36.
 """
 
 from __future__ import annotations
@@ -18,32 +18,43 @@ import json
 
 import aiohttp
 
+from lifecycle.cri.exit_code import exit_code
 from lifecycle.cri.node_access import connector_in
 from lifecycle.cri.runtime import RuntimeServiceError, Streams
 
 STDIN, STDOUT, STDERR, ERROR, RESIZE, CLOSE = 0, 1, 2, 3, 4, 255
-PROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
+COMMAND_PROTOCOL, PORT_PROTOCOL = "v5.channel.k8s.io", "v4.channel.k8s.io"
+PROTOCOLS = (COMMAND_PROTOCOL, PORT_PROTOCOL)
+
+
+class ProtocolNotSpoken(Exception):
+    """The other side knows WebSockets, but not version 5 of what is said over them."""
 
 
 async def run_streams(url: str, streams: Streams, host_netns: str = "") -> int:
-    """Talk until the other side ends; the command's exit code. Raises RuntimeServiceError if the stream fails.
+    """Talk until the other side ends; the command's exit code. Raises RuntimeServiceError if the stream fails, and
+    ProtocolNotSpoken; the address is used up then.
 
     `host_netns`: the network namespace whose loopback the address is on, if that is not ours.
     """
-    async with (
-        aiohttp.ClientSession(connector=connector_in(host_netns)) as session,
-        session.ws_connect(url, protocols=PROTOCOLS, max_msg_size=0) as socket,
-    ):
+    async with aiohttp.ClientSession(connector=connector_in(host_netns)) as session:
+        try:
+            socket = await session.ws_connect(url, protocols=[COMMAND_PROTOCOL], max_msg_size=0)
+        except aiohttp.WSServerHandshakeError as error:
+            raise ProtocolNotSpoken(error.message) from None
         senders = [
             asyncio.ensure_future(_send_input(socket, streams)),
             asyncio.ensure_future(_send_sizes(socket, streams)),
         ]
         try:
+            if socket.protocol != COMMAND_PROTOCOL:
+                raise ProtocolNotSpoken(str(socket.protocol))
             return await _receive(socket, streams)
         finally:
             for sender in senders:
                 sender.cancel()
             await asyncio.gather(*senders, return_exceptions=True)
+            await socket.close()
 
 
 async def _send_input(socket: aiohttp.ClientWebSocketResponse, streams: Streams) -> None:
@@ -51,7 +62,7 @@ async def _send_input(socket: aiohttp.ClientWebSocketResponse, streams: Streams)
         return
     async for data in streams.stdin:
         await socket.send_bytes(bytes([STDIN]) + data)
-    if socket.protocol == PROTOCOLS[0]:
+    if socket.protocol == COMMAND_PROTOCOL:
         await socket.send_bytes(bytes([CLOSE, STDIN]))
 
 
@@ -77,22 +88,11 @@ async def _receive(socket: aiohttp.ClientWebSocketResponse, streams: Streams) ->
     return code
 
 
-def exit_code(data: bytes) -> int:
-    """What the `Status` on the error stream says. Raises RuntimeServiceError if that is more than an exit code."""
-    status = json.loads(data)
-    if status.get("status") == "Success":
-        return 0
-    for cause in (status.get("details") or {}).get("causes") or ():
-        if cause.get("reason") == "ExitCode":
-            return int(cause["message"])
-    raise RuntimeServiceError(f"rpc error: code = Unknown desc = {status.get('message', '')}")
-
-
 async def forward_port(url: str, port: int, streams: Streams, host_netns: str = "") -> None:
     """One connection: until either side is done. Raises RuntimeServiceError if nobody listens there."""
     async with (
         aiohttp.ClientSession(connector=connector_in(host_netns)) as session,
-        session.ws_connect(url, protocols=PROTOCOLS[1:], max_msg_size=0) as socket,
+        session.ws_connect(url, protocols=[PORT_PROTOCOL], max_msg_size=0) as socket,
     ):
         sender = asyncio.ensure_future(_send_input(socket, streams))
         opened: set[int] = set()

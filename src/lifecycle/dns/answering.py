@@ -15,10 +15,13 @@ from collections.abc import Callable
 from ipaddress import ip_address
 
 from lifecycle.dns.kubernetes_plugin import NS_NAME, KubernetesPlugin, NameDoesNotExist
-from lifecycle.dns.records import NOERROR, NXDOMAIN, SERVFAIL, Answer, Record, Target, fqdn
+from lifecycle.dns.records import NOERROR, NXDOMAIN, REFUSED, SERVFAIL, Answer, Record, Target, fqdn
 
 REVERSE_ZONES = ("in-addr.arpa.", "ip6.arpa.")
-CHAIN_LIMIT = 7
+TRANSFERS = ("AXFR", "IXFR")
+"""A whole zone at once; not given out."""
+
+CHAIN_LIMIT = 10
 """CNAMEs followed before giving up."""
 
 REFRESH, RETRY, EXPIRE = 7200, 1800, 86400
@@ -36,11 +39,14 @@ class Answerer:
         """The answer to one question; names in it are spelled as asked. Outside our zones: SERVFAIL, there being nobody to ask."""
         qname = fqdn(qname)
         name = qname.lower()
-        if name == self.plugin.zone or name.endswith(f".{self.plugin.zone}"):
-            return self._in_zone(qname, name, qtype)
-        for zone in REVERSE_ZONES:
+        for zone in (self.plugin.zone, *REVERSE_ZONES):
             if name == zone or name.endswith(f".{zone}"):
-                return self._reverse(qname, name, zone, qtype)
+                spelled = qname[-len(zone) :]
+                if qtype in TRANSFERS:
+                    return Answer(REFUSED, authoritative=False)
+                if zone == self.plugin.zone:
+                    return self._in_zone(qname, name, qtype, spelled)
+                return self._reverse(qname, name, qtype, spelled)
         return Answer(SERVFAIL, authoritative=False)
 
     def soa(self, zone: str = "") -> Record:
@@ -48,12 +54,12 @@ class Answerer:
         zone = zone or self.plugin.zone
         serial = int(self.plugin.index.modified)
         ttl = min(self.ttl, MAX_NEGATIVE_TTL)
-        numbers = f"{serial} {REFRESH} {RETRY} {EXPIRE} {ttl}"
+        numbers = f"{serial} {REFRESH} {RETRY} {EXPIRE} {self.ttl}"
         return Record(zone, ttl, "SOA", f"{NS_NAME}.{zone} hostmaster.{zone} {numbers}")
 
-    def _in_zone(self, qname: str, name: str, qtype: str) -> Answer:
+    def _in_zone(self, qname: str, name: str, qtype: str, zone: str) -> Answer:
         found = Answer()
-        find: Callable[[Answer, str, str], None] = {
+        find: Callable[[Answer, str, str, str], None] = {
             "A": self._addresses,
             "AAAA": self._addresses_v6,
             "SRV": self._services,
@@ -61,21 +67,22 @@ class Answerer:
             "CNAME": self._alias,
             "NS": self._name_servers,
             "SOA": self._soa,
+            "PTR": self._pointers,
         }.get(qtype, self._nothing)
         try:
-            find(found, qname, name)
+            find(found, qname, name, zone)
         except NameDoesNotExist:
-            return Answer(NXDOMAIN, authority=[self.soa()])
-        return found if found.answer else self.no_data()
+            return Answer(NXDOMAIN, authority=[self.soa(zone)])
+        return found if found.answer else self.no_data(zone)
 
     def no_data(self, zone: str = "") -> Answer:
         """The name exists; there are no such records."""
         return Answer(NOERROR, authority=[self.soa(zone)])
 
-    def _addresses(self, found: Answer, qname: str, name: str) -> None:
+    def _addresses(self, found: Answer, qname: str, name: str, zone: str) -> None:
         found.answer = self._resolve(qname, "A", [])
 
-    def _addresses_v6(self, found: Answer, qname: str, name: str) -> None:
+    def _addresses_v6(self, found: Answer, qname: str, name: str, zone: str) -> None:
         found.answer = self._resolve(qname, "AAAA", [])
 
     def _resolve(self, qname: str, qtype: str, before: list[Record]) -> list[Record]:
@@ -86,7 +93,7 @@ class Answerer:
                 alias = Record(qname, self.ttl, "CNAME", target.host)
                 if target.host.lower() == qname.lower() or len(before) > CHAIN_LIMIT or alias in before:
                     continue
-                if not target.host.lower().endswith(f".{self.plugin.zone}"):
+                if not f".{target.host.lower()}".endswith(f".{self.plugin.zone}"):
                     records.append(alias)
                     continue
                 try:
@@ -100,58 +107,68 @@ class Answerer:
                     records.append(record)
         return records
 
-    def _services(self, found: Answer, qname: str, name: str) -> None:
+    def _services(self, found: Answer, qname: str, name: str, zone: str) -> None:
         """SRV records share 100 points of weight; each target's address comes along."""
         targets = self.plugin.targets(name, "SRV")
         weight = max(1, 100 // len(targets)) if targets else 0
         for target in targets:
             if target.port < 0:
                 continue
-            record = Record(qname, self.ttl, "SRV", f"0 {weight} {target.port} {target.name}")
+            address = self._address(target, zone)
+            record = Record(qname, self.ttl, "SRV", f"0 {weight} {target.port} {address.name}")
             if record not in found.answer:
                 found.answer.append(record)
-            address = self._address(target)
             if address not in found.additional:
                 found.additional.append(address)
 
-    def _address(self, target: Target) -> Record:
-        return Record(target.name, self.ttl, target.type, target.host)
+    def _address(self, target: Target, zone: str) -> Record:
+        """A target's address, its name in the zone as the asker spells it."""
+        return Record(target.name.removesuffix(self.plugin.zone) + zone, self.ttl, target.type, target.host)
 
-    def _text(self, found: Answer, qname: str, name: str) -> None:
+    def _text(self, found: Answer, qname: str, name: str, zone: str) -> None:
         text = self.plugin.text(name)
         if text:
             found.answer.append(Record(qname, self.ttl, "TXT", f'"{text}"'))
 
-    def _alias(self, found: Answer, qname: str, name: str) -> None:
+    def _alias(self, found: Answer, qname: str, name: str, zone: str) -> None:
         targets = self.plugin.targets(name, "CNAME")
         if targets and targets[0].type == "CNAME":
             found.answer.append(Record(qname, self.ttl, "CNAME", targets[0].host))
 
-    def _name_servers(self, found: Answer, qname: str, name: str) -> None:
-        if name != self.plugin.zone:
-            self._nothing(found, qname, name)
+    def _name_servers(self, found: Answer, qname: str, name: str, zone: str) -> None:
+        if name != zone:  # nor is it the zone's if the asker spells the zone in capitals
+            self._nothing(found, qname, name, zone)
             return
-        servers = self.plugin.name_servers()
-        found.answer += [Record(qname, self.ttl, "NS", server) for server in dict.fromkeys(s.name for s in servers)]
-        found.additional += [self._address(server) for server in servers]
+        found.additional += [self._address(server, zone) for server in self.plugin.name_servers()]
+        found.answer += [
+            Record(qname, self.ttl, "NS", server) for server in dict.fromkeys(r.name for r in found.additional)
+        ]
 
-    def _soa(self, found: Answer, qname: str, name: str) -> None:
-        if name == self.plugin.zone:
-            found.answer.append(self.soa())
+    def _soa(self, found: Answer, qname: str, name: str, zone: str) -> None:
+        if qname == zone:
+            found.answer.append(self.soa(zone))
 
-    def _nothing(self, found: Answer, qname: str, name: str) -> None:
+    def _pointers(self, found: Answer, qname: str, name: str, zone: str) -> None:
+        self.plugin.pointed(name)
+
+    def _nothing(self, found: Answer, qname: str, name: str, zone: str) -> None:
         """A type we have no records of: only whether the name exists matters."""
         self.plugin.targets(name, "A")
 
-    def _reverse(self, qname: str, name: str, zone: str, qtype: str) -> Answer:
-        """PTR. An address nobody here has is passed on (`fallthrough`), and there is nobody to pass it on to."""
+    def _reverse(self, qname: str, name: str, qtype: str, zone: str) -> Answer:
+        """PTR. What nobody here has is passed on (`fallthrough`), and there is nobody to pass it on to."""
         ip = address_of(name)
-        if qtype == "SOA" and name == zone:
-            return Answer(answer=[self.soa(zone)])
         names = self.plugin.reverse(ip) if ip and qtype == "PTR" else []
         if names:
             return Answer(answer=[Record(qname, self.ttl, "PTR", text) for text in names])
-        return Answer(SERVFAIL, authoritative=False) if ip else self.no_data(zone)
+        found = Answer()
+        if qtype == "SOA":
+            self._soa(found, qname, name, zone)
+        elif qname != zone or qtype == "TXT":
+            return Answer(SERVFAIL, authoritative=False)
+        elif qtype == "NS":
+            self._name_servers(found, qname, name, zone)
+        return found if found.answer else self.no_data(zone)
 
 
 def address_of(name: str) -> str:

@@ -61,6 +61,10 @@ class KubernetesPlugin:
             raise NameDoesNotExist(name)
         return ""
 
+    def pointed(self, name: str) -> list[Target]:
+        """Whether a name exists, for a question about pointers: our own server's short name does not. Raises NameDoesNotExist."""
+        return self._records(name)
+
     def name_servers(self) -> list[Target]:
         """The zone's name servers: the DNS Service's addresses, named as the Service is."""
         namespace, name = self.dns_service
@@ -102,7 +106,7 @@ class KubernetesPlugin:
             ip = ip_address(text.replace("-", "." if v4 else ":"))
         except ValueError as error:
             raise NameDoesNotExist(text) from error
-        return [Target(str(ip), name=f"{text}.{request.namespace}.{POD}.{self.zone}")]
+        return [Target(str(ip), 0, f"{text}.{request.namespace}.{POD}.{self.zone}")]
 
     def _find_services(self, request: RequestName) -> list[Target]:
         service = self.index.service(request.namespace, request.service)
@@ -136,6 +140,4 @@ class KubernetesPlugin:
 
 def _asked_for(port: Port, request: RequestName) -> bool:
     """Whether a port is the one asked for; a name without a port asks for all. Upstream: `matchPortAndProtocol`."""
-    if not request.port and not request.protocol:
-        return True
-    return port.name.lower() == request.port and port.protocol.lower() == request.protocol
+    return request.port in ("", port.name.lower()) and request.protocol in ("", port.protocol.lower())

@@ -40,4 +40,4 @@ def draw_names(asked: Sequence[tuple[str, Answer]]) -> Any:
 
 def _box(axes: Any, x: float, y: float, text: str, colour: str, side: str) -> None:
     style = {"boxstyle": "round,pad=0.3", "facecolor": "none", "edgecolor": colour, "linewidth": 1.5}
-    axes.text(x, y, text, ha=side, va="center", fontsize=8, color=INK, bbox=style)
+    axes.text(x, y, text, ha=side, va="center", fontsize=9.5, color=INK, bbox=style)

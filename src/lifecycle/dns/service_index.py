@@ -55,7 +55,13 @@ def ready_addresses(endpoint_slice: Object) -> Iterator[Address]:
     for endpoint in endpoint_slice.get("endpoints") or ():
         if (endpoint.get("conditions") or {}).get("ready", True):
             for ip in endpoint.get("addresses") or ():
-                yield Address(ip, endpoint.get("hostname") or ip.replace(".", "-").replace(":", "-"))
+                yield Address(ip, endpoint.get("hostname") or address_label(ip))
+
+
+def address_label(ip: str) -> str:
+    """An address as a label; one that ends in a dash would be none, so `fd00::` is `fd00--0`. Upstream: `endpointHostname`."""
+    label = ip.replace(".", "-").replace(":", "-")
+    return f"{label}0" if label.endswith("-") else label
 
 
 def slice_ips(endpoint_slice: Object) -> tuple[str, ...]:

@@ -1,15 +1,18 @@
 """Answers as packets, through dnspython.
 
-What belongs to the protocol and not to the names: the question is repeated, `aa` set, the client's EDNS options sent
+What belongs to the protocol and not to the names: the question is repeated, `aa` set, some of the client's EDNS options sent
 back (its cookie too, as CoreDNS does), and an answer that is too long for the client's buffer is cut short with `tc`
 set, so that the client asks again over TCP.
 
-Upstream: CoreDNS 1.14, `request/request.go` (`Scrub`, `SizeAndDo`), `plugin/loadbalance` (`roundRobin`).
+Upstream: CoreDNS 1.14, `core/dnsserver/server.go` (`ServeDNS`), `request/request.go` (`Scrub`, `SizeAndDo`), `request/edns0.go`,
+`plugin/pkg/edns` (`Version`), `plugin/loadbalance` (`roundRobin`); miekg/dns (`Truncate`).
 """
 
 from __future__ import annotations
 
 import random
+from bisect import bisect_right
+from dataclasses import replace
 from typing import Protocol
 
 import dns.edns
@@ -23,12 +26,26 @@ import dns.rdataclass
 import dns.rdatatype
 import dns.rrset
 
-from lifecycle.dns.records import Answer, Record
+from lifecycle.dns.records import REFUSED, Answer, Record
 
 SMALLEST = 512
 """Bytes that every client takes without EDNS."""
 
 LARGEST = 65535
+
+ECHOED_OPTIONS = frozenset(
+    {
+        dns.edns.OptionType.NSID,
+        dns.edns.OptionType.EXPIRE,
+        dns.edns.OptionType.COOKIE,
+        dns.edns.OptionType.KEEPALIVE,
+        dns.edns.OptionType.PADDING,
+    }
+)
+"""EDNS options that are sent back as they came; a client's subnet, for one, is not."""
+
+ECHOED_FLAGS = 0xFF00
+"""With it comes `do`, though nothing here is signed."""
 
 
 class Answers(Protocol):
@@ -48,24 +65,51 @@ def respond(packet: bytes, answerer: Answers, dice: random.Random, *, tcp: bool 
     if query.flags & dns.flags.QR:
         return b""
     reply = dns.message.make_response(query)
+    reply.flags |= query.flags & dns.flags.CD
     if query.opcode() != dns.opcode.QUERY:
         reply.set_rcode(dns.rcode.NOTIMP)
         return reply.to_wire()
     if len(query.question) != 1:
         reply.set_rcode(dns.rcode.FORMERR)
         return reply.to_wire()
+    if query.edns > 0:  # a version of EDNS that nobody knows yet
+        reply.use_edns(0, 0, 0)
+        reply.set_rcode(dns.rcode.BADVERS)
+        return reply.to_wire()
     question = query.question[0]
-    answer = answerer.answer(question.name.to_text(), dns.rdatatype.to_text(question.rdtype))
+    if question.rdclass == dns.rdataclass.IN:
+        answer = answerer.answer(question.name.to_text(), dns.rdatatype.to_text(question.rdtype))
+    else:
+        answer = Answer(REFUSED, authoritative=False)
     reply.set_rcode(dns.rcode.from_text(answer.rcode))
     if answer.authoritative:
         reply.flags |= dns.flags.AA
-    _fill(reply.answer, balanced(answer.answer, dice))
-    _fill(reply.authority, answer.authority)
-    _fill(reply.additional, balanced(answer.additional, dice))
     if query.edns >= 0:
-        reply.use_edns(0, 0, query.payload, options=list(query.options))
+        kept = [option for option in query.options if option.otype in ECHOED_OPTIONS]
+        reply.use_edns(0, query.ednsflags & ECHOED_FLAGS, query.payload, options=kept)
+    shuffled = replace(answer, answer=balanced(answer.answer, dice), additional=balanced(answer.additional, dice))
     size = LARGEST if tcp else max(SMALLEST, query.payload if query.edns >= 0 else SMALLEST)
-    return reply.to_wire(max_size=size, prefer_truncation=True)
+    return _fitted(reply, shuffled, size)
+
+
+def _fitted(reply: dns.message.Message, answer: Answer, size: int) -> bytes:
+    """As many records as there is room for; `tc` tells the client if some of the answer itself are missing."""
+    sections = (answer.answer, answer.authority, answer.additional)
+
+    def wire(count: int) -> bytes:
+        for section, records in zip((reply.answer, reply.authority, reply.additional), sections):
+            section.clear()
+            _fill(section, records[: max(0, count)])
+            count -= len(records)
+        return reply.to_wire(max_size=LARGEST)
+
+    count = sum(map(len, sections))
+    if len(whole := wire(count)) <= size:
+        return whole
+    kept = bisect_right(range(count), size, key=lambda number: len(wire(number))) - 1
+    if kept < len(answer.answer):
+        reply.flags |= dns.flags.TC
+    return wire(kept)
 
 
 def balanced(records: list[Record], dice: random.Random) -> list[Record]:

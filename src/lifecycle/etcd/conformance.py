@@ -26,11 +26,13 @@ from contextlib import asynccontextmanager
 from typing import TypeVar
 
 from lifecycle.etcd.store import (
+    MAX_REQUEST_BYTES,
     CompactedError,
     Event,
     FutureRevisionError,
     KeyValue,
     LeaseNotFoundError,
+    RequestTooLargeError,
     Store,
     Watch,
     prefix_end,
@@ -152,6 +154,18 @@ async def a_write_happens_only_if_its_condition_holds(store: Store, prefix: str)
     assert await store.delete(key) is None
     assert await store.put(key, b"x", expected=second) is None, "wrote over a key that is gone"
     assert store.revision == second + 1
+
+
+@_check
+async def a_write_has_a_largest_size(store: Store, prefix: str) -> None:
+    """Up to 1.5 MB is taken. More is refused, and nothing is written."""
+    key = prefix + "large"
+    await _write(store, key, b"x" * (MAX_REQUEST_BYTES - 2048))
+    for size in (MAX_REQUEST_BYTES, 2 * MAX_REQUEST_BYTES):
+        await _refusal(store.put(key, b"y" * size), RequestTooLargeError)
+    kept = await store.get(key)
+    assert kept is not None, "a write that was refused has taken something away"
+    assert kept.value[:1] == b"x", "a write that was refused has left something"
 
 
 @_check

@@ -24,11 +24,20 @@ from lifecycle.etcd.gateway import (
     key_value,
     revision_of,
 )
-from lifecycle.etcd.store import CompactedError, FutureRevisionError, KeyValue, RangeResult, StoreError
+from lifecycle.etcd.store import (
+    CompactedError,
+    FutureRevisionError,
+    KeyValue,
+    RangeResult,
+    RequestTooLargeError,
+    StoreError,
+)
 from lifecycle.etcd.watches import EventWatch
 
 OLDEST = (3, 4)
 PAGE = 1_000
+LARGER = "larger than max"
+"""What gRPC says of a message that is too large, on either way."""
 
 
 class EtcdStore:
@@ -85,7 +94,7 @@ class EtcdStore:
             try:
                 answer = await self._history_call("/v3/kv/range", message)
             except StoreError as error:
-                if "larger than max" not in str(error) or size == 1:
+                if LARGER not in str(error) or size == 1:
                     raise
                 size //= 4  # the gateway of some versions takes no more than 4 MB at once
                 continue
@@ -134,7 +143,12 @@ class EtcdStore:
                 {"key": encoded(key), "target": "MOD", "mod_revision": str(expected), "result": "EQUAL"}
             ]
         with self._follower.writing(key):
-            answer = await self._gateway.call("/v3/kv/txn", message)
+            try:
+                answer = await self._gateway.call("/v3/kv/txn", message)
+            except StoreError as error:
+                raise (
+                    RequestTooLargeError() if LARGER in str(error) else error
+                ) from None  # its gateway was first to refuse
         revision = revision_of(answer)
         await self._follower.until(revision)  # a refused write waits as well: then its caller sees what was faster
         if not answer.get("succeeded"):

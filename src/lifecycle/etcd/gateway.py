@@ -18,7 +18,15 @@ from typing import Any
 import aiohttp
 import orjson
 
-from lifecycle.etcd.store import Event, KeyValue, LeaseNotFoundError, NoSpaceError, StoreError, UnavailableError
+from lifecycle.etcd.store import (
+    Event,
+    KeyValue,
+    LeaseNotFoundError,
+    NoSpaceError,
+    RequestTooLargeError,
+    StoreError,
+    UnavailableError,
+)
 
 Message = dict[str, Any]
 
@@ -34,6 +42,7 @@ COMPACTED = "etcdserver: mvcc: required revision has been compacted"
 FUTURE = "etcdserver: mvcc: required revision is a future revision"
 NO_LEASE = str(LeaseNotFoundError())
 NO_SPACE = str(NoSpaceError())
+TOO_LARGE = str(RequestTooLargeError())
 
 
 class Gateway:
@@ -110,6 +119,8 @@ def error_of(answer: Message) -> StoreError:
         return LeaseNotFoundError()
     if NO_SPACE in text:
         return NoSpaceError()
+    if TOO_LARGE in text:
+        return RequestTooLargeError()
     return StoreError(text)
 
 

@@ -18,7 +18,7 @@ from bisect import bisect_left, bisect_right, insort
 from collections import deque
 
 from lifecycle.etcd.leases import Leases
-from lifecycle.etcd.store import CompactedError, Event, FutureRevisionError, KeyValue, RangeResult
+from lifecycle.etcd.store import CompactedError, Event, FutureRevisionError, KeyValue, RangeResult, check_request_size
 from lifecycle.etcd.watches import EventWatch, Watches
 
 DEFAULT_HISTORY = 20_000
@@ -93,6 +93,7 @@ class MemoryStore:
 
     async def put(self, key: str, value: bytes, *, expected: int | None = None, lease: int = 0) -> int | None:
         """Compare and swap; the new revision, or None if the comparison failed."""
+        check_request_size(key, value)
         before = self._live.get(key)
         if expected is not None and expected != (before.mod_revision if before else 0):
             return None

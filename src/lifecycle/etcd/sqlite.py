@@ -34,6 +34,7 @@ from lifecycle.etcd.store import (
     NoSpaceError,
     RangeResult,
     StoreError,
+    check_request_size,
 )
 from lifecycle.etcd.watches import EventWatch, Watches
 
@@ -144,6 +145,7 @@ class SQLiteStore:
 
     async def put(self, key: str, value: bytes, *, expected: int | None = None, lease: int = 0) -> int | None:
         """Compare and swap; the new revision, or None if the comparison failed."""
+        check_request_size(key, value)
         self._leases.check(lease)
         return await self._enqueue(key, value, expected, lease)
 

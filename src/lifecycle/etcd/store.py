@@ -33,6 +33,23 @@ class NoSpaceError(StoreError):
         super().__init__("etcdserver: mvcc: database space exceeded")
 
 
+class RequestTooLargeError(StoreError):
+    """A write of more than `MAX_REQUEST_BYTES`; nothing was written."""
+
+    def __init__(self) -> None:
+        super().__init__("etcdserver: request is too large")
+
+
+MAX_REQUEST_BYTES = 1536 * 1024
+"""What etcd takes at once (`--max-request-bytes`): the key, the value and a little around them."""
+
+
+def check_request_size(key: str, value: bytes) -> None:
+    """Raises RequestTooLargeError."""
+    if len(key) + len(value) > MAX_REQUEST_BYTES:
+        raise RequestTooLargeError
+
+
 class LeaseNotFoundError(StoreError):
     """There is no such lease, or it has expired."""
 
@@ -161,7 +178,7 @@ class Store(Protocol):
     async def put(self, key: str, value: bytes, *, expected: int | None = None, lease: int = 0) -> int | None:
         """Write if the key's `mod_revision` is `expected` (0: must not exist; None: whatever). The new revision, or None if it is not.
 
-        Raises LeaseNotFoundError, NoSpaceError, UnavailableError.
+        Raises LeaseNotFoundError, NoSpaceError, RequestTooLargeError, UnavailableError.
         """
         ...
 

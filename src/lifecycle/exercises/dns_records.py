@@ -48,7 +48,8 @@ def cases() -> Iterator[Case]:
     for asked in parse_dig(recording.dns("svc")):
         name = f"{asked.name.rstrip('.')}."
         if name.endswith(OURSELVES) and asked.type != "SOA":  # whose serial number is the time of day
-            yield Case(asked.type, name, _expected(asked), _ask(name, asked.type, cluster), cluster)
+            ask = _ask(name, asked.type, cluster)
+            yield Case(asked.type, name, _expected(asked), ask, cluster, {"name": name, "type": asked.type})
 
 
 def _expected(asked: DigAnswer) -> list[str]:

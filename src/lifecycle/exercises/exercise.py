@@ -15,8 +15,8 @@ from typing import Any
 
 import orjson
 
-from lifecycle.compare import AgreementTable
 from lifecycle.compare.compare import Comparison, Difference, compare
+from lifecycle.exercises.graded import GradedTable, named
 
 SECONDS_PER_CASE = 5.0
 HOPELESS = 3
@@ -30,7 +30,7 @@ class Case:
     """One question. `group` is the row of the table it counts in, `label` its path in there.
 
     `ask` is handed the attempt, calls it and returns what is compared with `expected`; `inputs` is what it hands
-    over and must find unchanged.
+    over and must find unchanged. `question` is shown to people instead of them, where they are too much to read.
     """
 
     group: str
@@ -38,6 +38,7 @@ class Case:
     expected: Any
     ask: Callable[[Attempt], Any]
     inputs: Any = None
+    question: Any = None
 
 
 @dataclass(slots=True, frozen=True)
@@ -58,9 +59,9 @@ class Exercise:
     aliases: tuple[str, ...] = field(default=())
 
 
-def grade(exercise: Exercise, attempt: Attempt, name: str = "yours") -> AgreementTable:
+def grade(exercise: Exercise, attempt: Attempt, name: str = "yours") -> GradedTable:
     """Put every case to an attempt. One row per group, and a last one for inputs that were changed."""
-    table = AgreementTable(exercise.title, name, exercise.source)
+    table = GradedTable(exercise.title, name, exercise.source)
     rows: dict[str, tuple[int, Comparison]] = {}
     pristine: dict[int, tuple[Any, bytes, str]] = {}
     stopped = 0
@@ -72,12 +73,11 @@ def grade(exercise: Exercise, attempt: Attempt, name: str = "yours") -> Agreemen
             result, timed_out = _answer(case, attempt)
             stopped += timed_out
         else:
-            result = _wrong(case, "not tried: too many cases had to be stopped")
+            result = _wrong(case, "was not tried: too many cases had to be stopped")
         total += result
         rows[case.group] = count + 1, total
     for group, (count, total) in rows.items():
-        right = count - len({d.path.split("/")[1] if "/" in d.path else d.path for d in total.differences})
-        table.add("exercise", group, f"{right} of {count} right", f"{count} cases", total)
+        table.add_group(group, count, total)
     changed = Comparison(total=1, equal=1)
     for value, before, label in pristine.values():
         if _frozen(value) != before:
@@ -85,8 +85,13 @@ def grade(exercise: Exercise, attempt: Attempt, name: str = "yours") -> Agreemen
                 total=1, differences=[Difference(f"/{label}", "changed what it was handed", "read only")]
             )
             break
-    table.add("exercise", "leaves its inputs alone", "unchanged", "read only", changed)
+    table.add_group("leaves its inputs alone", 1, changed)
     return table
+
+
+def find_case(exercise: Exercise, words: str) -> Case | None:
+    """The first case whose group and label, as a wrong answer names them, contain these words."""
+    return next((case for case in exercise.cases() if words in named(case.group, case.label)), None)
 
 
 def _frozen(value: Any) -> bytes:
@@ -98,7 +103,7 @@ def _answer(case: Case, attempt: Attempt) -> tuple[Comparison, bool]:
         with time_limit(SECONDS_PER_CASE):
             answer = case.ask(attempt)
     except TooSlow:
-        return _wrong(case, f"no answer within {SECONDS_PER_CASE:.0f} s"), True
+        return _wrong(case, f"gave no answer within {SECONDS_PER_CASE:.0f} s"), True
     except Exception as error:
         return _wrong(case, f"raised {type(error).__name__}: {error}"), False
     return compare(answer, case.expected, path=f"/{case.label}"), False

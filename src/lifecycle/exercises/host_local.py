@@ -67,7 +67,7 @@ def cases() -> Iterator[Case]:
         for seed in range(SEED):
             steps = list(_steps(Random(f"{name} {seed}")))
             ask: Callable[[Attempt], object] = _asking(ranges, steps)
-            yield Case(name, f"history {seed}", _seen(_Ours, ranges, steps), ask, ranges)
+            yield Case(name, f"history {seed}", _seen(_Ours, ranges, steps), ask, [ranges, steps])
 
 
 def _steps(dice: Random) -> Iterator[Step]:

@@ -52,7 +52,7 @@ def cases() -> Iterator[Case]:
     """Generated sets, and one full of paths."""
     for number, one in enumerate(generated(SETS)):
         files = [(f"/home/jane/{name}", document) for name, document in one.documents.items() if document is not None]
-        yield _case(f"{len(files)} files", f"set {number}", files)
+        yield _case("1 file" if len(files) == 1 else f"{len(files)} files", f"set {number}", files)
     cluster = {"name": "west", "cluster": {"server": "https://west:6443", "certificate-authority": "./ca.crt"}}
     for folder in ("/etc/kubernetes", "/home/jane/.kube"):
         yield _case("paths", f"in {folder}", [(folder, {"clusters": [cluster], "users": [PATHS, *PLUGINS]})])

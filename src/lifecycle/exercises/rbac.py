@@ -62,6 +62,7 @@ def cases() -> Iterator[Case]:
                 bool(exchange.response["status"]["allowed"]),
                 _ask(policy, spec),
                 policy,
+                spec,
             )
 
 

@@ -15,7 +15,7 @@ from lifecycle.api.wire import Request, Response
 from lifecycle.client.rest import Client
 from lifecycle.kubectl.commands.api_resources import api_resources, api_versions
 from lifecycle.kubectl.commands.apply import apply
-from lifecycle.kubectl.commands.create import create
+from lifecycle.kubectl.commands.create import SUBCOMMANDS, create, find
 from lifecycle.kubectl.commands.delete import delete
 from lifecycle.kubectl.commands.expose import expose
 from lifecycle.kubectl.commands.get import SilentFailure, get
@@ -25,7 +25,7 @@ from lifecycle.kubectl.commands.run import run
 from lifecycle.kubectl.commands.scale import scale
 from lifecycle.kubectl.commands.set_image import set_image
 from lifecycle.kubectl.commands.version import version
-from lifecycle.kubectl.failures import CommandError, message_for
+from lifecycle.kubectl.failures import CommandError, UsageError, message_for
 from lifecycle.kubectl.flags import HelpWanted, word_positions
 from lifecycle.kubectl.help import command_help, general_help
 from lifecycle.kubectl.request.wire import Wire
@@ -35,7 +35,7 @@ from lifecycle.kubectl.session import Session, Writer
 async def _set(argv: Sequence[str], session: Session) -> None:
     word, rest = split_command(argv)
     if word != "image":
-        raise CommandError(f'unknown command {go_quote(word)} for "kubectl set"')
+        raise UsageError(f"unknown command {go_quote(word)}", "set")
     await set_image(rest, session)
 
 
@@ -61,6 +61,12 @@ def wants_help(argv: Sequence[str]) -> bool:
     """Whether help is asked for, before a `--`."""
     before = argv[: argv.index("--")] if "--" in argv else argv
     return "--help" in before or "-h" in before
+
+
+def own_flags(command: str, rest: Sequence[str]) -> set[str]:
+    """Flags of a command that are called like global ones: `--user` of `create rolebinding` chooses no credentials."""
+    found = find(rest) if command == "create" else None
+    return {each.name for each in SUBCOMMANDS[found[0]].flags} if found else set()
 
 
 ALL_NAMES = (

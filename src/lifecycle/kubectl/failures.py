@@ -1,9 +1,11 @@
 """How kubectl fails: what it prints, and with which exit code.
 
-Upstream: `kubectl/pkg/cmd/util/helpers.go` (`checkErr`, `StandardErrorMessage`, `UsageErrorf`), v1.36.
+Upstream: `kubectl/pkg/cmd/util/helpers.go` (`checkErr`, `StandardErrorMessage`, `MultipleErrors`, `UsageErrorf`), v1.36.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.status import StatusError
@@ -31,6 +33,22 @@ class NoMatchError(CommandError):
     """The server does not serve what was named, as far as discovery knows. Worth asking the server again if that came from a cache."""
 
 
+class SeveralFailures(CommandError):
+    """More than one thing went wrong; the rest was done."""
+
+    def __init__(self, errors: Sequence[CommandError | StatusError]) -> None:
+        super().__init__("\n".join(_in_a_list(error) for error in errors))
+
+
+def several(errors: Sequence[CommandError | StatusError]) -> CommandError | StatusError:
+    """What to raise for errors that did not stop the work: the only one, or all of them."""
+    return errors[0] if len(errors) == 1 else SeveralFailures(errors)
+
+
+class NoResourceError(NoMatchError):
+    """The mapper's own complaint, which goes out without `error: ` before it."""
+
+
 class ConnectionFailed(CommandError):
     """No answer came. `kind`: refused, timeout, tls, dns, dial or eof; `host` is `HOST:PORT`; the text is Go's, with method and URL."""
 
@@ -40,14 +58,35 @@ class ConnectionFailed(CommandError):
         self.host = host
 
 
+_SAID = ("error: ", "Error in configuration: ")
+"""What begins like this says already that it is an error."""
+
+
 def message_for(error: CommandError | StatusError) -> str:
     """What kubectl prints to stderr, without the final newline."""
+    return _message(error).removesuffix("\n")
+
+
+def _message(error: CommandError | StatusError) -> str:
     if isinstance(error, ConnectionFailed):
         return _no_answer(error)
+    if isinstance(error, (NoResourceError, SeveralFailures)):
+        return str(error)
     if isinstance(error, CommandError):
-        return f"error: {error}"
+        return str(error) if str(error).startswith(_SAID) else f"error: {error}"
     if error.reason == "Invalid":
         return _invalid(error)
+    return _refused(error)
+
+
+def _in_a_list(error: CommandError | StatusError) -> str:
+    """Among others, an error stands without `error: ` before it, and without its causes."""
+    if isinstance(error, StatusError):
+        return _refused(error)
+    return message_for(error) if isinstance(error, (ConnectionFailed, SeveralFailures)) else str(error)
+
+
+def _refused(error: StatusError) -> str:
     if error.reason == "Unauthorized":
         return f"error: You must be logged in to the server ({error.message})"
     return (

@@ -6,17 +6,19 @@ kubectl v1.36. The messages are theirs.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from lifecycle.api.go_format import go_quote
 from lifecycle.kubectl.failures import CommandError, FlagError
+from lifecycle.kubectl.flag_values import comma_separated, go_duration, go_int, pair
 
 
 @dataclass(slots=True, frozen=True)
 class Flag:
-    """One flag. `kind`: string, bool, int, int32, int64, slice (comma separated, repeatable), array (repeatable).
+    """One flag. `kind`: string, bool, int, int32, int64, duration (seconds), slice (comma separated, repeatable), array (repeatable),
+    map (`key=value,key=value`).
 
     `bare` is the value of a flag that is given without one (`--dry-run`).
     """
@@ -40,7 +42,7 @@ class HelpWanted(Exception):
 
 def flag(name: str, kind: str = "string", default: Any = None, **more: Any) -> Flag:
     """A flag with the zero value of its kind as its default."""
-    zero = {"string": "", "bool": False, "slice": (), "array": ()}.get(kind, 0)
+    zero: Any = {"string": "", "bool": False, "slice": (), "array": (), "map": {}, "duration": 0.0}.get(kind, 0)
     return Flag(
         name,
         kind,
@@ -52,10 +54,18 @@ def flag(name: str, kind: str = "string", default: Any = None, **more: Any) -> F
 
 DRY_RUN = flag("dry-run", default="none", bare="unchanged")
 OUTPUT = flag("output", short="o")
+PRINT = (
+    OUTPUT,
+    flag("template"),
+    flag("allow-missing-template-keys", "bool", True),
+    flag("show-managed-fields", "bool"),
+)
+"""How a command prints the objects it has changed."""
+ALL_NAMESPACES = flag("all-namespaces", "bool", short="A")
+VALIDATE = flag("validate", default="strict", bare="strict")
 COMMON = (
     flag("namespace", short="n"),
-    flag("all-namespaces", "bool", short="A"),
-    flag("v", short="v"),
+    flag("v", "int32", short="v"),
     flag("context"),
     flag("cluster"),
     flag("user"),
@@ -77,7 +87,12 @@ COMMON = (
     flag("username"),
     flag("warnings-as-errors", "bool"),
     flag("insecure-skip-tls-verify", "bool"),
-    flag("show-managed-fields", "bool"),
+    flag("match-server-version", "bool"),
+    flag("profile", default="none"),
+    flag("profile-output", default="profile.pprof"),
+    flag("log-flush-frequency", "duration", 5.0),
+    flag("vmodule"),
+    flag("kuberc"),
     flag("help", "bool", short="h"),
 )
 """Flags that every command takes; those that choose a cluster are the caller's business and ignored here."""
@@ -184,15 +199,18 @@ def _set(spec: Flag, value: str, parsed: Parsed, command: str) -> None:
     parsed.changed.setdefault(spec.name)
     try:
         if spec.kind == "slice":
-            items = tuple(next(csv.reader([value]), ()))
+            items = comma_separated(value)
             parsed.values[spec.name] = items if first else (*parsed.values[spec.name], *items)
+        elif spec.kind == "map":
+            pairs = dict(pair(part) for part in value.split(",")) if value else {}
+            parsed.values[spec.name] = pairs if first else {**parsed.values[spec.name], **pairs}
         elif spec.kind == "array":
             parsed.values[spec.name] = (value,) if first else (*parsed.values[spec.name], value)
         else:
             parsed.values[spec.name] = _scalar(spec.kind, value)
     except ValueError as wrong:
         shown = f"-{spec.short}, --{spec.name}" if spec.short else f"--{spec.name}"
-        raise FlagError(f'invalid argument "{value}" for "{shown}" flag: {wrong}', command) from None
+        raise FlagError(f'invalid argument {go_quote(value)} for "{shown}" flag: {wrong}', command) from None
 
 
 _TRUE, _FALSE = {"1", "t", "T", "TRUE", "true", "True"}, {"0", "f", "F", "FALSE", "false", "False"}
@@ -205,22 +223,9 @@ def _scalar(kind: str, value: str) -> Any:
         if value in _TRUE or value in _FALSE:
             return value in _TRUE
         raise ValueError(f'strconv.ParseBool: parsing "{value}": invalid syntax')
-    return go_int(value, "strconv.ParseInt", 32 if kind == "int32" else 64)
-
-
-def go_int(text: str, function: str, bits: int = 64) -> int:
-    """A decimal number as Go parses it. Raises ValueError in Go's words: `strconv.Atoi: parsing "x": invalid syntax`."""
-    try:
-        number = int(text) if text.strip() == text and "_" not in text else None
-    except ValueError:
-        number = None
-    if number is None:
-        raise ValueError(f'{function}: parsing "{text}": invalid syntax')
-    low, high = (0, 2**bits) if function == "strconv.ParseUint" else (-(2 ** (bits - 1)), 2 ** (bits - 1))
-    if not low <= number < high:
-        why = "invalid syntax" if function == "strconv.ParseUint" and number < 0 else "value out of range"
-        raise ValueError(f'{function}: parsing "{text}": {why}')
-    return number
+    if kind == "duration":
+        return go_duration(value)
+    return go_int(value, "strconv.ParseInt", 32 if kind == "int32" else 64, base=0)
 
 
 def dry_run_strategy(parsed: Parsed) -> str:
@@ -233,3 +238,15 @@ def dry_run_strategy(parsed: Parsed) -> str:
     if value == "false":
         return "none"
     raise CommandError(f'Invalid dry-run value ({value}). Must be "none", "server", or "client".')
+
+
+def validation_directive(parsed: Parsed) -> str:
+    """What the server is to do with unknown and repeated fields: `Strict`, `Warn` or `Ignore`. Raises CommandError for anything else."""
+    value = parsed["validate"]
+    known = {"strict": "Strict", "warn": "Warn", "ignore": "Ignore"}
+    known |= dict.fromkeys(_TRUE, "Strict") | dict.fromkeys(_FALSE, "Ignore")
+    if value not in known:
+        raise CommandError(
+            f"invalid - validate option {go_quote(value)}; must be one of: strict (or true), warn, ignore (or false)"
+        )
+    return known[value]

@@ -6,10 +6,10 @@ Upstream: `cli-runtime/pkg/genericclioptions/config_flags.go` (`ConfigFlags.AddF
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from lifecycle.kubectl.failures import CommandError
+from lifecycle.kubectl.failures import CommandError, FlagError
 
 SHORT = {"n": "namespace", "s": "server", "v": "v"}
 BOOLEANS = ("insecure-skip-tls-verify", "disable-compression", "warnings-as-errors", "match-server-version")
@@ -28,6 +28,7 @@ class GlobalFlags:
 
     values: dict[str, str] = field(default_factory=dict)
     lists: dict[str, list[str]] = field(default_factory=dict)
+    command: str = ""
 
     def __getitem__(self, name: str) -> str:
         return self.values.get(name, "")
@@ -41,14 +42,15 @@ class GlobalFlags:
         """The `-v`. Raises CommandError for what is no number."""
         text = self["v"]
         if text and not text.lstrip("-").isdecimal():
-            raise CommandError(
-                f'invalid argument "{text}" for "-v, --v" flag: strconv.ParseInt: parsing "{text}": invalid syntax'
+            raise FlagError(
+                f'invalid argument "{text}" for "-v, --v" flag: strconv.ParseInt: parsing "{text}": invalid syntax',
+                self.command,
             )
         return int(text or 0)
 
 
-def global_flags(argv: Sequence[str]) -> GlobalFlags:
-    """All of them, wherever they stand before `--`; the last one wins."""
+def global_flags(argv: Sequence[str], own: Collection[str] = ()) -> GlobalFlags:
+    """All of them, wherever they stand before `--`; the last one wins. `own` are the names that mean something else to the command."""
     found = GlobalFlags()
     words = iter(argv)
     for word in words:
@@ -60,6 +62,8 @@ def global_flags(argv: Sequence[str]) -> GlobalFlags:
             name, value = SHORT[word[1]], word[2:].removeprefix("=")
             equals = "=" if len(word) > 2 else ""
         else:
+            continue
+        if name in own:
             continue
         if name in BOOLEANS:
             found.values[name] = value if equals else "true"

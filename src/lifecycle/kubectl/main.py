@@ -13,7 +13,7 @@ from pathlib import Path
 
 from lifecycle.api.clock import Clock
 from lifecycle.kubectl import kubeconfig
-from lifecycle.kubectl.command import COMMANDS, run_kubectl, split_command, wants_help
+from lifecycle.kubectl.command import COMMANDS, own_flags, run_kubectl, split_command, wants_help
 from lifecycle.kubectl.commands.config import run_config
 from lifecycle.kubectl.credentials.transport import AuthenticatingTransport, Credentials
 from lifecycle.kubectl.discovery.cached_discovery import default_cache_directory
@@ -31,6 +31,7 @@ def chosen(flags: GlobalFlags, environ: Mapping[str, str]) -> kubeconfig.ClientC
     return kubeconfig.client_config(
         loaded,
         environ=environ,
+        namespace_first=True,
         context=flags["context"],
         cluster=flags["cluster"],
         user=flags["user"],
@@ -42,6 +43,7 @@ def chosen(flags: GlobalFlags, environ: Mapping[str, str]) -> kubeconfig.ClientC
         impersonate=flags["as"],
         impersonate_uid=flags["as-uid"],
         impersonate_groups=tuple(flags.lists.get("as-group", ())),
+        impersonate_extra=tuple(flags.lists.get("as-user-extra", ())),
         certificate_authority=flags["certificate-authority"],
         client_certificate=flags["client-certificate"],
         client_key=flags["client-key"],
@@ -60,7 +62,8 @@ async def main(argv: Sequence[str], *, out: Writer, err: Writer, environ: Mappin
             return run_config(rest, out=out, err=err, environ=environ)
         if command not in COMMANDS or wants_help(argv):
             return await run_kubectl(argv, None, out=out, err=err)
-        flags = global_flags(argv)
+        flags = global_flags(argv, own_flags(command, rest))
+        flags.command = command
         level = flags.level
         config = chosen(flags, environ)
         credentials = Credentials(config)

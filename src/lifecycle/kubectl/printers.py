@@ -7,17 +7,16 @@ Left out: Go templates, KYAML.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from typing import Any
 
-import yaml
-
 from lifecycle.api.go_format import go_quote
+from lifecycle.api.go_yaml import to_yaml
 from lifecycle.api.schema import decode
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.kubectl.failures import CommandError
+from lifecycle.kubectl.flags import Parsed
 from lifecycle.kubectl.printing import templates
 from lifecycle.kubectl.printing.columns import align
 
@@ -25,42 +24,6 @@ FORMATS = (
     "go-template,go-template-file,json,jsonpath,jsonpath-as-json,jsonpath-file,kyaml,name,template,templatefile,yaml"
 )
 GET_FORMATS = f"custom-columns,custom-columns-file,{FORMATS},wide".replace("yaml,wide", "wide,yaml")
-
-
-class _Dumper(yaml.SafeDumper):
-    """YAML as kubectl writes it: keys in order, lists not indented below their key, text quoted where it must be."""
-
-    def ignore_aliases(self, data: Any) -> bool:
-        """No anchors: the same object twice is written twice."""
-        return True
-
-
-def _text(dumper: yaml.SafeDumper, value: str) -> yaml.Node:
-    style = "|" if "\n" in value else None
-    node = dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
-    if style is None and _needs_quotes(value):
-        node.style = '"'
-    return node
-
-
-_PLAIN = ("tag:yaml.org,2002:str", "tag:yaml.org,2002:yaml")
-_exponent = re.compile(r"[-+]?[0-9]+[eE][-+]?[0-9]+", re.ASCII)  # a number to Go's YAML, not to Python's
-
-
-def _needs_quotes(value: str) -> bool:
-    """Whether text would be read back as something else: `true`, `12`, `null`, and `y` for readers of YAML 1.1."""
-    tag = yaml.resolver.Resolver().resolve(yaml.ScalarNode, value, (True, False))
-    return tag not in _PLAIN or value in ("y", "n", "Y", "N", "") or _exponent.fullmatch(value) is not None
-
-
-_Dumper.add_representer(str, _text)
-
-
-def to_yaml(obj: Any) -> str:
-    """One YAML document, keys sorted."""
-    return str(
-        yaml.dump(obj, Dumper=_Dumper, sort_keys=True, default_flow_style=False, width=10**9, allow_unicode=True)
-    )
 
 
 def to_json(obj: Any) -> str:
@@ -94,19 +57,50 @@ def type_name(obj: Object, plural: str = "") -> str:
     return f"{kind}.{group}" if group else kind
 
 
-def print_object(obj: Object, output: str, operation: str, dry_run: str = "none") -> str:
+class Printer:
+    """How one command prints the objects it has changed: in the format asked for, else `TYPE/NAME OPERATION`.
+
+    Documents of YAML are separated from each other. Raises CommandError for a format that cannot be printed.
+    """
+
+    def __init__(self, p: Parsed, dry_run: str = "none") -> None:
+        self._output = output_format(p)
+        self._dry_run = dry_run
+        self._managed_fields = bool(p["show-managed-fields"])
+        self._printed = 0
+
+    def text(self, obj: Object, operation: str) -> str:
+        """An object as text."""
+        self._printed += 1
+        text = print_object(obj, self._output, operation, self._dry_run, managed_fields=self._managed_fields)
+        return f"---\n{text}" if self._output == "yaml" and self._printed > 1 else text
+
+
+def output_format(p: Parsed) -> str:
+    """The format asked for by `-o` and `--template`. Raises CommandError for one that cannot be printed."""
+    output = str(p["output"])
+    if p["template"] and output in ("", "go-template", "go-template-file"):
+        output = f"{output or 'go-template'}={p['template']}"
+    check_format(output)
+    return output
+
+
+def print_object(
+    obj: Object, output: str, operation: str, dry_run: str = "none", *, managed_fields: bool = False
+) -> str:
     """What a command that changes something prints: the object if a format was asked for, else `TYPE/NAME OPERATION`."""
-    name = f"{type_name(obj)}/{obj['metadata'].get('name', '')}"
+    name = f"{type_name(obj)}/{(obj.get('metadata') or {}).get('name', '')}"
     if not output:
         note = {"client": " (dry run)", "server": " (server dry run)"}.get(dry_run, "")
         return f"{name} {operation}{note}\n"
     if output == "name":
         return f"{name}\n"
+    shown = obj if managed_fields else without_managed_fields(obj)
     if output == "json":
-        return to_json(without_managed_fields(obj))
+        return to_json(shown)
     if output == "yaml":
-        return to_yaml(without_managed_fields(obj))
-    text = templates.render(without_managed_fields(obj), output)
+        return to_yaml(shown)
+    text = templates.render(obj, output)  # templates see all there is
     if text is None:
         raise unknown_format(output, FORMATS)
     return text
@@ -160,7 +154,7 @@ def render_table(
 
 def _cell(value: Any) -> str:
     if value is None:
-        return "<nil>"
+        return ""
     if isinstance(value, bool):
         return str(value).lower()
     return str(value).split("\n")[0]

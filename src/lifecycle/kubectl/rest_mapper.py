@@ -34,12 +34,7 @@ class RESTMapper:
         by_name = bool(candidates)
         candidates += [r for r in self.resources if name in r.short_names]
         for resource in candidates:
-            if qualifier in (
-                "",
-                resource.group,
-                f"{resource.version}.{resource.group}",
-                resource.version if not resource.group else None,
-            ):
+            if qualifier in ("", resource.group, f"{resource.version}.{resource.group}"):
                 if not by_name and warn is not None:
                     self._warn_ambiguous(name, qualifier, resource, candidates, warn)
                 return resource

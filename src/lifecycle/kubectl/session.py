@@ -118,9 +118,19 @@ class Session:
         accept: str = JSON,
     ) -> Object:
         """One request; the object of the answer. Raises StatusError."""
-        asking = Client(self.client.transport, USER_AGENT, headers={**self.client.headers, "accept": accept})
+        headers = {**self.client.headers, "accept": accept}
+        if obj is not None:
+            headers["content-type"] = content_type
+        request = Request(
+            method=method,
+            path=path,
+            query={key: [value] for key, value in (query or {}).items() if value},
+            headers=headers,
+            obj=obj,
+            accepts_object=True,
+        )
         with span("kubectl", "request", method=method, path=path) as recorded:
-            response = await asking.request(method, path, query=dict(query or {}), obj=obj, content_type=content_type)
+            response = await self.client.transport.round_trip(request)
             if recorded is not None and response.obj is not None:
                 recorded.attributes["uid"] = (response.obj.get("metadata") or {}).get("uid", "")
         return self._answer(response)
@@ -170,12 +180,15 @@ class Session:
     ) -> Object:
         """`create` through a compiled-in client, as the `create` subcommands do it: in protobuf, there and back."""
         query = {"dryRun": "All" if dry_run == "server" else "", "fieldManager": manager, "fieldValidation": validation}
-        path = resource.path(self.namespace)
         obj = {**obj, "metadata": {**obj["metadata"], "namespace": self.namespace}} if resource.namespaced else obj
+        return await self.post_typed(resource.path(self.namespace), obj, query)
+
+    async def post_typed(self, path: str, obj: Object, query: Mapping[str, str] | None = None) -> Object:
+        """POST in protobuf, there and back. Raises StatusError."""
         request = Request(
             method="POST",
             path=path,
-            query={key: [value] for key, value in query.items() if value},
+            query={key: [value] for key, value in (query or {}).items() if value},
             headers={**self.client.headers, "accept": TYPED, "content-type": PROTOBUF},
             body=protobuf.encode(obj),
             accepts_object=True,
@@ -183,7 +196,7 @@ class Session:
         with span("kubectl", "request", method="POST", path=path) as recorded:
             document = self._answer(await self.client.transport.round_trip(request))
             if recorded is not None:
-                recorded.attributes["uid"] = document["metadata"].get("uid", "")
+                recorded.attributes["uid"] = (document.get("metadata") or {}).get("uid", "")
         return document
 
     async def watch_tables(self, path: str, query: Mapping[str, str]) -> AsyncIterator[Object]:
@@ -215,6 +228,21 @@ class Session:
         )
         response = await self.client.transport.round_trip(request)
         return self._answer(response)
+
+    async def raw(self, method: str, path: str, body: bytes = b"") -> bytes:
+        """Send something to a path as it is; the answer as it is. Raises StatusError."""
+        url, _, query = path.partition("?")
+        wanted: dict[str, list[str]] = {}
+        for pair in query.split("&") if query else ():
+            name, _, value = pair.partition("=")
+            wanted.setdefault(name, []).append(value)
+        headers = {**self.client.headers, "accept": JSON_OR_ANYTHING}
+        response = await self.client.transport.round_trip(
+            Request(method=method, path=url, query=wanted, headers=headers, body=body, accepts_object=False)
+        )
+        if response.status >= 400:
+            raise StatusError(document_of(response))
+        return response.body if response.body is not None else orjson.dumps(response.obj)
 
     async def watch_one(
         self, resource: Resource, namespace: str, name: str, revision: str

@@ -1,61 +1,248 @@
-"""From what a command line names to the objects themselves: one GET for each name, one LIST for each selector.
+"""From what a command line names to the objects themselves: in files, one GET for each name, one LIST for each selector.
 
-Upstream: `cli-runtime/pkg/resource/builder.go` (`Builder.Do`), `visitor.go` (`Info`), v1.36.2.
+Upstream: `cli-runtime/pkg/resource/builder.go` (`Builder.Do`), `visitor.go` (`Info`, `SetNamespace`, `RequireNamespace`), v1.36.2.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
-from lifecycle.api.resources import Resource
+from lifecycle.api.go_format import go_quote
+from lifecycle.api.labels import parse_selector
+from lifecycle.api.resources import Resource, resource_for_kind
+from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
-from lifecycle.kubectl.failures import CommandError
-from lifecycle.kubectl.flags import Parsed
-from lifecycle.kubectl.resource_args import load_files
+from lifecycle.kubectl.failures import CommandError, NoMatchError
+from lifecycle.kubectl.flags import Parsed, flag
+from lifecycle.kubectl.manifests import Manifest, read_manifests
 from lifecycle.kubectl.session import JSON, Session
+
+FILES = (
+    flag("filename", "slice", short="f"),
+    flag("kustomize", short="k"),
+    flag("recursive", "bool", short="R"),
+)
 
 
 @dataclass(slots=True, frozen=True)
 class Found:
-    """An object as the server has it, and the resource it is one of."""
+    """An object as the server has it, or as a file has it (then `source` names the file), and the resource it is one of."""
 
     resource: Resource
     obj: Object
+    source: str = ""
 
     @property
     def name(self) -> str:
         """Its name."""
-        return str(self.obj["metadata"]["name"])
+        return str((self.obj.get("metadata") or {}).get("name") or "")
+
+    @property
+    def namespace(self) -> str:
+        """Its namespace; empty if it has none."""
+        return str((self.obj.get("metadata") or {}).get("namespace") or "")
 
     @property
     def path(self) -> str:
         """Its URL."""
-        return self.resource.path(self.obj["metadata"].get("namespace", ""), self.name)
+        return self.resource.path(self.namespace, self.name)
+
+
+@contextmanager
+def source_named(source: str, doing: str) -> Iterator[None]:
+    """What the server refuses is said to be about something in a file."""
+    try:
+        yield
+    except StatusError as refused:
+        message = f"error when {doing} {go_quote(source)}: {refused.message}"
+        raise StatusError({**refused.status, "message": message}) from None
+
+
+async def files_of(
+    session: Session, p: Parsed, *, validate: bool = False, selecting: bool = True
+) -> list[Found | CommandError]:
+    """The objects in the files of `-f`, in order, each in its namespace, and complaints in their places.
+
+    `selecting`: `-l` picks some. Raises CommandError for paths that are not there.
+    """
+    if p["kustomize"]:
+        if p["filename"]:
+            raise CommandError("only one of -f or -k can be specified")
+        raise CommandError("-k is not built into this kubectl; -f is")
+    found: list[Found | CommandError] = []
+    selector = parse_selector(p["selector"]) if selecting and p.values.get("selector") else None
+    for manifest in read_manifests(p["filename"], recursive=p["recursive"], validate=validate):
+        if isinstance(manifest, CommandError):
+            found.append(manifest)
+            continue
+        try:
+            each = await _in_its_namespace(manifest, session)
+        except CommandError as wrong:
+            found.append(wrong)
+            continue
+        if selector is None or selector.matches((each.obj.get("metadata") or {}).get("labels")):
+            found.append(each)
+    return found
+
+
+def local_objects(p: Parsed) -> list[Found]:
+    """The objects in the files of `-f`, without asking any server. Raises CommandError."""
+    found = []
+    for manifest in read_manifests(p["filename"], recursive=p["recursive"]):
+        if isinstance(manifest, CommandError):
+            raise manifest
+        resource = resource_for_kind(manifest.obj.get("apiVersion", ""), manifest.obj["kind"])
+        if resource is None:
+            shown = go_quote(manifest.obj["kind"])
+            version = go_quote(manifest.obj.get("apiVersion", ""))
+            raise CommandError(
+                f"unable to decode {go_quote(manifest.source)}: no kind {shown} is registered for version {version} in scheme "
+                '"pkg/scheme/scheme.go:28"'
+            )
+        found.append(Found(resource, manifest.obj, manifest.source))
+    return found
+
+
+async def _in_its_namespace(manifest: Manifest, session: Session) -> Found:
+    obj, metadata = manifest.obj, manifest.obj.get("metadata") or {}
+    try:
+        resource = await session.resource_for_kind(obj.get("apiVersion", ""), obj["kind"])
+    except NoMatchError as wrong:
+        raise NoMatchError(
+            f"resource mapping not found for name: {go_quote(metadata.get('name') or '')} namespace: "
+            f"{go_quote(metadata.get('namespace') or '')} from {go_quote(manifest.source)}: {wrong}"
+        ) from None
+    namespace = metadata.get("namespace")
+    if resource.namespaced:
+        if namespace and session.explicit_namespace and namespace != session.namespace:
+            raise CommandError(
+                f"the namespace from the provided object {go_quote(namespace)} does not match the namespace "
+                f"{go_quote(session.namespace)}. You must pass '--namespace={namespace}' to perform this operation."
+            )
+        metadata = {**metadata, "namespace": namespace or session.namespace}
+    elif namespace:
+        metadata = {key: value for key, value in metadata.items() if key != "namespace"}
+    return Found(resource, {**obj, "metadata": metadata} if metadata else obj, manifest.source)
 
 
 async def objects_of(session: Session, p: Parsed, args: Sequence[str], *, accept: str = JSON) -> list[Found]:
-    """The objects that `args`, `-f`, `-l`, `--field-selector` and `--all` name. Raises CommandError and StatusError."""
-    found: list[Found] = []
-    for obj in load_files(p["filename"]) if p.values.get("filename") else ():
-        resource = await session.resource_for_kind(obj["apiVersion"], obj["kind"])
-        namespace = obj["metadata"].get("namespace") or session.namespace
-        live = await session.send("GET", resource.path(namespace, obj["metadata"]["name"]), accept=accept)
-        found.append(Found(resource, live))
-    if not args:
-        return found
-    selectors = {"labelSelector": p.values.get("selector", ""), "fieldSelector": p.values.get("field-selector", "")}
-    for target in await session.targets(args):
+    """The objects that `args`, `-f`, `-l`, `--field-selector` and `--all` name, as the server has them.
+
+    Raises CommandError and StatusError, at the first that cannot be had.
+    """
+    found = []
+    async for each in visit(session, p, args, accept=accept):
+        if not isinstance(each, Found):
+            raise each
+        found.append(each)
+    return found
+
+
+async def visit(
+    session: Session,
+    p: Parsed,
+    args: Sequence[str],
+    *,
+    accept: str = JSON,
+    latest: bool = True,
+    selecting: bool = True,
+    fetch: bool = True,
+) -> AsyncIterator[Found | CommandError | StatusError]:
+    """The same objects one by one, and refusals in their places: one object is dealt with before the next is asked for.
+
+    `latest`: what is in files is asked for as well. `selecting`: `-l`, `--field-selector` and `--all` choose objects here. `fetch`:
+    without it, what has a name is not asked for at all. Raises CommandError for what names nothing.
+    """
+    async for named in _named(session, p, args, selecting):
+        if not isinstance(named, _Asked):
+            yield named
+        elif named.local is not None and not latest:
+            yield named.local
+        elif not named.whole and not fetch:
+            metadata = {"name": named.name, **({"namespace": named.namespace} if named.namespace else {})}
+            yield Found(named.resource, {"metadata": metadata})
+        elif not named.whole:
+            try:
+                live = await session.get_named(named.path, named.namespace, accept=accept)
+                yield Found(named.resource, live, named.local.source if named.local else "")
+            except StatusError as refused:
+                yield refused
+        else:
+            try:
+                listed = await _listed(session, p, named, accept)
+            except StatusError as refused:
+                yield refused
+                continue
+            for each in listed:
+                yield each
+
+
+@dataclass(slots=True, frozen=True)
+class _Asked:
+    """One GET: of an object, or of all objects of a type (`whole`). `local`: the object as a file has it."""
+
+    resource: Resource
+    path: str
+    namespace: str
+    whole: bool = False
+    local: Found | None = None
+    name: str = ""
+
+
+async def _named(
+    session: Session, p: Parsed, args: Sequence[str], selecting: bool
+) -> AsyncIterator[_Asked | CommandError]:
+    if p.values.get("filename") or p.values.get("kustomize"):
+        if args:
+            raise CommandError(
+                "when paths, URLs, or stdin is provided as input, you may not specify resource arguments as well"
+            )
+        for each in await files_of(session, p, selecting=selecting):
+            yield _Asked(each.resource, each.path, each.namespace, local=each) if isinstance(each, Found) else each
+        return
+    by_selector = selecting and any(p.values.get(name) for name in ("selector", "field-selector"))
+    if not args and (by_selector or p.values.get("all")):
+        raise CommandError("at least one resource must be specified to use a selector")
+    targets = await session.targets(args)
+    for target in targets:
+        if target.name and by_selector:
+            if "/" in args[0]:
+                raise CommandError("selectors and the all flag cannot be used when passing resource/name arguments")
+            raise CommandError("name cannot be provided when a selector is specified")
+        if not target.name and not by_selector and not (selecting and p.values.get("all")):
+            raise CommandError("resource(s) were provided, but no name was specified")
+    for target in targets:
         resource = target.resource
         if target.name:
-            path = resource.path(session.namespace, target.name)
             namespace = session.namespace if resource.namespaced else ""
-            found.append(Found(resource, await session.get_named(path, namespace, accept=accept)))
-            continue
-        if not (p.values.get("all") or any(selectors.values())):
-            raise CommandError("resource(s) were provided, but no name was specified")
-        namespace = "" if p["all-namespaces"] else session.namespace
-        listed = await session.send("GET", resource.path(namespace), selectors, accept=accept)
-        kind = {"apiVersion": resource.api_version, "kind": resource.kind}
-        found += [Found(resource, {**kind, **item}) for item in listed.get("items") or ()]
-    return found
+            yield _Asked(resource, resource.path(session.namespace, target.name), namespace, name=target.name)
+        else:
+            inside = "" if p.values.get("all-namespaces") else session.namespace
+            yield _Asked(resource, resource.path(inside), inside, whole=True)
+
+
+async def _listed(session: Session, p: Parsed, asked: _Asked, accept: str) -> list[Found]:
+    selectors = {"labelSelector": p.values.get("selector", ""), "fieldSelector": p.values.get("field-selector", "")}
+    try:
+        listed = await session.send("GET", asked.path, selectors, accept=accept)
+    except StatusError as refused:
+        raise list_refused(refused, asked.resource, selectors) from None
+    kind = {"apiVersion": asked.resource.api_version, "kind": asked.resource.kind}
+    return [Found(asked.resource, {**kind, **item}) for item in listed.get("items") or ()]
+
+
+def list_refused(refused: StatusError, resource: Resource, selectors: Mapping[str, str]) -> StatusError:
+    """A list that makes no sense to the server, told with what was asked for. Upstream: `Selector.Visit`."""
+    if refused.code not in (400, 404):
+        return refused
+    shown = go_quote(f"{resource.group}/{resource.version}, Resource={resource.plural}")
+    labels, fields = selectors.get("labelSelector", ""), selectors.get("fieldSelector", "")
+    if labels or fields:
+        asked = (
+            f"Unable to find {shown} that match label selector {go_quote(labels)}, field selector {go_quote(fields)}"
+        )
+    else:
+        asked = f"Unable to list {shown}"
+    return StatusError({**refused.status, "message": f"{asked}: {refused.message}"})

@@ -18,7 +18,7 @@ from lifecycle.kubelet.environment import ContainerEnvironmentError, GetObject, 
 from lifecycle.kubelet.hosts_file import ensure_hosts_file, host_name_and_domain
 from lifecycle.kubelet.logs.files import POD_LOGS
 from lifecycle.kubelet.volumes.manager import VolumeManager
-from lifecycle.kubelet.volumes.mounts import Mount, MountError, make_mounts, termination_mount
+from lifecycle.kubelet.volumes.mounts import Mount, MountError, make_mounts, subpath_of, termination_mount
 
 Event = Callable[[str, str, str], None]
 
@@ -41,17 +41,22 @@ class PaperOptions:
     async def generate(
         self, pod: Object, container: Object, pod_ip: str, event: Event
     ) -> tuple[tuple[tuple[str, str], ...], tuple[Mount, ...]]:
-        """Environment, and no mounts. Raises ContainerEnvironmentError."""
-        if not container.get("env") and not container.get("envFrom"):
-            return (), ()
-        envs = await make_environment_variables(
-            pod,
-            container,
-            self._get,
-            status=addresses(pod, pod_ip, self._host_ip),
-            allocatable=self._allocatable,
-            event=event,
-        )
+        """Environment, and no mounts; but a path that cannot be made out is an error here, too. Raises ContainerEnvironmentError."""
+        envs: dict[str, str] = {}
+        if container.get("env") or container.get("envFrom"):
+            envs = await make_environment_variables(
+                pod,
+                container,
+                self._get,
+                status=addresses(pod, pod_ip, self._host_ip),
+                allocatable=self._allocatable,
+                event=event,
+            )
+        try:
+            for mount in container.get("volumeMounts") or ():
+                subpath_of(mount, envs)
+        except MountError as error:
+            raise ContainerEnvironmentError(str(error)) from None
         return tuple(envs.items()), ()
 
 

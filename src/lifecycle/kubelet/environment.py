@@ -55,6 +55,12 @@ def expand(text: str, known: Callable[[str], str | None]) -> str:
     return "".join(out)
 
 
+def expand_command_only_static(command: Iterable[str], envs: Iterable[Object]) -> tuple[str, ...]:
+    """A probe's command, with what the container's variables say by themselves; of those that refer to something: nothing."""
+    known = {variable["name"]: variable.get("value") or "" for variable in envs}
+    return tuple(expand(word, known.get) for word in command)
+
+
 def _variable_name(text: str) -> str:
     return text.upper().replace("-", "_")
 

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import asyncio
 
+from lifecycle.api.go_format import go_quote
 from lifecycle.api.wire import Object
 from lifecycle.cri.runtime import Runtime, RuntimeServiceError
+from lifecycle.kubelet.security_context import format_pod
 
 
 def port_number(container: Object, port: int | str) -> int:
@@ -21,7 +23,10 @@ def port_number(container: Object, port: int | str) -> int:
     for declared in container.get("ports") or ():
         if declared.get("name") == port:
             return int(declared["containerPort"])
-    return int(port)
+    try:
+        return int(port)
+    except ValueError:
+        raise ValueError(f'strconv.Atoi: parsing "{port}": invalid syntax') from None
 
 
 class HookRunner:
@@ -30,22 +35,39 @@ class HookRunner:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
 
-    async def run(self, container_id: str, container: Object, hook: Object, ip: str, *, timeout: float = 0.0) -> str:
-        """Why it failed; empty if it did not. A `timeout` of 0 means none."""
-        try:
-            if "exec" in hook:
-                command = tuple(hook["exec"].get("command") or ())
-                result = await self._runtime.exec_sync(container_id, command, timeout)
-                return "" if result.exit_code == 0 else f"command terminated with exit code {result.exit_code}"
-            if "httpGet" in hook:
-                get = hook["httpGet"]
+    async def run(
+        self, pod: Object, container_id: str, container: Object, hook: Object, ip: str, *, timeout: float = 0.0
+    ) -> str:
+        """Why it failed, as the container's `waiting` state says it; empty if it did not. A `timeout` of 0 means none."""
+        where = f"for Container {go_quote(container['name'])} in Pod {go_quote(format_pod(pod))} failed - error: "
+        if "exec" in hook:
+            command = tuple(hook["exec"].get("command") or ())
+            error, output = await self._exec(container_id, command, timeout)
+            shown = " ".join(command)
+            return f"Exec lifecycle hook ([{shown}]) {where}{error}, message: {go_quote(output)}" if error else ""
+        if "httpGet" in hook:
+            get = hook["httpGet"]
+            try:
                 number = port_number(container, get["port"])
-                code, why = await self._runtime.http_get(get.get("host") or ip, number, get.get("path") or "/", timeout)
-                return why if code == 0 else ""
-            if "sleep" in hook:
-                seconds = float(hook["sleep"]["seconds"])
-                await asyncio.sleep(min(seconds, timeout) if timeout else seconds)
-                return ""
-        except (RuntimeServiceError, ValueError) as error:
-            return str(error)
-        return f"invalid handler: {hook}"  # `tcpSocket` is in the API, and nothing was ever behind it
+            except ValueError as failure:
+                return f"HTTP lifecycle hook ({get.get('path', '')}) {where}{failure}"
+            code, why = await self._runtime.http_get(get.get("host") or ip, number, get.get("path") or "/", timeout)
+            return "" if code else f"HTTP lifecycle hook ({get.get('path', '')}) {where}{why}"
+        if "sleep" in hook:
+            seconds = float(hook["sleep"]["seconds"])
+            await asyncio.sleep(min(seconds, timeout) if timeout else seconds)
+            return ""
+        return (
+            f"Cannot run handler: invalid handler: {hook}"  # `tcpSocket` is in the API, and nothing was ever behind it
+        )
+
+    async def _exec(self, container_id: str, command: tuple[str, ...], timeout: float) -> tuple[str, str]:
+        """What went wrong, empty if nothing, and the command's output."""
+        try:
+            result = await self._runtime.exec_sync(container_id, command, timeout)
+        except RuntimeServiceError as error:
+            return str(error), ""
+        if not result.exit_code:
+            return "", ""
+        said = f"command '{' '.join(command)}' exited with {result.exit_code}: {result.stderr}"
+        return said, result.stdout + result.stderr

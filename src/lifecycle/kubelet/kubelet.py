@@ -150,7 +150,9 @@ class Kubelet:
         memory = parse_quantity(str(self._capacity.get("memory", "0"))).value() or 1 << 34
         paper = PaperOptions(references.get, node_ip, self._capacity)
         self._manager = RuntimeManager(runtime, clock, images, paper, self._event, memory)
-        self.probe_manager = ProbeManager(runtime, clock, self._event, self._probe_result)
+        self.probe_manager = ProbeManager(
+            runtime, clock, self._event, self._probe_result, self.status_manager.get_pod_status
+        )
         self.pod_workers.syncer = self.syncer = PodSyncer(
             self._manager, self.status_manager, self.probe_manager, references, clock, node_ip, self._event
         )

@@ -158,7 +158,11 @@ class NodeRegistration:
                 if await self._ask_runtime() and self.network_error:
                     await self.report_status()
         while self.network_error:
-            await self._watch_for_pod_cidr()
+            await (
+                self._note_pod_cidr()
+            )  # the answer to a report of the status may have brought it, and no change follows
+            if self.network_error:
+                await self._watch_for_pod_cidr()
             if self.network_error:
                 await asyncio.sleep(1.0)
                 await self._read_node()

@@ -198,8 +198,8 @@ class RuntimeManager:
             with span("kubelet", "create", container=name):
                 container_id = await self._runtime.create_container(sandbox_id, config)
         except RuntimeServiceError as error:
-            event("Warning", "Failed", f"Error: {error}")
-            return StartFailure("CreateContainerError", str(error))
+            event("Warning", "Failed", f"Error: {error.message}")
+            return StartFailure("CreateContainerError", error.message)
         event("Normal", "Created", "Container created")
         for old in runs[1:]:  # the last dead run is kept for its logs and its last state
             await self._runtime.remove_container(old.id)
@@ -207,8 +207,8 @@ class RuntimeManager:
             with span("kubelet", "start", container=name):
                 await self._runtime.start_container(container_id)
         except RuntimeServiceError as error:
-            event("Warning", "Failed", f"Error: {error}")
-            return StartFailure("RunContainerError", str(error))
+            event("Warning", "Failed", f"Error: {error.message}")
+            return StartFailure("RunContainerError", error.message)
         event("Normal", "Started", "Container started")
         if self.logs is not None:
             self.logs.link(pod, name, container_id, config.log_path)
@@ -256,12 +256,12 @@ class RuntimeManager:
     async def _post_start(self, pod: Object, container: Object, container_id: str, hook: Object) -> StartFailure | None:
         status = await self._runtime.container_status(container_id)
         sandbox = await self._runtime.pod_sandbox_status(status.pod_sandbox_id)
-        why = await self._hooks.run(container_id, container, hook, sandbox.ip)
+        why = await self._hooks.run(pod, container_id, container, hook, sandbox.ip)
         if not why:
             return None
         self._event(pod, "Warning", "FailedPostStartHook", "PostStartHook failed", container["name"])
         await self._kill_container(pod, status, self._grace_period(pod), "FailedPostStartHook")
-        return StartFailure("PostStartHookError", "PostStartHook failed")
+        return StartFailure("PostStartHookError", why)
 
     # -- stopping -----------------------------------------------------------------------------------------------------
 
@@ -306,7 +306,7 @@ class RuntimeManager:
         if hook and container is not None and grace > 0:
             before = self._clock.now()
             sandbox = await self._runtime.pod_sandbox_status(status.pod_sandbox_id)
-            failed = await self._hooks.run(status.id, container, hook, sandbox.ip, timeout=grace)
+            failed = await self._hooks.run(pod, status.id, container, hook, sandbox.ip, timeout=grace)
             if failed:
                 self._event(pod, "Warning", "FailedPreStopHook", "PreStopHook failed", name)
             grace = max(grace - (self._clock.now() - before), MINIMUM_GRACE_PERIOD)

@@ -21,6 +21,7 @@ from lifecycle.cri.runtime import ContainerState, ContainerStatus, PodSandboxSta
 from lifecycle.kubelet.conditions import condition, containers_ready, initialized, ready, ready_to_start_containers
 from lifecycle.kubelet.phase import get_phase, is_sidecar, is_terminal
 from lifecycle.kubelet.qos import compute_pod_qos
+from lifecycle.kubelet.restart_policy import container_should_restart
 
 EPOCH = "1970-01-01T00:00:00Z"
 
@@ -136,6 +137,13 @@ def _user(pod: Object, container: Object, run: ContainerStatus) -> Object:
     return {"linux": {"uid": uid, "gid": gid, "supplementalGroups": sorted(groups)}}
 
 
+def _to_be_restarted(pod: Object, container: Object, run: ContainerStatus) -> bool:
+    """Whether the next sync is to start it. Upstream: `ShouldContainerBeRestarted`, in `convertToAPIContainerStatuses`."""
+    if pod["metadata"].get("deletionTimestamp"):
+        return False
+    return run.state is not ContainerState.EXITED or container_should_restart(pod["spec"], container, run.exit_code)
+
+
 def container_status(
     pod: Object, container: Object, runs: list[ContainerStatus], inputs: StatusInputs, default_reason: str
 ) -> Object:
@@ -162,9 +170,8 @@ def container_status(
     latest = runs[0]
     running = latest.state is ContainerState.RUNNING
     state, last_state = _state(latest), _terminated(runs[1]) if len(runs) > 1 else {}
-    if (
-        failure is not None and not running
-    ):  # it is to be restarted but was not: what is behind it is its last state now
+    if failure is not None and not running and _to_be_restarted(pod, container, latest):
+        # it is to be restarted but was not: what is behind it is its last state now
         if latest.state is ContainerState.EXITED:
             last_state = _terminated(latest)
         state = {"waiting": {"reason": failure.reason} | ({"message": failure.message} if failure.message else {})}
@@ -283,6 +290,8 @@ def generate_api_pod_status(pod: Object, runtime: PodStatus, inputs: StatusInput
     allocated, resources = _pod_resources(pod)
     if allocated:
         made["allocatedResources"] = allocated
+    if inputs.pod_is_terminal:
+        resources.pop("limits", None)  # they are read from the pod's cgroup, and that is gone by now
     made["resources"] = resources
     return made
 

@@ -15,6 +15,7 @@ out: resize conditions.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable
 
@@ -33,13 +34,13 @@ from lifecycle.kubelet.termination_message import normalized
 log = logging.getLogger(__name__)
 
 RETRY_PERIOD = 10.0
-"""Seconds until a patch that failed is tried again (upstream's `syncPeriod`)."""
+"""Seconds until a patch that failed is tried again, unless there are news before (upstream's `syncPeriod`)."""
 
 
 class _Versioned:
     """A pod's newest status, and how far the API server knows it."""
 
-    __slots__ = ("finished", "pod", "sent", "status", "task", "version")
+    __slots__ = ("finished", "news", "pod", "sent", "status", "task", "version")
 
     def __init__(self, pod: Object, status: Object) -> None:
         self.pod = pod
@@ -47,6 +48,7 @@ class _Versioned:
         self.version = 0
         self.sent = -1
         self.finished = False
+        self.news = asyncio.Event()
         self.task: asyncio.Task[None] | None = None
 
 
@@ -158,6 +160,7 @@ class StatusManager:
         return normalized({**status, "conditions": conditions, "startTime": started})
 
     def _wake(self, known: _Versioned) -> None:
+        known.news.set()
         if known.task is None or known.task.done():
             name = f"status {known.pod['metadata']['name']}"
             known.task = task = asyncio.get_running_loop().create_task(self._sync(known), name=name)
@@ -167,12 +170,14 @@ class StatusManager:
     async def _sync(self, known: _Versioned) -> None:
         while known.sent != known.version or self._to_be_deleted(known):
             version = known.version
+            known.news.clear()
             try:
                 if not await self._sync_pod(known):
                     return
             except (StatusError, OSError, TimeoutError) as error:
                 log.debug("status of %s not written: %s", known.pod["metadata"]["name"], error)
-                await asyncio.sleep(RETRY_PERIOD)
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(known.news.wait(), RETRY_PERIOD)
                 continue
             known.sent = version
 

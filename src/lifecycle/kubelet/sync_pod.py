@@ -123,6 +123,7 @@ class PodSyncer:
             self._statuses.set_pod_status(pod, _failed(status, verdict.reason, verdict.message))
             return True, None
         self._statuses.set_pod_status(pod, status)
+        self._probes.trigger_readiness(uid, status)
         if status["phase"] == "Running":
             created = pod["metadata"].get("creationTimestamp")
             self.metrics.running(uid, parse_time(created) if created else self._clock.now(), self._clock.now())
@@ -222,8 +223,9 @@ class PodSyncer:
         known = self._statuses.get_pod_status(uid)
         if not _rejected(known, runtime):
             self._statuses.set_pod_status(pod, self._status(pod, runtime))
-        self._probes.remove_pod(uid)
+        self._probes.stop_liveness_and_startup(uid)
         await self._manager.kill_pod(pod, runtime, grace_period)
+        self._probes.remove_pod(uid)
 
     async def sync_terminated_pod(self, pod: Object) -> None:
         """Nothing runs: say how it ended, and let a deleted pod go."""

@@ -6,8 +6,8 @@ place; a new one comes last; `*` disables all.
 
 Upstream: `kube-scheduler/config/v1/types.go` (`KubeSchedulerConfiguration`),
 `pkg/scheduler/apis/config/v1/default_plugins.go` (`mergePluginSet`), `apis/config/validation/validation.go`,
-`framework/runtime/framework.go` (`expandMultiPointPlugins`), v1.36. Left out: pluginConfig other than the scoring
-strategy of NodeResourcesFit; client connection and leader election.
+`framework/runtime/framework.go` (`expandMultiPointPlugins`), v1.36. Left out: the validation of pluginConfig;
+client connection and leader election.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ MULTI_POINT_DEFAULTS: tuple[tuple[str, int], ...] = (
     ("NodeAffinity", 2),
     ("NodePorts", 0),
     ("NodeResourcesFit", 1),
+    ("VolumeRestrictions", 0),
     ("VolumeBinding", 0),
+    ("VolumeZone", 0),
     ("PodTopologySpread", 2),
     ("InterPodAffinity", 2),
     ("DynamicResources", 2),

@@ -14,8 +14,9 @@ from collections.abc import Callable
 from lifecycle.api.wire import Object
 from lifecycle.scheduler.cache import Cache
 from lifecycle.scheduler.framework import ClusterEvent
+from lifecycle.scheduler.node_info import PodInfo
+from lifecycle.scheduler.nominator import Nominator
 from lifecycle.scheduler.queue.scheduling_queue import SchedulingQueue
-from lifecycle.scheduler.schedule_one import Nominator
 
 TERMINAL = ("Succeeded", "Failed")
 
@@ -72,6 +73,7 @@ class EventHandlers:
         if pod["spec"].get("nodeName"):
             self._assigned(pod)
         elif self._responsible(pod) and not pod["metadata"].get("deletionTimestamp"):
+            self._nominate({}, pod)
             self._queue.add(pod)
 
     def pod_updated(self, old: Object, new: Object) -> None:
@@ -87,6 +89,7 @@ class EventHandlers:
         if not new["spec"].get("nodeName"):
             if key in self._cache or not self._responsible(new):
                 return  # assumed already: the binding is on its way
+            self._nominate(old, new)
             if old["metadata"].get("uid") != new["metadata"].get("uid"):
                 self._queue.delete(key)
                 self._queue.add(new)
@@ -108,6 +111,19 @@ class EventHandlers:
         if key in self._cache:
             self._cache.remove_pod(pod)
             self._queue.move_all(POD_DELETED, pod, None)
+
+    def _nominate(self, old: Object, new: Object) -> None:
+        """Keep what the pod's status says is kept for it: by us in an earlier life, or by somebody else.
+
+        An update without a nomination, before and after, may be older than our own decision: that stays.
+        """
+        key = key_of(new)
+        before, after = ((pod.get("status") or {}).get("nominatedNodeName") or "" for pod in (old, new))
+        node = after or ("" if before else self._nominator.node_of(key))
+        if node:
+            self._nominator.add(PodInfo(new), node)
+        else:
+            self._nominator.remove(key)
 
     def _assigned(self, pod: Object) -> None:
         key = key_of(pod)

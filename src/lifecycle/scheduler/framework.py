@@ -23,6 +23,7 @@ from typing import Any
 
 from lifecycle.api.wire import Object
 from lifecycle.scheduler.node_info import NodeInfo, PodInfo
+from lifecycle.scheduler.nominator import Nominator
 from lifecycle.scheduler.snapshot import Snapshot
 
 MAX_NODE_SCORE = 100
@@ -192,8 +193,11 @@ class PostFilterPlugin(Plugin):
 
     def post_filter(
         self, state: CycleState, info: PodInfo, snapshot: Snapshot, statuses: Mapping[str, Status]
-    ) -> tuple[str, Status | None]:
-        """A node to nominate, and success (None) or why not. `statuses` lacks nodes that were not looked at."""
+    ) -> tuple[str | None, Status | None]:
+        """A node to nominate, and success (None) or why not. `statuses` lacks nodes that were not looked at.
+
+        Without success an empty node takes an earlier nomination back; None leaves it as it is.
+        """
         raise NotImplementedError
 
 
@@ -208,9 +212,13 @@ def default_normalize_score(scores: list[int], *, reverse: bool = False) -> list
 
 @dataclass(slots=True)
 class Diagnosis:
-    """Why a pod fits nowhere: each node's status, and what PreFilter and PostFilter had to say."""
+    """Why a pod fits nowhere: each node's status, and what PreFilter and PostFilter had to say.
+
+    `absent_nodes_status` stands for the nodes that were not looked at since PreFilter had narrowed the choice.
+    """
 
     statuses: dict[str, Status] = field(default_factory=dict)
+    absent_nodes_status: Status = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
     unschedulable_plugins: set[str] = field(default_factory=set)
     pending_plugins: set[str] = field(default_factory=set)
     pre_filter_message: str = ""
@@ -233,13 +241,14 @@ class FitError(Exception):
 
     def __str__(self) -> str:
         diagnosis = self.diagnosis
-        text = f"0/{self.num_all_nodes} nodes are available"
+        text = f"0/{self.num_all_nodes} nodes are available:"
         if diagnosis.pre_filter_message:
-            text += f": {diagnosis.pre_filter_message}."
+            text += f" {diagnosis.pre_filter_message}."
         else:
-            reasons = count_reasons(diagnosis.statuses.values())
+            absent = self.num_all_nodes - len(diagnosis.statuses)
+            reasons = count_reasons([*diagnosis.statuses.values(), *[diagnosis.absent_nodes_status] * absent])
             if reasons:
-                text += f": {reasons}."
+                text += f" {reasons}."
         if diagnosis.post_filter_message:
             text += f" {diagnosis.post_filter_message}"
         return text
@@ -279,6 +288,7 @@ class Framework:
         points: Mapping[str, Sequence[Plugin]] | None = None,
     ) -> None:
         self.profile_name = profile_name
+        self.nominator = Nominator()
         self.plugins = tuple(plugins)
 
         def at(point: str) -> list[Any]:
@@ -309,7 +319,7 @@ class Framework:
                 narrowing.add(plugin.name)
                 nodes = only if nodes is None else nodes & only
                 if not nodes:
-                    why = f"node(s) didn't satisfy plugin(s) {sorted(narrowing)} simultaneously".replace("'", "")
+                    why = f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(narrowing))}] simultaneously"
                     if len(narrowing) == 1:
                         why = f"node(s) didn't satisfy plugin {plugin.name}"
                     return nodes, unresolvable(plugin.name, why), narrowing
@@ -328,6 +338,23 @@ class Framework:
                 if status is not None:
                     return status
         return None
+
+    def run_filter_plugins_with_nominated_pods(self, state: CycleState, info: PodInfo, node: NodeInfo) -> Status | None:
+        """Filter twice where a node is kept for other pods of at least this priority: once as if they ran there already, once without.
+
+        With them lest we take their place; without them since a pod must not depend on ones that may never come.
+        """
+        if self.nominator:
+            others = [o for o in self.nominator.on(node.name) if o.key != info.key and o.priority >= info.priority]
+            if others:
+                what_if, copy = state.clone(), node.clone()
+                for other in others:
+                    copy.add_pod(other)
+                    self.run_pre_filter_add_pod(what_if, info, other, copy)
+                status = self.run_filter_plugins(what_if, info, copy)
+                if status is not None:
+                    return status
+        return self.run_filter_plugins(state, info, node)
 
     def run_pre_filter_add_pod(self, state: CycleState, info: PodInfo, added: PodInfo, node: NodeInfo) -> None:
         """Tell the plugins of a what-if pod."""
@@ -363,15 +390,23 @@ class Framework:
         return table
 
     def run_post_filter_plugins(
-        self, state: CycleState, info: PodInfo, snapshot: Snapshot, statuses: Mapping[str, Status]
-    ) -> tuple[str, str]:
-        """The node to nominate (empty: none) and the message for the user, each plugin's in turn."""
+        self,
+        state: CycleState,
+        info: PodInfo,
+        snapshot: Snapshot,
+        statuses: Mapping[str, Status],
+        plugins: Sequence[PostFilterPlugin] | None = None,
+    ) -> tuple[str | None, str]:
+        """The node to nominate (empty: none any more; None: no opinion) and the message for the user, each plugin's in turn."""
         messages: list[str] = []
-        for plugin in self.post_filter_plugins:
+        result: str | None = None
+        for plugin in self.post_filter_plugins if plugins is None else plugins:
             nominated, status = plugin.post_filter(state, info, snapshot, statuses)
             if status is None:
                 return nominated, ""
             if status.code is Code.ERROR:
-                return "", status.message
+                return None, status.message
+            if nominated is not None:
+                result = nominated
             messages.extend(status.reasons)
-        return "", ", ".join(messages)
+        return result, ", ".join(messages)

@@ -1,7 +1,7 @@
 """From a profile to its plugins: the registry of all of them, and the framework that calls those a profile wants.
 
-Upstream: `pkg/scheduler/apis/config/v1/default_plugins.go` (`getDefaultPlugins`), v1.36. The volume plugins are one
-here (see `VolumeBinding`); NodeVolumeLimits, NodeDeclaredFeatures and gang scheduling are left out.
+Upstream: `pkg/scheduler/apis/config/v1/default_plugins.go` (`getDefaultPlugins`), v1.36. NodeVolumeLimits,
+NodeDeclaredFeatures and gang scheduling are left out.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from lifecycle.scheduler.plugins.default_binder import DefaultBinder
 from lifecycle.scheduler.plugins.default_preemption import Candidate, DefaultPreemption
 from lifecycle.scheduler.plugins.dynamic_resources import DynamicResources
 from lifecycle.scheduler.plugins.image_locality import ImageLocality
-from lifecycle.scheduler.plugins.inter_pod_affinity import InterPodAffinity
+from lifecycle.scheduler.plugins.inter_pod_affinity import HARD_POD_AFFINITY_WEIGHT, InterPodAffinity
 from lifecycle.scheduler.plugins.node_affinity import NodeAffinity
 from lifecycle.scheduler.plugins.node_name import NodeName
 from lifecycle.scheduler.plugins.node_ports import NodePorts
@@ -30,6 +30,9 @@ from lifecycle.scheduler.plugins.priority_sort import PrioritySort
 from lifecycle.scheduler.plugins.scheduling_gates import SchedulingGates
 from lifecycle.scheduler.plugins.taint_toleration import TaintToleration
 from lifecycle.scheduler.plugins.volume_binding import VolumeBinding
+from lifecycle.scheduler.plugins.volume_restrictions import VolumeRestrictions
+from lifecycle.scheduler.plugins.volume_zone import VolumeZone
+from lifecycle.scheduler.volume_binder import VolumeBinder
 
 __all__ = ["DEFAULT_SCHEDULER_NAME", "Views", "default_framework", "new_framework"]
 
@@ -42,13 +45,13 @@ class Views:
         *,
         find_selector: Callable[[Object], Selector | None] | None = None,
         labels_of_namespace: Callable[[str], dict[str, str]] | None = None,
-        get_claim: Callable[[str], Object | None] | None = None,
+        volume_binder: VolumeBinder | None = None,
         budgets: Callable[[], list[Object]] | None = None,
         prepare_candidate: Callable[[PodInfo, Candidate], None] | None = None,
     ) -> None:
         self.find_selector = find_selector
         self.labels_of_namespace = labels_of_namespace
-        self.get_claim = get_claim
+        self.volume_binder = volume_binder or VolumeBinder()
         self.budgets = budgets
         self.prepare_candidate = prepare_candidate
 
@@ -60,7 +63,23 @@ Factory = Callable[[Views, Mapping[str, Any]], Plugin]
 def _fit(views: Views, args: Mapping[str, Any]) -> Plugin:
     strategy = args.get("scoringStrategy") or {}
     weights = {r["name"]: r.get("weight", 1) for r in strategy.get("resources") or ()}
-    return NodeResourcesFit(strategy.get("type", "LeastAllocated"), weights or None)
+    return NodeResourcesFit(
+        strategy.get("type", "LeastAllocated"),
+        weights or None,
+        (strategy.get("requestedToCapacityRatio") or {}).get("shape") or (),
+        args.get("ignoredResources") or (),
+        args.get("ignoredResourceGroups") or (),
+    )
+
+
+def _spread(views: Views, args: Mapping[str, Any]) -> Plugin:
+    defaults = args.get("defaultConstraints") or () if args.get("defaultingType") == "List" else None
+    return PodTopologySpread(views.find_selector, defaults)
+
+
+def _inter_pod_affinity(views: Views, args: Mapping[str, Any]) -> Plugin:
+    weight = args.get("hardPodAffinityWeight", HARD_POD_AFFINITY_WEIGHT)
+    return InterPodAffinity(views.labels_of_namespace, weight, bool(args.get("ignorePreferredTermsOfExistingPods")))
 
 
 REGISTRY: Mapping[str, Factory] = {
@@ -69,15 +88,19 @@ REGISTRY: Mapping[str, Factory] = {
     "NodeUnschedulable": lambda views, args: NodeUnschedulable(),
     "NodeName": lambda views, args: NodeName(),
     "TaintToleration": lambda views, args: TaintToleration(),
-    "NodeAffinity": lambda views, args: NodeAffinity(),
+    "NodeAffinity": lambda views, args: NodeAffinity(args.get("addedAffinity")),
     "NodePorts": lambda views, args: NodePorts(),
     "NodeResourcesFit": _fit,
-    "VolumeBinding": lambda views, args: VolumeBinding(views.get_claim),
-    "PodTopologySpread": lambda views, args: PodTopologySpread(views.find_selector),
-    "InterPodAffinity": lambda views, args: InterPodAffinity(views.labels_of_namespace),
+    "VolumeRestrictions": lambda views, args: VolumeRestrictions(views.volume_binder),
+    "VolumeBinding": lambda views, args: VolumeBinding(views.volume_binder),
+    "VolumeZone": lambda views, args: VolumeZone(views.volume_binder),
+    "PodTopologySpread": _spread,
+    "InterPodAffinity": _inter_pod_affinity,
     "DynamicResources": lambda views, args: DynamicResources(),
     "DefaultPreemption": lambda views, args: DefaultPreemption(views.prepare_candidate, views.budgets),
-    "NodeResourcesBalancedAllocation": lambda views, args: NodeResourcesBalancedAllocation(),
+    "NodeResourcesBalancedAllocation": lambda views, args: NodeResourcesBalancedAllocation(
+        [r["name"] for r in args.get("resources") or ()]
+    ),
     "ImageLocality": lambda views, args: ImageLocality(),
     "DefaultBinder": lambda views, args: DefaultBinder(),
 }

@@ -23,8 +23,9 @@ from typing import TypeVar
 
 from lifecycle.scheduler.batch import OpportunisticBatch
 from lifecycle.scheduler.extender import ExtenderError, HTTPExtender
-from lifecycle.scheduler.framework import CycleState, Diagnosis, FitError, Framework, Status
+from lifecycle.scheduler.framework import CycleState, Diagnosis, FitError, Framework, unresolvable
 from lifecycle.scheduler.node_info import NodeInfo, PodInfo
+from lifecycle.scheduler.nominator import Nominator
 from lifecycle.scheduler.snapshot import Snapshot
 
 T = TypeVar("T")
@@ -59,39 +60,6 @@ def num_feasible_nodes_to_find(num_all_nodes: int, percentage: int = 0) -> int:
     return max(num_all_nodes * percentage // 100, MIN_FEASIBLE_NODES_TO_FIND)
 
 
-class Nominator:
-    """Pods that preemption made room for, by the node that is kept for them. Upstream: `nominator`."""
-
-    def __init__(self) -> None:
-        self._by_node: dict[str, dict[str, PodInfo]] = {}
-        self._node_of: dict[str, str] = {}
-
-    def __bool__(self) -> bool:
-        return bool(self._node_of)
-
-    def add(self, info: PodInfo, node: str) -> None:
-        """Keep the node for the pod."""
-        self.remove(info.key)
-        self._by_node.setdefault(node, {})[info.key] = info
-        self._node_of[info.key] = node
-
-    def remove(self, key: str) -> None:
-        """The pod needs it no more."""
-        node = self._node_of.pop(key, None)
-        if node is not None:
-            self._by_node[node].pop(key, None)
-            if not self._by_node[node]:
-                del self._by_node[node]
-
-    def on(self, node: str) -> list[PodInfo]:
-        """The pods that the node is kept for."""
-        return list(self._by_node.get(node, {}).values())
-
-    def node_of(self, key: str) -> str:
-        """The node kept for a pod, or the empty string."""
-        return self._node_of.get(key, "")
-
-
 class Algorithm:
     """Decides for one pod at a time. Holds what must outlive a decision: where the search stopped, and the dice."""
 
@@ -107,7 +75,7 @@ class Algorithm:
     ) -> None:
         self.framework = framework
         self.snapshot = snapshot
-        self.nominator = nominator or Nominator()
+        self.nominator = framework.nominator = nominator or framework.nominator
         self.next_start_node_index = 0
         self._rng = rng or random.Random()
         self._batch = OpportunisticBatch(framework) if batch else None
@@ -189,18 +157,22 @@ class Algorithm:
 
     def _find_nodes_that_fit_pod(self, state: CycleState, info: PodInfo, diagnosis: Diagnosis) -> list[NodeInfo]:
         snapshot = self.snapshot
-        only, status, _ = self.framework.run_pre_filter_plugins(state, info, snapshot)
+        only, status, narrowing = self.framework.run_pre_filter_plugins(state, info, snapshot)
+        diagnosis.unschedulable_plugins |= narrowing
         if status is not None:
             diagnosis.pre_filter_message = status.message
             diagnosis.unschedulable_plugins.add(status.plugin)
             diagnosis.statuses = dict.fromkeys((node.name for node in snapshot.node_info_list), status)
             return []
+        if only is not None:
+            names = " ".join(sorted(narrowing))
+            diagnosis.absent_nodes_status = unresolvable("", f"node(s) didn't satisfy plugin(s) [{names}]")
         nominated = (info.pod.get("status") or {}).get("nominatedNodeName") or self.nominator.node_of(info.key)
         if nominated:
             node = snapshot.get(nominated)
             if node is not None:
                 diagnosis.evaluated = 1
-                if self.run_filter_plugins_with_nominated_pods(state, info, node) is None:
+                if self.framework.run_filter_plugins_with_nominated_pods(state, info, node) is None:
                     return [node]
         return self._find_nodes_that_pass_filters(state, info, only, diagnosis)
 
@@ -220,7 +192,7 @@ class Algorithm:
         for i in range(total):
             node = nodes[(start + i) % total]
             looked_at += 1
-            status = self.run_filter_plugins_with_nominated_pods(state, info, node)
+            status = self.framework.run_filter_plugins_with_nominated_pods(state, info, node)
             if status is not None:
                 diagnosis.add(node.name, status)
                 continue
@@ -230,24 +202,6 @@ class Algorithm:
         diagnosis.evaluated = looked_at
         self.next_start_node_index = (start + looked_at) % len(self.snapshot)
         return feasible
-
-    def run_filter_plugins_with_nominated_pods(self, state: CycleState, info: PodInfo, node: NodeInfo) -> Status | None:
-        """Filter twice where a node is kept for other pods of at least this priority: once as if they ran there already, once without.
-
-        With them lest we take their place; without them since a pod must not depend on ones that may never come.
-        """
-        framework = self.framework
-        if self.nominator:
-            others = [o for o in self.nominator.on(node.name) if o.key != info.key and o.priority >= info.priority]
-            if others:
-                what_if, copy = state.clone(), node.clone()
-                for other in others:
-                    copy.add_pod(other)
-                    framework.run_pre_filter_add_pod(what_if, info, other, copy)
-                status = framework.run_filter_plugins(what_if, info, copy)
-                if status is not None:
-                    return status
-        return framework.run_filter_plugins(state, info, node)
 
     def _prioritize_nodes(
         self, state: CycleState, info: PodInfo, nodes: list[NodeInfo]

@@ -34,6 +34,7 @@ from lifecycle.scheduler.event_handlers import EventHandlers
 from lifecycle.scheduler.extender import ExtenderError, HTTPExtender
 from lifecycle.scheduler.framework import CycleState, FitError, Framework
 from lifecycle.scheduler.node_info import PodInfo
+from lifecycle.scheduler.nominator import Nominator
 from lifecycle.scheduler.plugins.default_binder import DefaultBinder
 from lifecycle.scheduler.plugins.default_preemption import DefaultPreemption
 from lifecycle.scheduler.plugins.topology_constraints import default_selector
@@ -42,8 +43,10 @@ from lifecycle.scheduler.preemption_executor import PreemptionExecutor
 from lifecycle.scheduler.profile import Factory, Views, new_framework
 from lifecycle.scheduler.queue.pod_queues import QueuedPodInfo
 from lifecycle.scheduler.queue.scheduling_queue import FORCE_ACTIVATE, SchedulingQueue
-from lifecycle.scheduler.schedule_one import Algorithm, Nominator, NoNodesAvailable
+from lifecycle.scheduler.schedule_one import Algorithm, NoNodesAvailable
 from lifecycle.scheduler.snapshot import Snapshot
+from lifecycle.scheduler.volume_binder import PodVolumes, VolumeBinder
+from lifecycle.scheduler.volume_prebind import VolumeBindingError, VolumePreBind
 
 log = logging.getLogger(__name__)
 
@@ -54,12 +57,23 @@ USER_AGENT = "kube-scheduler/v1.36.2 (linux/amd64) kubernetes/$Format/scheduler"
 PODS_BEFORE_YIELD = 8
 """Decisions in a row before other tasks get their turn."""
 
+NOTE_LENGTH_LIMIT = 1024
+"""How long an event's message may be. The pod's condition has all of it."""
+
 _OWNERS = {
     "Service": "services",
     "ReplicaSet": "replicasets.apps",
     "ReplicationController": "replicationcontrollers",
     "StatefulSet": "statefulsets.apps",
 }
+
+
+def truncate_message(message: str) -> str:
+    """A message cut to what an event can hold. Upstream: `truncateMessage`."""
+    suffix = " ..."
+    if len(message) <= NOTE_LENGTH_LIMIT:
+        return message
+    return message[: NOTE_LENGTH_LIMIT - len(suffix)] + suffix
 
 
 class Scheduler:
@@ -92,19 +106,29 @@ class Scheduler:
         self._nodes = informers.informer(resource("nodes"))
         self._namespaces = informers.informer(resource("namespaces"))
         self._claims = informers.informer(resource("persistentvolumeclaims"))
+        self._volumes = informers.informer(resource("persistentvolumes"))
+        self._classes = informers.informer(resource("storageclasses.storage.k8s.io"))
+        self.volume_binder = VolumeBinder(
+            self._claims.indexer.get_by_key,
+            self._volumes.indexer.get_by_key,
+            self._volumes.indexer.list,
+            self._classes.indexer.get_by_key,
+        )
+        self._pre_bind = VolumePreBind(client, self.volume_binder, self._claims)
         self._budgets = informers.informer(resource("poddisruptionbudgets.policy"))
         self._owners = {kind: informers.informer(resource(name)) for kind, name in _OWNERS.items()}
         self._recorders: dict[str, EventRecorder] = {}
         self._executors: dict[str, PreemptionExecutor] = {}
         self.frameworks: dict[str, Framework] = {}
+        self.nominator = Nominator()
         for profile in configuration.profiles:
             name = profile.scheduler_name
             recorder = self._recorders[name] = EventRecorder(client, name, clock=clock)
-            executor = self._executors[name] = PreemptionExecutor(client, recorder, clock, name)
+            executor = self._executors[name] = PreemptionExecutor(client, recorder, clock, name, self.nominator)
             views = Views(
                 find_selector=self._find_selector,
                 labels_of_namespace=self._labels_of_namespace,
-                get_claim=self._claims.indexer.get_by_key,
+                volume_binder=self.volume_binder,
                 budgets=self._budgets.indexer.list,
                 prepare_candidate=executor.prepare,
             )
@@ -117,7 +141,6 @@ class Scheduler:
             max_backoff=configuration.pod_max_backoff_seconds,
         )
         self.snapshot = Snapshot()
-        self.nominator = Nominator()
         rng = random.Random(rng_seed)
         self.algorithms = {
             profile.scheduler_name: Algorithm(
@@ -161,10 +184,14 @@ class Scheduler:
 
     async def run(self) -> None:
         """Schedule until cancelled."""
-        informers = [self._nodes, self._namespaces, self._claims, self._budgets, *self._owners.values()]
+        storage = [self._claims, self._volumes, self._classes]
+        informers = [self._nodes, self._namespaces, *storage, self._budgets, *self._owners.values()]
         handlers = EventHandlers(self.cache, self.queue, self.nominator, self._responsible)
         self._nodes.add_event_handler(handlers.node_added, handlers.node_updated, handlers.node_deleted)
         self._claims.add_event_handler(*handlers.other("PersistentVolumeClaim"))
+        self._claims.add_event_handler(update=self._pre_bind.claim_changed)
+        self._volumes.add_event_handler(*handlers.other("PersistentVolume"))
+        self._classes.add_event_handler(*handlers.other("StorageClass"))
         try:
             await asyncio.gather(*(informer.wait_for_sync() for informer in informers))
             self._pods.add_event_handler(handlers.pod_added, handlers.pod_updated, handlers.pod_deleted)
@@ -215,7 +242,7 @@ class Scheduler:
             except Exception as error:
                 self._could_not_decide(queued, error)
                 return
-        self._assume_and_bind(queued, result.suggested_host)
+        self._assume_and_bind(queued, state, result.suggested_host)
 
     async def _schedule_one_with_extenders(self, queued: QueuedPodInfo, extenders: Sequence[HTTPExtender]) -> None:
         """The same where others have a say. The world goes on meanwhile; what happened is not missed."""
@@ -236,7 +263,7 @@ class Scheduler:
             self._could_not_decide(queued, error)
             return
         binder = next((e for e in extenders if e.config.bind_verb), None)
-        self._assume_and_bind(queued, result.suggested_host, binder)
+        self._assume_and_bind(queued, state, result.suggested_host, binder)
 
     async def _preempt_with_extenders(
         self, queued: QueuedPodInfo, state: CycleState, error: FitError, extenders: Sequence[HTTPExtender]
@@ -247,15 +274,22 @@ class Scheduler:
             self._handle_scheduling_failure(queued, state, error)
             return
         diagnosis = error.diagnosis
-        candidates, refusal = preemption.find_candidates(state, queued.info, self.snapshot, diagnosis.statuses)
-        for extender in extenders:
-            try:
-                candidates = await extender.process_preemption(queued.info, candidates)
-            except ExtenderError:
-                if not extender.config.ignorable:
-                    candidates = []
-        nominated = preemption.choose(queued.info, candidates) if candidates else ""
-        diagnosis.post_filter_message = refusal.message if refusal is not None else ""
+        others = [p for p in framework.post_filter_plugins if p is not preemption]
+        nominated, message = framework.run_post_filter_plugins(
+            state, queued.info, self.snapshot, diagnosis.statuses, others
+        )
+        refusal = preemption.why_not_eligible(queued.info, self.snapshot, diagnosis.statuses)
+        if not nominated and refusal is None:
+            candidates, refusal = preemption.find_candidates(state, queued.info, self.snapshot, diagnosis.statuses)
+            for extender in extenders:
+                try:
+                    candidates = await extender.process_preemption(queued.info, candidates)
+                except ExtenderError:
+                    if not extender.config.ignorable:
+                        candidates = []
+            nominated = preemption.choose(queued.info, candidates) if candidates else ""
+        if not nominated:
+            diagnosis.post_filter_message = ", ".join(filter(None, (message, refusal.message if refusal else "")))
         queued.unschedulable_plugins = set(diagnosis.unschedulable_plugins)
         self._fail(queued, str(error), nominated)
 
@@ -266,33 +300,44 @@ class Scheduler:
             return
         if not isinstance(error, ExtenderError):
             log.error("scheduling %s failed", queued.key, exc_info=error)
+        self.nominator.remove(queued.key)
         self.queue.add_backoff(queued)
         self._report(queued.info.pod, "SchedulerError", str(error), "")
 
-    def _assume_and_bind(self, queued: QueuedPodInfo, host: str, binder: HTTPExtender | None = None) -> None:
+    def _assume_and_bind(
+        self, queued: QueuedPodInfo, state: CycleState, host: str, binder: HTTPExtender | None = None
+    ) -> None:
         info = queued.info
+        volumes = self._pre_bind.reserve(state, host)
         assumed = dict(info.pod)
         assumed["spec"] = {**info.pod["spec"], "nodeName": host}
         info.pod = assumed
         self.cache.assume_pod(info)
         self.nominator.remove(info.key)
-        self._in_background(self._binding_cycle(queued, host, binder), f"bind {info.key}")
+        self._in_background(self._binding_cycle(queued, host, volumes, binder), f"bind {info.key}")
 
     def _in_background(self, work: object, name: str) -> None:
         task: asyncio.Task[None] = asyncio.get_running_loop().create_task(work, name=name)  # type: ignore[arg-type]
         self._binding.add(task)
         task.add_done_callback(self._binding.discard)
 
-    async def _binding_cycle(self, queued: QueuedPodInfo, node_name: str, binder: HTTPExtender | None) -> None:
+    async def _binding_cycle(
+        self, queued: QueuedPodInfo, node_name: str, volumes: PodVolumes | None, binder: HTTPExtender | None
+    ) -> None:
         pod = queued.info.pod
         metadata = pod["metadata"]
         try:
+            if volumes is not None:  # it will take a while: say where the pod is about to go
+                await self._patch_status(pod, {"status": {"nominatedNodeName": node_name}})
+                await self._pre_bind.bind(volumes, node_name)
             with span("scheduler", "bind", key=queued.key, uid=metadata.get("uid", "")):
                 if binder is not None:
                     await binder.bind(pod, node_name)
                 else:
                     await self._binder.bind(self._client, pod, node_name)
-        except (StatusError, ExtenderError) as error:
+        except (StatusError, ExtenderError, VolumeBindingError) as error:
+            if volumes is not None:
+                self.volume_binder.revert(volumes)
             self.cache.forget_pod(queued.key)
             if isinstance(error, StatusError) and error.code == 404:
                 return
@@ -301,6 +346,8 @@ class Scheduler:
             self.queue.add_backoff(queued)
             reason = "SchedulerError"
             message = f"binding rejected: {error}"
+            if isinstance(error, VolumeBindingError):
+                message = f'running PreBind plugin "VolumeBinding": {error}'
             self._report(queued.info.pod, reason, message, "")
             return
         message = f"Successfully assigned {metadata['namespace']}/{metadata['name']} to {node_name}"
@@ -317,16 +364,19 @@ class Scheduler:
         queued.unschedulable_plugins = set(diagnosis.unschedulable_plugins)
         self._fail(queued, str(error), nominated)
 
-    def _fail(self, queued: QueuedPodInfo, message: str, nominated: str) -> None:
+    def _fail(self, queued: QueuedPodInfo, message: str, nominated: str | None) -> None:
+        """`nominated`: the node to keep for the pod; empty: none any more; None: as before."""
         if nominated:
             self.nominator.add(queued.info, nominated)
+        elif nominated is not None:
+            self.nominator.remove(queued.key)
         self.queue.add_unschedulable(queued)
         self._report(queued.info.pod, "Unschedulable", message, nominated)
 
-    def _report(self, pod: Object, reason: str, message: str, nominated: str) -> None:
-        self._event(pod, "Warning", "FailedScheduling", message)
+    def _report(self, pod: Object, reason: str, message: str, nominated: str | None) -> None:
+        self._event(pod, "Warning", "FailedScheduling", truncate_message(message))
         condition = {"type": "PodScheduled", "status": "False", "reason": reason, "message": message}
-        more = {"nominatedNodeName": nominated} if nominated else None
+        more = None if nominated is None else {"nominatedNodeName": nominated or None}
         patch = condition_patch(pod, condition, self._clock.timestamp(), more)
         if patch:
             self._in_background(self._patch_status(pod, patch), f"status {pod['metadata']['name']}")

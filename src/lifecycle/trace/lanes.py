@@ -11,6 +11,7 @@ from lifecycle.trace.picture import BAD, GOOD, INK, Picture, empty_axes
 
 COLOURS = {"waiting": "#8a6d1f", "running": GOOD, "terminated": BAD}
 PHASES = {"Pending": "#8a6d1f", "Running": GOOD, "Succeeded": "#3a5f95", "Failed": BAD}
+ENDPOINTS = {"ready": GOOD, "not ready": "#8a6d1f", "terminating": BAD}
 
 
 def draw_lanes(
@@ -24,7 +25,7 @@ def draw_lanes(
             if not state or until <= begin:
                 continue
             word = state.split(":")[0]
-            colour = COLOURS.get(word) or PHASES.get(word, INK)
+            colour = COLOURS.get(word) or PHASES.get(word) or ENDPOINTS.get(word, INK)
             axes.broken_barh([(begin, until - begin)], (row - 0.36, 0.72), facecolors=colour, edgecolor="none")
             label = state.partition(":")[2] or state
             if (until - begin) / end > 0.017 * len(label):

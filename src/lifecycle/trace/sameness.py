@@ -35,7 +35,7 @@ def draw_sameness(pairs: Mapping[str, Mapping[str, Sums]], width: float = 7.0) -
             for share, colour in ((equal, GOOD), (free, FREE), (different, BAD)):
                 axes.barh(place, 100 * share, left=left, color=colour, height=0.7)
                 left += 100 * share
-            axes.text(101, place, f"{100 * table.fields_equal / whole:.4g} %", va="center", color=INK, fontsize=8)
+            axes.text(101, place, f"{100 * table.fields_equal / whole:.1f} %", va="center", color=INK, fontsize=8)
         axes.set_yticks(range(len(tables)), list(tables), color=INK, fontsize=8)
         axes.invert_yaxis()
         axes.set_xlim(0, 112)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable
 from copy import deepcopy
 from typing import Any
@@ -17,13 +18,16 @@ from lifecycle.apiserver.admission.chain import PODS, Plugin
 from lifecycle.apiserver.admission.initial_resources import ANNOTATION, InitialResources
 from lifecycle.apiserver.admission.limit_ranger import LimitRanger
 from lifecycle.apiserver.admission.pod_security import PodSecurity
+from lifecycle.apiserver.admission.priority import Priority
 from lifecycle.apiserver.admission.resource_quota import ResourceQuota
 from lifecycle.apiserver.object_reader import StaticReader
 from lifecycle.client.rest import Client
-from lifecycle.compare.claims import Partly, check, rebuilt
+from lifecycle.compare.claims import Partly, check, every, rebuilt, some
 from lifecycle.inspector import Exchange, Recording
 
 POD = resource("pods")
+BY_AUTHORIZERS = re.compile(r'User "[^"]*" cannot ')
+"""How every refusal by an authorizer reads."""
 POLICIES = resource("validatingadmissionpolicies.admissionregistration.k8s.io")
 BINDINGS = resource("validatingadmissionpolicybindings.admissionregistration.k8s.io")
 
@@ -104,9 +108,23 @@ def between() -> bool:
 
 @check("admission-runs-between-authz-and-storage")
 def recorded_between(recording: Recording) -> bool:
-    """An authorized user is refused by admission, and a later creation of the same name finds nothing there."""
+    """After authorization: nobody said that the administrator "cannot" do what was refused. Before storage: the deletion of a namespace
+    that admission refused left no trace, pods are still made in it; the one that it let pass is felt by the next pod."""
     found = refusals(recording)
-    return bool(found) and all("cannot" not in each.response["message"].partition(":")[0] for each in found)
+    authorized = bool(found) and not any(BY_AUTHORIZERS.search(each.response["message"]) for each in found)
+    after = {
+        each.status: _pods_made_later(recording, each)
+        for each in recording.exchanges("admission")
+        if each.method == "DELETE" and each.path.count("/") == 4 and each.path.startswith("/api/v1/namespaces/")
+    }
+    return authorized and 201 in after.get(403, set()) and after.get(200) == {403}
+
+
+def _pods_made_later(recording: Recording, deletion: Exchange) -> set[int]:
+    """How creations of pods were answered after somebody tried to delete their namespace."""
+    path = f"{deletion.path}/pods"
+    later = (each for each in recording.exchanges("admission") if each.n > deletion.n and each.method == "POST")
+    return {each.status for each in later if each.path.partition("?")[0] == path}
 
 
 @rebuilt("admission-can-refuse-authorized-request")
@@ -142,10 +160,15 @@ def phases() -> Partly:
 
 @rebuilt("admission-enabled-by-server-flag")
 def only_named_ones() -> bool:
-    """Without any name given none would run."""
+    """Without any name given none would run: what PodSecurity, LimitRanger and Priority refuse is stored; a name more, and it is not."""
 
     async def scene(stage: Stage) -> bool:
-        return not stage.server.config.admission.plugins
+        unheard_of = {**pod("none"), "spec": {**pod()["spec"], "priorityClassName": "absent"}}
+        without = await _refused(stage.client, unheard_of)
+        _with(stage, Priority(stage.server.reader))
+        unheard_of["metadata"] = {"name": "named"}
+        error = await _refused(stage.client, unheard_of)
+        return without is None and error is not None and "no PriorityClass with name absent" in error.message
 
     return bool(_play(scene))
 
@@ -183,9 +206,9 @@ def recorded_one_failure(recording: Recording) -> bool:
 
 
 @check("admission-error-becomes-http-response")
-def recorded_statuses(recording: Recording) -> bool:
+def recorded_statuses(recording: Recording) -> bool | None:
     """Every refusal is a Status with the code of the response."""
-    return all(
+    return every(
         each.response["kind"] == "Status" and each.response["code"] == each.status for each in refusals(recording)
     )
 
@@ -338,10 +361,11 @@ def initial_resources() -> bool:
 
 
 @check("admission-initial-resources-plugin")
-def recorded_initial_resources(recording: Recording) -> bool:
+def recorded_initial_resources(recording: Recording) -> bool | None:
     """No recorded pod carries the plugin's annotation."""
     answers = [each.response for each in recording.exchanges("admission") if isinstance(each.response, dict)]
-    return any(ANNOTATION in ((each.get("metadata") or {}).get("annotations") or {}) for each in answers)
+    pods = [each for each in answers if each.get("kind") == "Pod"]
+    return some(ANNOTATION in (each["metadata"].get("annotations") or {}) for each in pods)
 
 
 @check("admission-limitranger-sets-defaults")

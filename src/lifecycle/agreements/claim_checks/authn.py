@@ -122,9 +122,15 @@ def chain(request: Request, **options: Any) -> tuple[int, dict[str, str], Spy]:
 
 @rebuilt("authn-chain-assembled-at-startup")
 def chain_at_startup() -> Partly:
-    """Built once from options, in their order; but a new configuration of identity providers is taken up while it runs."""
-    ours = build_authentication(AuthenticationOptions(), Clock(), ())
-    built = [type(each).__name__ for each in ours.requests][:2] == ["X509Authenticator", "BearerTokenAuthenticator"]
+    """Built once from options: who shows both a certificate and a token is asked for the certificate first, and without that option
+    the token counts. But a new configuration of identity providers is taken up while it runs."""
+    der = certificate(CertificateAuthority(), "joe")
+    named = []
+    for believed in (True, False):
+        ours = build_authentication(AuthenticationOptions(x509=believed), Clock(), (), static_tokens={"s3cret": JANE})
+        answer = identity(ours.authenticator, "Bearer s3cret", der)
+        named.append(answer.user.name if answer else "")
+    built = named == ["joe", "jane"]
     before = ours.configured.issuers
     ours.reload({"jwt": [oidc_issuer("https://idp.example", "kubernetes")]})
     return Partly(built and before == (), len(ours.configured.issuers) == 1)

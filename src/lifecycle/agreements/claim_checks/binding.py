@@ -15,7 +15,7 @@ from lifecycle.api.wire import Object, UserInfo
 from lifecycle.apiserver.server import APIServer
 from lifecycle.client.rest import Client
 from lifecycle.cluster.rehearsal import on_virtual_time
-from lifecycle.compare.claims import Partly, check, rebuilt
+from lifecycle.compare.claims import Partly, check, every, rebuilt
 from lifecycle.etcd.memory import MemoryStore
 from lifecycle.inspector import InspectorError, Recording
 
@@ -78,7 +78,7 @@ def name_and_uid(recording: Recording) -> bool | None:
     if requests is None:
         return None
     pairs = [(e["objectRef"], e["requestObject"]["metadata"]) for e in requests]
-    return all((path["name"], path["uid"]) == (sent["name"], sent["uid"]) for path, sent in pairs)
+    return every((path["name"], path["uid"]) == (sent["name"], sent["uid"]) for path, sent in pairs)
 
 
 @rebuilt("binding-carries-pod-name-and-uid")
@@ -90,9 +90,18 @@ def name_and_uid_here() -> bool:
 
 @check("binding-target-names-the-node")
 def target(recording: Recording) -> bool | None:
-    """A node, by name."""
+    """A node, by name: the very one on which the pod was seen afterwards."""
     requests = sent(recording)
-    return None if requests is None else all(e["requestObject"]["target"].keys() == {"kind", "name"} for e in requests)
+    if requests is None:
+        return None
+    landed = {
+        pod["metadata"]["uid"]: {"kind": "Node", "name": pod["spec"]["nodeName"]}
+        for line in recording.watch("journey")
+        if line["path"].partition("?")[0].endswith("/pods")
+        and (pod := line["event"]["object"]).get("spec", {}).get("nodeName")
+    }
+    bindings = [event["requestObject"] for event in requests]
+    return every(binding["target"] == landed[binding["metadata"]["uid"]] for binding in bindings)
 
 
 @rebuilt("binding-target-names-the-node")
@@ -112,8 +121,9 @@ def posted(recording: Recording) -> bool | None:
 
 @rebuilt("binding-posted-to-api-server")
 def posted_here() -> bool:
-    """Our binder's path."""
-    return bool(_request()[0] == "/api/v1/namespaces/d/pods/p/binding")
+    """Our binder's method and path."""
+    path, _, method = _request()
+    return bool((method, path) == ("POST", "/api/v1/namespaces/d/pods/p/binding"))
 
 
 @check("binding-sets-node-name-on-pod")

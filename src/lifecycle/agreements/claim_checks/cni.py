@@ -12,17 +12,18 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from lifecycle.agreements.claim_checks.on_a_loop import on_a_loop
 from lifecycle.agreements.pod_networking import cni_conf, expected_in_pod, namespaces, recorded_results
+from lifecycle.api.pod_dns import DNSConfig, pod_dns
 from lifecycle.cluster.one_node import OneNode, on_one_node
 from lifecycle.cni import config
 from lifecycle.cni.errors import CNIError
 from lifecycle.cni.invoke import Args
-from lifecycle.cni.libcni import build_one_config
+from lifecycle.cni.libcni import CNIConfig, build_one_config
 from lifecycle.cni.paper_netlink import PaperNetlink, attach_on_paper
 from lifecycle.cni.plugins.skel import cmd_args_from_env, dispatch
 from lifecycle.cni.pod_network import PodNetwork, Sandbox, capability_args, runtime_conf
-from lifecycle.compare.claims import Partly, check, rebuilt
-from lifecycle.dns.resolv_conf import DNSConfig, pod_dns
+from lifecycle.compare.claims import Partly, check, rebuilt, some
 from lifecycle.inspector import Recording
 
 ARTICLES: dict[str, Any] = {
@@ -39,6 +40,7 @@ KIND: dict[str, Any] = {
     "name": "kindnet",
     "plugins": [{"type": "ptp"}, {"type": "portmap", "capabilities": {"portMappings": True}}],
 }
+GIVEN: dict[str, Any] = {"cniVersion": "0.3.1", "ips": [{"version": "4", "address": "10.200.1.2/24"}]}
 SANDBOX = Sandbox("s1", "web", "shop", "u1", [{"hostPort": 80, "containerPort": 80}], {"Servers": ["10.96.0.10"]})
 
 
@@ -75,10 +77,10 @@ def kubelet_attaches_pods() -> bool:
 @check("cni-kubelet-delegates-to-plugin")
 def kubelet_delegates(recording: Recording) -> bool | None:
     """Does the kubelet's command line, or its configuration, say anything of CNI? The runtime's does."""
-    if not recording.nodes():
-        return None
     lines = [line for text in node_texts(recording, "ps") for line in text.splitlines() if "/kubelet" in line]
-    return any(
+    if not lines:
+        return None
+    return some(
         "--network-plugin" in line or "--cni-" in line for line in (*lines, *node_texts(recording, "kubelet-config"))
     )
 
@@ -106,34 +108,40 @@ def kept_config_is_json(recording: Recording) -> bool | None:
     return all("config" in one and one["result"]["cniVersion"] == "0.3.1" for one in found) if found else None
 
 
+@cache
+def programs_that_ran() -> list[tuple[str, dict[str, Any]]]:
+    """Two programs with the names of kind's plugins, started by libcni: who ran, in order, and what each found on standard input."""
+
+    async def added(folder: Path) -> None:
+        network = config.network_conf_from(json.dumps(KIND))
+        await CNIConfig([folder], folder / "cache").add_network_list(network, runtime_conf(SANDBOX, "/x", "eth0"))
+
+    with tempfile.TemporaryDirectory() as made:
+        folder, said = Path(made), json.dumps(GIVEN)
+        for name in ("portmap", "ptp"):
+            (folder / name).write_text(f"#!/bin/sh\n(echo {name}; cat; echo) >>{folder}/log\necho '{said}'\n")
+            (folder / name).chmod(0o755)
+        on_a_loop(added(folder))
+        lines = (folder / "log").read_text().splitlines()
+    return [(name, json.loads(text)) for name, text in zip(lines[::2], lines[1::2], strict=True)]
+
+
 @rebuilt("cni-json-config-on-stdin")
 def stdin() -> bool:
-    """What libcni pipes in is what a plugin decodes: its own configuration, and name, version and result added."""
-    network = config.network_conf_from(json.dumps(KIND))
-    before = {"cniVersion": "0.3.1", "ips": []}
-    piped = build_one_config(
-        network.name, network.cni_version, network.plugins[1], before, runtime_conf(SANDBOX, "/x", "eth0")
-    )
-    seen: list[dict[str, Any]] = []
-    env = Args("ADD", "s1", "/none", "eth0", path=("/bin",)).as_env({})
-    dispatch({"ADD": lambda args: seen.append(args.conf)}, env, lambda: piped.text)
+    """What a program reads: its own configuration, and name, version and the result before it added."""
+    _, (name, conf) = programs_that_ran()
     mappings = [{"containerPort": 80, "hostIP": "", "hostPort": 80, "protocol": "tcp"}]
-    return seen == [
-        {
-            **KIND["plugins"][1],
-            "name": "kindnet",
-            "cniVersion": "0.3.1",
-            "prevResult": before,
-            "runtimeConfig": {"portMappings": mappings},
-        }
-    ]
+    added = {"name": "kindnet", "cniVersion": "0.3.1", "runtimeConfig": {"portMappings": mappings}}
+    before = conf["prevResult"]["ips"][0]["address"]
+    own = {key: value for key, value in conf.items() if key != "prevResult"}
+    return (name, own, before) == ("portmap", {**KIND["plugins"][1], **added}, GIVEN["ips"][0]["address"])
 
 
 @check("cni-conf-dir-flag")
 def conf_dir_flag(recording: Recording) -> bool | None:
     """The kubelet's command line."""
-    texts = node_texts(recording, "ps")
-    return any("--cni-conf-dir" in text for text in texts) if texts else None
+    lines = [line for text in node_texts(recording, "ps") for line in text.splitlines() if "/kubelet" in line]
+    return some("--cni-conf-dir" in line for line in lines)
 
 
 @check("cni-default-conf-dir")
@@ -184,10 +192,8 @@ def plugins_in_order(recording: Recording) -> bool | None:
 
 @rebuilt("cni-plugin-list-runs-in-order")
 def our_plugins_in_order() -> bool:
-    """The list keeps its order, and the second one is told the first one's result."""
-    network = config.network_conf_from(json.dumps(KIND))
-    second = build_one_config("n", "0.3.1", network.plugins[1], {"cniVersion": "0.3.1"}, None)
-    return [plugin.type for plugin in network.plugins] == ["ptp", "portmap"] and "prevResult" in second.network
+    """The programs ran in the list's order, and only the second one was told a result."""
+    return [(name, "prevResult" in conf) for name, conf in programs_that_ran()] == [("ptp", False), ("portmap", True)]
 
 
 @check("cni-add-parameters")

@@ -9,7 +9,7 @@ from lifecycle.agreements.pod_status import Played
 from lifecycle.api.clock import Clock
 from lifecycle.api.wire import Object
 from lifecycle.cluster.rehearsal import on_virtual_time
-from lifecycle.compare.claims import Partly, check, rebuilt
+from lifecycle.compare.claims import Partly, check, rebuilt, some
 from lifecycle.cri.hollow import HollowRuntime
 from lifecycle.inspector import Recording
 from lifecycle.kubelet.container_config import generate_container_config
@@ -170,9 +170,7 @@ def our_config() -> bool:
 @check("container-start-docker-translates-to-daemon-api")
 def docker(recording: Recording) -> bool | None:
     """It would have to be Docker; what the nodes show is an OCI spec."""
-    if not recording.nodes():
-        return None
-    return not all("ociVersion" in document["info"]["runtimeSpec"] for document in configs(recording))
+    return some("ociVersion" not in document["info"]["runtimeSpec"] for document in configs(recording))
 
 
 @rebuilt("container-start-docker-translates-to-daemon-api", model=True)
@@ -185,10 +183,7 @@ def dockershim() -> bool:
 @check("container-start-metadata-labels-added")
 def labels_added(recording: Recording) -> bool | None:
     """Type, log path and sandbox would have to be labels."""
-    if not recording.nodes():
-        return None
-    labels = set().union(*(document["info"]["config"]["labels"].keys() for document in configs(recording)))
-    return bool(labels & DOCKERSHIM_LABELS)
+    return some(document["info"]["config"]["labels"].keys() & DOCKERSHIM_LABELS for document in configs(recording))
 
 
 @rebuilt("container-start-metadata-labels-added", model=True)

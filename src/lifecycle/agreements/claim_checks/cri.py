@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 import re
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from lifecycle.agreements.claim_checks.on_a_loop import on_a_loop
 from lifecycle.agreements.container_runtime import CONTAINERS, PODS, documents
-from lifecycle.compare.claims import Partly, check, rebuilt
+from lifecycle.cluster.one_node import OneNode, on_one_node
+from lifecycle.compare.claims import Partly, check, every, rebuilt
 from lifecycle.cri.client import CriClient
 from lifecycle.cri.history import dockershim_run_pod_sandbox, rkt_pod, supported
 from lifecycle.cri.hollow import HollowRuntime
@@ -56,6 +61,42 @@ async def directly() -> list[str]:
     return await whole_life(hollow)
 
 
+READING = (
+    "Version",
+    "Status",
+    "PodSandboxStatus",
+    "ContainerStatus",
+    "ImageStatus",
+    "ListPodSandbox",
+    "ListContainers",
+    "ListImages",
+)
+"""Calls that change nothing: a kubelet asks them all the time."""
+
+
+@cache
+def kubelet_calls() -> list[str]:
+    """What our kubelet asked of its runtime for a pod with one container, in order, in CRI's own names."""
+
+    async def one_pod(node: OneNode) -> list[str]:
+        asked: list[str] = []
+
+        def listened(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
+            def told(*arguments: Any, **options: Any) -> Any:
+                asked.append("".join(part.capitalize() for part in name.split("_")))
+                return call(*arguments, **options)
+
+            return told
+
+        for name, call in inspect.getmembers(node.runtime, inspect.iscoroutinefunction):
+            if not name.startswith("_"):
+                setattr(node.runtime, name, listened(name, call))
+        await node.run_pod("web")
+        return asked
+
+    return on_one_node(one_pod)
+
+
 def has_nodes(recording: Recording) -> bool:
     """Whether anybody looked at its nodes."""
     return any(True for node in recording.nodes() for _ in documents(recording, node, PODS))
@@ -63,28 +104,29 @@ def has_nodes(recording: Recording) -> bool:
 
 @check("cri-used-since-1-5")
 def used(recording: Recording) -> bool | None:
-    """Every recorded node's runtime was asked through CRI: its pods carry the configs of `RunPodSandbox`."""
+    """Every recorded sandbox carries the config it was asked for with, and the runtime's log has the calls that asked."""
     if not has_nodes(recording):
         return None
     configs = [
         document["info"]["config"] for node in recording.nodes() for document in documents(recording, node, PODS)
     ]
-    return all(config["metadata"]["uid"] for config in configs)
+    return bool(first_calls(recording)) and every(config["metadata"]["uid"] for config in configs)
 
 
 @rebuilt("cri-used-since-1-5")
 def used_here() -> bool:
-    """The table of what kubelets could use, and our own client, which speaks v1."""
+    """The history has it from 1.5 on. And whatever our kubelet does for a pod, it does by calls that CRI knows."""
     name = "any runtime that speaks CRI"
-    return (
-        name not in supported(4) and all(name in supported(minor) for minor in range(5, 37)) and "Version" in methods()
-    )
+    since = [minor for minor in range(1, 37) if name in supported(minor)]
+    calls = kubelet_calls()
+    by_cri = {"RunPodSandbox", "ImageStatus", "CreateContainer", "StartContainer"} <= set(calls) <= set(methods())
+    return since == list(range(5, 37)) and by_cri
 
 
 @check("cri-protobuf-over-grpc")
 def protobuf(recording: Recording) -> bool | None:
-    """Every recorded config is a protobuf message of `runtime.v1`: it survives being one. And containerd's socket serves it."""
-    if not has_nodes(recording):
+    """Every recorded config is a protobuf message of `runtime.v1`: it survives being one. And kubelets speak to a socket."""
+    if not decoupled(recording):
         return None
     for node in recording.nodes():
         for kind, command in (("PodSandboxConfig", PODS), ("ContainerConfig", CONTAINERS)):
@@ -198,7 +240,7 @@ def sandbox_first(recording: Recording) -> bool | None:
 
 @rebuilt("cri-runpodsandbox-comes-first")
 def sandbox_first_here() -> bool:
-    """A container needs the id of a sandbox; without one there is nothing to create it in."""
+    """Our kubelet's first call for a pod. Nothing else could be: a container needs the id of a sandbox to be created in."""
 
     async def refused() -> bool:
         hollow = HollowRuntime()
@@ -209,7 +251,8 @@ def sandbox_first_here() -> bool:
             return "NotFound" in str(error)
         return False
 
-    return on_a_loop(refused())
+    changing = [name for name in kubelet_calls() if name not in READING]
+    return changing[0] == "RunPodSandbox" and "CreateContainer" in changing and on_a_loop(refused())
 
 
 @check("cri-sandbox-is-the-pod-and-may-be-a-vm")

@@ -178,12 +178,12 @@ def image_change_here() -> bool:
 
 
 @check("deployment-controller-new-replicaset-on-scale")
-def scaling(recording: Recording) -> bool:
+def scaling(recording: Recording) -> bool | None:
     """The journey scales twice: with one ReplicaSet for each scaling there would be more than images."""
     deployments, sets = journey(recording)
     sizes = {d["spec"]["replicas"] for d in deployments}
     images = {s["spec"]["template"]["spec"]["containers"][0]["image"] for s in sets}
-    return len(sizes) > 1 and len({s["metadata"]["name"] for s in sets}) > len(images)
+    return len({s["metadata"]["name"] for s in sets}) > len(images) if len(sizes) > 1 else None
 
 
 @rebuilt("deployment-controller-new-replicaset-on-scale")

@@ -20,6 +20,8 @@ def endpoints_it_is(recording: Recording) -> bool | None:
         for exchange in recording.exchanges("services")
         if exchange.method == "GET" and exchange.path.partition("?")[0].endswith("/endpoints")
     ]
+    if not asked:
+        return None
     created = any(item["metadata"]["name"] == "web" for exchange in asked for item in exchange.response["items"])
     warned = any("deprecated" in value for exchange in asked for value in exchange.headers.values())
     return created and not warned and not _somebody_else_is_read(recording)

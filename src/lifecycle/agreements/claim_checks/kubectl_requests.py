@@ -54,7 +54,7 @@ def kind_inferred() -> Partly:
     code, err = _applied(silent, "apiVersion: v1\nmetadata: {name: settings}\n")
     return Partly(
         protobuf.decode(request.body)["kind"] == "Deployment",
-        code == 1 and "'Kind' is missing" in err and not silent.asked,
+        code == 1 and "kind not set" in err and not silent.asked,
     )
 
 

@@ -13,7 +13,7 @@ from lifecycle.agreements.pod_status import Played, phase_of, recorded
 from lifecycle.api.clock import Clock
 from lifecycle.api.wire import Object
 from lifecycle.cluster.rehearsal import on_virtual_time
-from lifecycle.compare.claims import Partly, check, rebuilt
+from lifecycle.compare.claims import Partly, check, every, rebuilt
 from lifecycle.inspector import Recording
 from lifecycle.kubelet.active_deadline import REASON, ActiveDeadlineHandler, ShouldEvictResponse, generate_status
 from lifecycle.kubelet.phase import get_phase, is_terminal
@@ -59,7 +59,7 @@ def _fresh() -> Object:
 def with_phase(recording: Recording) -> bool | None:
     """Every status a kubelet wrote has one."""
     played = story(recording)
-    return played and all(status["phase"] in LIVE for status in versions(played))  # type: ignore[return-value]
+    return every(status["phase"] in LIVE for status in versions(played)) if played else None
 
 
 @rebuilt("kubelet-status-generates-podstatus-with-phase")
@@ -177,7 +177,7 @@ def derived(recording: Recording) -> bool | None:
         return None
     pods = [pod for seen in played.statuses.values() for pod in seen if pod["status"].get("containerStatuses")]
     computed = [(phase_of(pod), pod["status"]["phase"]) for pod in pods]
-    return all(ours == theirs or (is_terminal(ours) and not is_terminal(theirs)) for ours, theirs in computed)
+    return every(ours == theirs or (is_terminal(ours) and not is_terminal(theirs)) for ours, theirs in computed)
 
 
 @rebuilt("kubelet-status-phase-derived-from-containers")

@@ -38,7 +38,8 @@ class _Runtime:
 def _run(hook: Object, runtime: _Runtime | None = None) -> str:
     """Why the hook failed; nothing if it did not."""
     container = {"name": "c", "ports": [{"name": "web", "containerPort": 8080}]}
-    return on_virtual_time(HookRunner(cast(Any, runtime or _Runtime())).run("id", container, hook, "10.0.0.9"))
+    pod = {"metadata": {"name": "p", "namespace": "n", "uid": "u"}}
+    return on_virtual_time(HookRunner(cast(Any, runtime or _Runtime())).run(pod, "id", container, hook, "10.0.0.9"))
 
 
 def _reasons(played: Played, name: str) -> list[str]:
@@ -113,7 +114,7 @@ def our_http_hook() -> bool:
         _run(hook, asked) == ""
         and asked.asked[0][:3] == ("10.0.0.9", 8080, "/warm")
         and _run(hook, unwell) == ""
-        and _run(hook, silent) == "connection refused"
+        and "connection refused" in _run(hook, silent)
     )
 
 

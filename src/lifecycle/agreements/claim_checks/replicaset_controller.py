@@ -16,7 +16,7 @@ from lifecycle.compare.claims import Partly, check, rebuilt
 from lifecycle.controllers.expectations import ControllerExpectations
 from lifecycle.controllers.pod_control import PodControl
 from lifecycle.controllers.replicaset.manage_replicas import manage_replicas
-from lifecycle.controllers.replicaset.slow_start_batch import slow_start_batch
+from lifecycle.controllers.replicaset.slow_start_batch import SLOW_START_INITIAL_BATCH_SIZE, slow_start_batch
 from lifecycle.inspector import Recording
 
 
@@ -130,7 +130,7 @@ def batches() -> bool:
                 sizes.append(together)
                 together = 0
 
-        await slow_start_batch(10, 1, create)
+        await slow_start_batch(10, SLOW_START_INITIAL_BATCH_SIZE, create)
 
     on_virtual_time(main())
     return sizes == [1, 2, 4, 3]

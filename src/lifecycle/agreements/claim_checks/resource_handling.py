@@ -7,7 +7,9 @@ from unittest.mock import patch
 import orjson
 
 from lifecycle.agreements.claim_checks.etcd import MAPS, config_map
+from lifecycle.agreements.request_transport import journey
 from lifecycle.agreements.resource_handling import on_a_server, stages_of
+from lifecycle.agreements.traced_requests import traced_requests
 from lifecycle.api.resources import all_resources, resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object, Request, Response
@@ -111,13 +113,15 @@ def methods() -> bool:
 
 @check("resource-handling-post-reaches-create-handler")
 def recorded_post(recording: Recording) -> bool:
-    """The journey's POST of a Deployment is a creation."""
-    made = [
-        each.status
-        for each in recording.exchanges("storage")
-        if each.method == "POST" and each.path.partition("?")[0].endswith("/configmaps") and each.status == 201
-    ]
-    return bool(made)
+    """kubectl's POST made a Deployment: the next list has it. Where an audit log was kept, the server called the request *create*."""
+    [request] = traced_requests(journey(recording)["01-create"].err)
+    listed = recording.at("journey", "after create").get(request.path.partition("?")[0])["items"]
+    try:
+        events = [event for event in recording.audit("journey") if event["userAgent"].startswith("kubectl")]
+    except InspectorError:
+        events = []
+    verbs = {event["verb"] for event in events if event["requestURI"].startswith(f"{request.path}?fieldManager=")}
+    return request.method == "POST" and len(listed) == 1 and verbs <= {"create"}
 
 
 @rebuilt("resource-handling-post-reaches-create-handler")

@@ -26,9 +26,10 @@ from lifecycle.scheduler.historical.policy import GenericScheduler, parse_policy
 from lifecycle.scheduler.historical.predicates import DEFAULT_PREDICATES, pod_fits_on_node
 from lifecycle.scheduler.historical.priorities import DEFAULT_PRIORITIES, prioritize_nodes
 from lifecycle.scheduler.node_info import NodeInfo, PodInfo
+from lifecycle.scheduler.nominator import Nominator
 from lifecycle.scheduler.profile import default_framework
 from lifecycle.scheduler.queue.scheduling_queue import SchedulingQueue
-from lifecycle.scheduler.schedule_one import Algorithm, Nominator, ScheduleResult
+from lifecycle.scheduler.schedule_one import Algorithm, ScheduleResult
 from lifecycle.scheduler.scheduler import Scheduler
 from lifecycle.scheduler.snapshot import Snapshot
 
@@ -115,9 +116,16 @@ def _hand_over() -> dict[str, Any]:
 
 @check("scheduler-runs-in-control-plane-as-controller")
 def own_component(recording: Recording) -> bool:
-    """A program of its own, with a log of its own, that starts from an event."""
-    log = recording.log()
-    return "nscheduled pod" in log and "replica_set.go" not in log
+    """Its log tells of a pod's event before each attempt to place it. Where the nodes were looked at, it is a process of its own."""
+    told, after_its_event = set(), []
+    for line in recording.log().splitlines():
+        if event := re.search(r'[Aa]dd event for unscheduled pod"? (?:pod=")?([\w./-]+)', line):
+            told.add(event[1])
+        elif attempt := re.search(r'Attempting to schedule pod"?:? (?:pod=")?([\w./-]+)', line):
+            after_its_event.append(attempt[1] in told)
+    processes = [recording.node(name).run("ps") for name in recording.nodes() if "control-plane" in name]
+    alone = all(re.search(r"^.*\bkube-scheduler -(?!.*controller-manager)", text, re.M) for text in processes)
+    return bool(after_its_event) and all(after_its_event) and alone
 
 
 @rebuilt("scheduler-runs-in-control-plane-as-controller")
@@ -162,9 +170,12 @@ def pending_here() -> bool:
 
 
 @check("scheduler-default-predicates-filter-nodes")
-def no_predicates(recording: Recording) -> bool:
+def no_predicates(recording: Recording) -> bool | None:
     """The log of a scheduler with predicates would name them."""
-    return any(name in recording.log() for name in ("PodFitsResources", "GeneralPredicates", "predicate"))
+    log = recording.log()
+    if "Attempting to schedule pod" not in log:
+        return None
+    return any(name in log for name in ("PodFitsResources", "GeneralPredicates", "predicate"))
 
 
 @rebuilt("scheduler-default-predicates-filter-nodes", model=True)
@@ -270,8 +281,10 @@ def asks_for_metrics() -> bool:
 
 @rebuilt("scheduler-favours-least-requested-nodes")
 def favours() -> bool:
-    """Of two equal nodes the one with less on it."""
-    return decide([node("a"), node("b")], [pod("r", "2", nodeName="a")], pod("p", "1")).suggested_host == "b"
+    """Of two equal nodes the one with less on it, and not only for the sake of balance."""
+    decided = decide([node("a"), node("b")], [pod("r", "2", nodeName="a")], pod("p", "1"))
+    room = decided.scores["NodeResourcesFit"]
+    return decided.suggested_host == "b" and room["b"] > room["a"]
 
 
 @check("scheduler-highest-rank-wins")

@@ -37,6 +37,7 @@ _DEFAULTERS: dict[tuple[str, str], Callable[[Object], None]] = {
     ("autoscaling/v2", "HorizontalPodAutoscaler"): workloads.set_horizontal_pod_autoscaler_defaults,
     ("rbac.authorization.k8s.io/v1", "RoleBinding"): cluster.set_binding_defaults,
     ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding"): cluster.set_binding_defaults,
+    ("networking.k8s.io/v1", "IngressClass"): cluster.set_ingress_class_defaults,
     ("networking.k8s.io/v1", "NetworkPolicy"): cluster.set_network_policy_defaults,
     ("storage.k8s.io/v1", "StorageClass"): cluster.set_storage_class_defaults,
     ("storage.k8s.io/v1", "CSIDriver"): cluster.set_csi_driver_defaults,

@@ -28,6 +28,13 @@ def set_binding_defaults(binding: Object) -> None:
             subject["apiGroup"] = RBAC_GROUP
 
 
+def set_ingress_class_defaults(ingress_class: Object) -> None:
+    """Parameters are cluster-wide unless they say otherwise."""
+    parameters = (ingress_class.get("spec") or {}).get("parameters")
+    if parameters is not None:
+        _default(parameters, "scope", "Cluster")
+
+
 def set_network_policy_defaults(policy: Object) -> None:
     """TCP ports; a policy is about Ingress, and about Egress if it has such rules."""
     spec = policy.setdefault("spec", {})

@@ -112,8 +112,8 @@ def set_namespace_label(namespace: Object) -> None:
 def set_node_defaults(node: Object) -> None:
     """Everything a node has is allocatable unless it says otherwise."""
     spec, status = node.setdefault("spec", {}), node.setdefault("status", {})
-    if spec.get("podCIDR") and not spec.get("podCIDRs"):
-        spec["podCIDRs"] = [spec["podCIDR"]]
+    if spec.get("podCIDR") and spec["podCIDR"] != next(iter(spec.get("podCIDRs") or ()), ""):
+        spec["podCIDRs"] = [spec["podCIDR"]]  # who knows only the older field has the last word
     elif spec.get("podCIDRs"):
         spec["podCIDR"] = spec["podCIDRs"][0]
     if status.get("allocatable") is None and status.get("capacity") is not None:

@@ -90,7 +90,9 @@ def set_job_defaults(job: Object) -> None:
     set_job_spec_defaults(spec)
     labels = (spec["template"].get("metadata") or {}).get("labels")
     if labels and not (job.get("metadata") or {}).get("labels"):
-        job.setdefault("metadata", {})["labels"] = dict(labels)
+        job.setdefault("metadata", {})["labels"] = (
+            labels  # the very same map, as in Go: what the template gets, the job gets
+        )
     if spec.get("completions") is None and spec.get("parallelism") is None:
         spec["completions"] = spec["parallelism"] = 1
     _default(spec, "parallelism", 1)

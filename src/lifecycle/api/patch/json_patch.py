@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from lifecycle.api.patch.merge_patch import in_key_order
 from lifecycle.api.status import StatusError, bad_request, failure
 
 MAX_OPERATIONS = 10000
@@ -43,7 +44,7 @@ def apply_json_patch(doc: Any, ops: Any) -> Any:
             doc = apply(doc, op)
     except _Failed:
         raise rejected() from None
-    return doc
+    return in_key_order(doc) if isinstance(doc, dict) else doc
 
 
 def _json_kind(value: Any) -> str:
@@ -83,12 +84,12 @@ def _change(doc: Any, path: list[str], change: Any) -> Any:
     key = path[0]
     if len(path) == 1:
         change(copy, key)
-        return copy
+        return in_key_order(copy) if isinstance(copy, dict) else copy
     inner = _get(doc, key)
     if not isinstance(inner, (dict, list)):
         raise _Failed
     copy[key if isinstance(copy, dict) else _index(key, len(copy))] = _change(inner, path[1:], change)
-    return copy
+    return in_key_order(copy) if isinstance(copy, dict) else copy
 
 
 def _look_up(doc: Any, path: list[str]) -> Any:

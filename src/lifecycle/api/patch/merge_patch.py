@@ -34,13 +34,18 @@ def _merge(doc: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
             out[key] = _merge(current, value)
         else:
             out[key] = _without_nulls(value)
-    return out
+    return in_key_order(out)
+
+
+def in_key_order(doc: dict[str, Any]) -> dict[str, Any]:
+    """What upstream's library has looked into is a Go map afterwards, and a Go map is written in the order of its keys."""
+    return dict(sorted(doc.items()))
 
 
 def _without_nulls(value: Any) -> Any:
     """What arrives where nothing was: there is nothing for its nulls to delete."""
     if isinstance(value, dict):
-        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+        return in_key_order({key: _without_nulls(item) for key, item in value.items() if item is not None})
     if isinstance(value, list):
         return [_without_nulls(item) for item in value if item is not None]
     return value

@@ -67,7 +67,9 @@ def decode(data: bytes) -> Object:
     if not data:
         raise ValueError("empty data")
     if not data.startswith(MAGIC):
-        raise ValueError(f"provided data does not appear to be a protobuf message, expected prefix {list(MAGIC)}")
+        raise ValueError(
+            f"provided data does not appear to be a protobuf message, expected prefix [{' '.join(map(str, MAGIC))}]"
+        )
     if len(data) == len(MAGIC):
         raise ValueError("empty body")
     try:
@@ -75,7 +77,9 @@ def decode(data: bytes) -> Object:
         type_meta = dict(raw_fields(unknown.get(1, b"")))
         api_version, kind = type_meta.get(1, b"").decode(), type_meta.get(2, b"").decode()
         return decode_raw(unknown.get(2, b""), api_version, kind)
-    except (IndexError, TypeError, AttributeError, OverflowError, RecursionError, struct.error) as error:
+    except IndexError:
+        raise ValueError("unexpected EOF") from None
+    except (TypeError, AttributeError, OverflowError, RecursionError, struct.error) as error:
         raise ValueError(f"malformed protobuf: {error}") from error
 
 

@@ -8,7 +8,7 @@
 
 from lifecycle.api.schema.decode import cannot_be_handled, decode
 from lifecycle.api.schema.duplicates import find_duplicate_fields
-from lifecycle.api.schema.gotypes import internal_value
+from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.schema.nodes import Schema
 from lifecycle.api.schema.openapi import compile_schema, schema_for
 

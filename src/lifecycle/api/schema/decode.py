@@ -19,20 +19,20 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from lifecycle.api.resources import resource_for_kind
+from lifecycle.api.resources import all_resources
 from lifecycle.api.schema import scalars
 from lifecycle.api.schema.gotypes import GoField, alias_of, go_type_name, is_struct, json_fields, struct_for
 from lifecycle.api.status import StatusError, bad_request
 from lifecycle.api.wire import Object
 
 Path = tuple[Any, ...]  # (parent path, key or index); () is the root
-Decoder = Callable[[Any, Path, "_Findings"], Any]
+Decoder = Callable[[Any, Path, "Findings"], Any]
 
 _SCHEME = "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30"
 _STRICT_LIMIT = 100
 
 
-class _Findings:
+class Findings:
     """What went wrong on the way: strict errors, and the first wrong type (decoding goes on behind it, as in Go)."""
 
     __slots__ = ("saved", "strict", "struct")
@@ -43,11 +43,13 @@ class _Findings:
         self.struct = ""
 
     def unknown(self, path: Path, key: str) -> None:
+        """A field that no struct has."""
         message = f'unknown field "{render_path((path, key))}"'
         if len(self.strict) < _STRICT_LIMIT and message not in self.strict:
             self.strict.append(message)
 
     def wrong_type(self, value: Any, path: Path, type_: str) -> None:
+        """A value that is not of the field's type."""
         if self.saved:
             return
         given = scalars.json_type(value)
@@ -99,7 +101,7 @@ def decode(obj: Any, api_version: str, kind: str, *, path: str = "") -> tuple[Ob
     """
     _check_kind(obj, api_version, kind)
     struct = struct_for(api_version, kind)
-    findings = _Findings()
+    findings = Findings()
     root: Path = ()
     for part in filter(None, path.split(".")):
         root = (root, part)
@@ -107,12 +109,12 @@ def decode(obj: Any, api_version: str, kind: str, *, path: str = "") -> tuple[Ob
         if struct is None:
             decoded = _custom(obj, root, findings)
         else:
-            decoded = _struct(struct)(obj, root, findings)
+            decoded = struct_decoder(struct)(obj, root, findings)
     except ValueError as error:
         raise cannot_be_handled(kind, api_version, kind, str(error)) from None
     if findings.saved:
         raise cannot_be_handled(kind, api_version, kind, findings.saved)
-    if struct is not None and "kind" not in decoded and not struct.startswith("meta/"):
+    if struct is not None and not struct.startswith("meta/") and not ("kind" in decoded and "apiVersion" in decoded):
         decoded = {"kind": kind, "apiVersion": api_version, **decoded}
     return decoded, findings.strict
 
@@ -122,29 +124,30 @@ def cannot_be_handled(kind: str, api_version: str, wanted: str, why: str) -> Sta
     return bad_request(f'{kind} in version "{api_version.rpartition("/")[2]}" cannot be handled as a {wanted}: {why}')
 
 
+def unrecognized(wanted: str) -> str:
+    """How the refusal begins of what does not even say what it is."""
+    return f"the object provided is unrecognized (must be of type {wanted}): "
+
+
 def _check_kind(obj: Any, api_version: str, kind: str) -> None:
     if type(obj) is not dict:
-        raise bad_request(
-            f"the object provided is unrecognized (must be of type {kind}): couldn't get version/kind; json parse error"
-        )
+        raise bad_request(f"{unrecognized(kind)}couldn't get version/kind; json parse error")
     given_kind = obj.get("kind") or kind
     given_version = obj.get("apiVersion") or api_version
     if given_kind == kind and given_version == api_version:
         return
-    for name, value in (("APIVersion", given_version), ("Kind", given_kind)):
-        if type(value) is not str:
-            raise bad_request(
-                f"the object provided is unrecognized (must be of type {kind}): couldn't get version/kind; json parse error: json: cannot "
-                f"unmarshal {scalars.json_type(value)} into Go struct field .{name[0].lower() + name[1:]} of type string"
-            )
-    if struct_for(given_version, given_kind) is None or resource_for_kind(given_version, given_kind) is None:
-        if struct_for(api_version, kind) is not None and not (struct_for(api_version, kind) or "").startswith("meta/"):
-            why = f'no kind "{given_kind}" is registered for version "{given_version}" in scheme "{_SCHEME}"'
-            raise cannot_be_handled(given_kind, given_version, kind, why)
+    for key in ("apiVersion", "kind"):
+        if not isinstance(obj.get(key), str | None):
+            why = f"json: cannot unmarshal {scalars.json_type(obj[key])} into Go struct field .{key} of type string"
+            raise bad_request(f"{unrecognized(kind)}couldn't get version/kind; json parse error: {why}")
+    if struct_for(api_version, kind) is None or (struct_for(api_version, kind) or "").startswith("meta/"):
         return
+    if not _is_registered(given_version, given_kind):
+        why = f'no kind "{given_kind}" is registered for version "{given_version}" in scheme "{_SCHEME}"'
+        raise cannot_be_handled(given_kind, given_version, kind, why)
     if given_kind != kind or given_version.rpartition("/")[0] != api_version.rpartition("/")[0]:
         version = given_version.rpartition("/")[2]
-        package = api_version.rpartition("/")[0].partition(".")[0] or "core"
+        package = internal_package(api_version.rpartition("/")[0])
         why = f"converting ({version}.{given_kind}) to ({package}.{kind}): unknown conversion"
         raise cannot_be_handled(given_kind, given_version, kind, why)
     raise bad_request(
@@ -152,16 +155,42 @@ def _check_kind(obj: Any, api_version: str, kind: str) -> None:
     )
 
 
-def _custom(obj: Object, path: Path, findings: _Findings) -> Object:
+def internal_package(group: str) -> str:
+    """The Go package of a group's internal types: named after the group, but for Events, of which there is only one type."""
+    package = group.partition(".")[0] or "core"
+    return "core" if package == "events" else package
+
+
+@cache
+def _is_registered(api_version: str, kind: str) -> bool:
+    """Whether the scheme knows a kind: those with resources, their lists, and what goes with every version (options, Status)."""
+    if not any(row.api_version == api_version for row in all_resources()):
+        return False
+    struct = struct_for(api_version, kind)
+    return struct is not None and {"kind", "apiVersion"} <= {field.json_name for field in json_fields(struct)}
+
+
+def _custom(obj: Object, path: Path, findings: Findings) -> Object:
     decoded = dict(obj)
     meta = obj.get("metadata")
-    decoded["metadata"] = _struct("meta/v1.ObjectMeta")({} if meta is None else meta, (path, "metadata"), findings)
+    decoded["metadata"] = struct_decoder("meta/v1.ObjectMeta")(
+        {} if meta is None else meta, (path, "metadata"), findings
+    )
     return decoded
 
 
 def zero_value(struct: str) -> Object:
     """A struct as Go prints it when nothing is set: `zero_value("apps/v1.ReplicaSetStatus")` → `{"replicas": 0}`."""
     return _zero(struct)()
+
+
+def normal_form(struct: str, value: Object) -> Object:
+    """A value of a struct such as `autoscaling/v1.MetricSpec`, as decoding and encoding it would give. Raises ValueError."""
+    findings = Findings()
+    decoded: Object = struct_decoder(struct)(value, (), findings)
+    if findings.saved:
+        raise ValueError(findings.saved)
+    return decoded
 
 
 # --- plans -----------------------------------------------------------------------------------------------------------------------
@@ -190,7 +219,7 @@ _OPEN = {
 
 
 @cache
-def _struct(name: str) -> Decoder:
+def struct_decoder(name: str) -> Decoder:
     """The compiled decoder of a struct. Compiled lazily: a struct may hold itself (JSONSchemaProps)."""
     short = name.rpartition(".")[2]
     fields: dict[str, tuple[int, _Key, Decoder | None, bool, GoField]] = {}
@@ -208,7 +237,7 @@ def _struct(name: str) -> Decoder:
             fields[json_name] = (index, key, _decoder(field.type), omit, field)
         zeros.extend((fields[json_name][0], json_name, _zero(field.type)) for json_name, field in always)
 
-    def decode_struct(value: Any, path: Path, findings: _Findings) -> Any:
+    def decode_struct(value: Any, path: Path, findings: Findings) -> Any:
         if type(value) is not dict:
             findings.wrong_type(value, path, name)
             return {}
@@ -258,8 +287,8 @@ def _zero(type_: str) -> Callable[[], Any]:
     if alias is not None:
         return _zero(alias)
     if is_struct(type_):
-        decoder = _struct(type_)
-        return lambda: decoder({}, (), _Findings())
+        decoder = struct_decoder(type_)
+        return lambda: decoder({}, (), Findings())
     constant = {"string": "", "types.UID": "", "bool": False}.get(type_, 0)
     if type_.startswith("interface"):
         constant = None
@@ -287,7 +316,7 @@ def _decoder(type_: str) -> Decoder:
     if alias is not None:
         return _named(type_, alias)
     if is_struct(type_):
-        return _struct(type_)
+        return struct_decoder(type_)
     return _scalar(type_, type_)
 
 
@@ -300,7 +329,7 @@ def _named(type_: str, alias: str) -> Decoder:
 def _scalar(base: str, shown: str) -> Decoder:
     if base in ("string", "types.UID"):
 
-        def decode_string(value: Any, path: Path, findings: _Findings) -> Any:
+        def decode_string(value: Any, path: Path, findings: Findings) -> Any:
             if type(value) is str:
                 return value
             findings.wrong_type(value, path, shown)
@@ -309,7 +338,7 @@ def _scalar(base: str, shown: str) -> Decoder:
         return decode_string
     if base == "bool":
 
-        def decode_bool(value: Any, path: Path, findings: _Findings) -> Any:
+        def decode_bool(value: Any, path: Path, findings: Findings) -> Any:
             if value is True or value is False:
                 return value
             findings.wrong_type(value, path, shown)
@@ -318,7 +347,7 @@ def _scalar(base: str, shown: str) -> Decoder:
         return decode_bool
     if base == "float64":
 
-        def decode_float(value: Any, path: Path, findings: _Findings) -> Any:
+        def decode_float(value: Any, path: Path, findings: Findings) -> Any:
             if type(value) is float or type(value) is int:
                 return value
             findings.wrong_type(value, path, shown)
@@ -327,7 +356,7 @@ def _scalar(base: str, shown: str) -> Decoder:
         return decode_float
     limit = 1 << (31 if base == "int32" else 63)
 
-    def decode_int(value: Any, path: Path, findings: _Findings) -> Any:
+    def decode_int(value: Any, path: Path, findings: Findings) -> Any:
         if type(value) is int and -limit <= value < limit:
             return value
         findings.wrong_type(value, path, shown)
@@ -336,7 +365,7 @@ def _scalar(base: str, shown: str) -> Decoder:
     return decode_int
 
 
-def _int_or_string(value: Any, path: Path, findings: _Findings) -> Any:
+def _int_or_string(value: Any, path: Path, findings: Findings) -> Any:
     if type(value) is str:
         return value
     if type(value) is int and -(1 << 31) <= value < 1 << 31:
@@ -347,7 +376,7 @@ def _int_or_string(value: Any, path: Path, findings: _Findings) -> Any:
     )
 
 
-def _bytes(value: Any, path: Path, findings: _Findings) -> Any:
+def _bytes(value: Any, path: Path, findings: Findings) -> Any:
     if type(value) is not str:
         findings.wrong_type(value, path, "[]byte")
         return ""
@@ -357,7 +386,7 @@ def _bytes(value: Any, path: Path, findings: _Findings) -> Any:
 def _list(type_: str, item_type: str) -> Decoder:
     pending: list[tuple[Decoder, Callable[[], Any]]] = []
 
-    def decode_list(value: Any, path: Path, findings: _Findings) -> Any:
+    def decode_list(value: Any, path: Path, findings: Findings) -> Any:
         if type(value) is not list:
             findings.wrong_type(value, path, type_)
             return []
@@ -372,9 +401,10 @@ def _list(type_: str, item_type: str) -> Decoder:
 
 
 def _map(type_: str, decoder: Decoder, value_type: str) -> Decoder:
-    zero = _zero(value_type)
+    # bytes that are null come back from the store as no bytes
+    zero = (lambda: "") if value_type == "[]byte" else _zero(value_type)
 
-    def decode_map(value: Any, path: Path, findings: _Findings) -> Any:
+    def decode_map(value: Any, path: Path, findings: Findings) -> Any:
         if type(value) is not dict:
             findings.wrong_type(value, path, type_)
             return {}

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 SCALARS = {"string", "bool", "int32", "int64", "int", "float64", "byte"}
 
@@ -122,37 +122,3 @@ def go_type_name(type_: str) -> str:
     if base.startswith("interface"):
         return prefix + "interface {}"
     return prefix + base.rpartition("/")[2]
-
-
-def internal_value(type_: str, value: Any) -> Any:
-    """A value as Go prints the *internal* type, which has no JSON tags: Go names, every field, nulls and zeros included.
-
-    Validation works on internal types, so this is how a refused struct appears in an error message. `type_` is a Go type
-    such as `core/v1.ServicePort`.
-    """
-    prefix, base = split_type(type_)
-    if prefix.startswith("*"):
-        return None if value is None else internal_value(type_[1:], value)
-    if prefix.startswith("[]"):
-        return None if value is None else [internal_value(type_[2:], item) for item in value]
-    if prefix.startswith("map["):
-        inner = type_[type_.index("]") + 1 :]
-        return None if value is None else {key: internal_value(inner, value[key]) for key in sorted(value)}
-    if base.startswith(("meta/v1.", "runtime.")) and base != "meta/v1.ObjectMeta":
-        return value  # these keep their tags
-    alias = alias_of(base)
-    if alias is not None:
-        return internal_value(alias, value)
-    if is_struct(base):
-        given = value or {}
-        shown: dict[str, Any] = {}
-        for field in declared_fields(base):
-            if field.inline:
-                inner_value = internal_value(field.type.lstrip("*"), given)
-                shown[field.go_name] = inner_value
-            else:
-                shown[field.go_name] = internal_value(field.type, given.get(field.json_name))
-        return shown
-    if value is None:
-        return {"string": "", "types.UID": "", "bool": False, "resource.Quantity": "0"}.get(base, 0)
-    return value

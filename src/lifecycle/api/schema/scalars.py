@@ -44,7 +44,7 @@ def time(value: Any) -> str | None:
 
 
 def micro_time(value: Any) -> str | None:
-    """`metav1.MicroTime`: UTC, microseconds."""
+    """`metav1.MicroTime`: UTC, microseconds; all six digits must be there."""
     moment = _parse_time(value, micro=True)
     return None if moment is None else moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
@@ -53,7 +53,7 @@ def _parse_time(value: Any, micro: bool = False) -> datetime | None:
     if type(value) is not str:
         raise ValueError(f"json: cannot unmarshal {json_type(value)} into Go value of type string")
     match = _RFC3339.fullmatch(value)
-    if match is None or (micro and match[7] is None and len(value) == 0):
+    if match is None or (micro and len(match[7] or "") != 6):
         raise ValueError(_time_complaint(value, micro))
     year, month, day, hour, minute, second = (int(match[i]) for i in range(1, 7))
     if not 1 <= month <= 12:
@@ -76,16 +76,20 @@ def _parse_time(value: Any, micro: bool = False) -> datetime | None:
 
 _STEPS = (
     (r"\d{4}", "2006"), ("-", "-"), (r"\d\d", "01"), ("-", "-"), (r"\d\d", "02"), ("T", "T"), (r"\d\d", "15"), (":", ":"),
-    (r"\d\d", "04"), (":", ":"), (r"\d\d", "05"), (r"(?:[.,]\d+)?(?:Z|[+-]\d\d:\d\d)", "Z07:00"),
+    (r"\d\d", "04"), (":", ":"), (r"\d\d", "05"),
 )  # fmt: skip
+_FRACTION, _ZONE = (r"(?:[.,]\d+)?", "05"), (r"Z|[+-]\d\d:\d\d", "Z07:00")
+_MICROSECONDS = (r"[.,]\d{6}", ".000000")
 
 
 def _time_complaint(value: str, micro: bool) -> str:
     layout = "2006-01-02T15:04:05.000000Z07:00" if micro else "2006-01-02T15:04:05Z07:00"
     rest = value
-    for pattern, name in _STEPS:
+    for pattern, name in (*_STEPS, _MICROSECONDS if micro else _FRACTION, _ZONE):
         match = re.match(pattern, rest)
         if match is None:
+            if name == ".000000":  # Go has taken the seven characters before it sees that they are no digits
+                rest = rest[7:] if len(rest) >= 7 else rest
             return f'parsing time "{value}" as "{layout}": cannot parse "{rest}" as "{name}"'
         rest = rest[match.end() :]
     return f'parsing time "{value}": extra text: "{rest}"'

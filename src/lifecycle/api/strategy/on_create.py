@@ -1,6 +1,6 @@
 """What single kinds get at creation, beyond a reset status: phases, finalizers, selectors, merged data.
 
-Upstream: `pkg/registry/core/{pod,namespace,secret}/strategy.go`, `pkg/registry/batch/job/strategy.go` (`generateSelector`),
+Upstream: `pkg/registry/core/{pod,namespace,secret,serviceaccount}/strategy.go`, `pkg/registry/batch/job/strategy.go` (`generateSelector`),
 `apiextensions-apiserver/pkg/registry/customresourcedefinition/strategy.go`, v1.36.
 """
 
@@ -55,15 +55,16 @@ def _create_job(job: Object) -> None:
     uid, name = meta.get("uid", ""), meta.get("name", "")
     template = spec["template"] = dict(spec["template"])
     template_meta = template["metadata"] = dict(template.get("metadata") or {})
-    labels = template_meta["labels"] = dict(template_meta.get("labels") or {})
+    given = template_meta.get("labels")
+    labels = template_meta["labels"] = dict(given or {})
     for prefix in ("batch.kubernetes.io/", ""):
         labels.setdefault(prefix + "job-name", name)
         labels.setdefault(prefix + "controller-uid", uid)
+    if given and meta.get("labels") is given:  # defaulted: one map, seen from two places
+        meta["labels"] = dict(labels)
     selector = dict(spec.get("selector") or {})
     selector["matchLabels"] = {"batch.kubernetes.io/controller-uid": uid, **(selector.get("matchLabels") or {})}
     spec["selector"] = selector
-    if not meta.get("labels"):  # what reading it back from storage would default
-        meta["labels"] = dict(labels)
 
 
 def _create_custom_resource_definition(definition: Object) -> None:
@@ -100,6 +101,12 @@ def _create_persistent_volume_claim(claim: Object) -> None:
             spec["dataSource"] = dict(reference)
 
 
+def clean_secret_references(account: Object) -> None:
+    """Of the secrets of a ServiceAccount only the names are kept. Upstream: `cleanSecretReferences`."""
+    if account.get("secrets"):
+        account["secrets"] = [{"name": one["name"]} if one.get("name") else {} for one in account["secrets"]]
+
+
 ON_CREATE: dict[str, Callable[[Object], None]] = {
     "Pod": _create_pod,
     "Namespace": _create_namespace,
@@ -108,5 +115,6 @@ ON_CREATE: dict[str, Callable[[Object], None]] = {
     "Job": _create_job,
     "CustomResourceDefinition": _create_custom_resource_definition,
     "Service": _create_service,
+    "ServiceAccount": clean_secret_references,
 }
 """Called by `prepare_for_create` after the status was reset; each may replace top-level parts."""

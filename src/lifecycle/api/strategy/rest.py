@@ -20,8 +20,9 @@ from lifecycle.api.defaults.core import set_namespace_label
 from lifecycle.api.schema.decode import zero_value
 from lifecycle.api.schema.gotypes import is_struct, struct_for
 from lifecycle.api.strategy.endpoint_subsets import repack_subsets
-from lifecycle.api.strategy.on_create import ON_CREATE
+from lifecycle.api.strategy.on_create import ON_CREATE, clean_secret_references
 from lifecycle.api.strategy.services import prepare_service_for_update
+from lifecycle.api.strategy.stored_empties import forget_empty_lists
 from lifecycle.api.wire import Object
 
 SPEC = "spec"
@@ -133,7 +134,7 @@ def prepare_for_create(obj: Object) -> None:
     meta.pop("selfLink", None)
     if strategy.generation:
         meta["generation"] = 1
-    else:
+    elif not meta.get("generation"):
         meta.pop("generation", None)
     if strategy.status and kind != "Node":  # a kubelet registers its node with the status filled in
         status = _zero_status(obj)
@@ -150,6 +151,7 @@ def prepare_for_update(new: Object, old: Object, subresource: str = "") -> None:
     """Keep what this write may not touch, and count generations. `subresource` is empty, `status`, `ephemeralcontainers`, `resize` …"""
     kind = new.get("kind", "")
     strategy = strategy_for(kind)
+    forget_empty_lists(new)
     meta, old_meta = new["metadata"], old["metadata"]
     _take_over(meta, old_meta, "generation")
     if not meta.get("uid") and old_meta.get("uid"):
@@ -175,6 +177,11 @@ def prepare_for_update(new: Object, old: Object, subresource: str = "") -> None:
     if kind == "Namespace" and subresource == "finalize":
         _take_over(new, old, "status")
         return
+    if kind == "CertificateSigningRequest" and subresource == "approval":
+        conditions = (new.get("status") or {}).get("conditions")
+        _take_over(new, old, "spec")
+        new["status"] = {**(old.get("status") or {}), "conditions": conditions or []}
+        return
     if strategy.status:
         _take_over(new, old, "status")
     if kind == "Service":
@@ -184,9 +191,11 @@ def prepare_for_update(new: Object, old: Object, subresource: str = "") -> None:
             new["spec"] = {**(new.get("spec") or {}), "finalizers": old["spec"]["finalizers"]}
     elif kind == "Secret" and not new.get("type"):
         _take_over(new, old, "type")
-    elif kind == "CSIDriver":
-        _take_over(new, old, "generation")
-    if _counts(strategy.generation, new, old):
+    elif kind == "ServiceAccount":
+        clean_secret_references(new)
+    elif kind == "CertificateSigningRequest":
+        _take_over(new, old, "spec")
+    if _counts(strategy.generation, new, old) or (kind == "CSIDriver" and _driver_changed(new, old)):
         meta["generation"] = old_meta.get("generation", 0) + 1
 
 
@@ -260,6 +269,12 @@ def _take_over(new: Object, old: Object, key: str) -> None:
         new.pop(key, None)
 
 
+def _driver_changed(new: Object, old: Object) -> bool:
+    """A CSIDriver counts only changes of what may change, and starts at zero."""
+    spec, before = new.get("spec") or {}, old.get("spec") or {}
+    return any(spec.get(field) != before.get(field) for field in ("tokenRequests", "requiresRepublish", "seLinuxMount"))
+
+
 def _counts(rule: str, new: Object, old: Object) -> bool:
     if rule in ("", "create"):
         return False
@@ -276,9 +291,14 @@ def _counts(rule: str, new: Object, old: Object) -> bool:
 
 
 def canonicalize(obj: Object) -> None:
-    """Last touches after validation: an Ingress or Namespace needs none, a generated Namespace name becomes its label."""
+    """Last touches after validation: a generated Namespace name becomes its label, a Job has its template's labels if none of its own."""
+    forget_empty_lists(obj)
     kind = obj.get("kind")
     if kind == "Namespace":
         set_namespace_label(obj)
     elif kind == "Endpoints":
         repack_subsets(obj)
+    elif kind == "Job" and not obj["metadata"].get("labels"):  # what reading it back from storage would default
+        labels = ((obj["spec"].get("template") or {}).get("metadata") or {}).get("labels")
+        if labels:
+            obj["metadata"]["labels"] = dict(labels)

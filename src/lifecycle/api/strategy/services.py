@@ -9,9 +9,13 @@ Upstream: `pkg/registry/core/service/strategy.go` (`dropTypeDependentFields`), `
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
+from lifecycle.api.defaults.core import externally_accessible
 from lifecycle.api.wire import Object
+
+OUTSIDE = frozenset({"NodePort", "LoadBalancer"})
+"""The types that can have node ports."""
 
 
 def needs_cluster_ip(spec: Object) -> bool:
@@ -33,6 +37,8 @@ def prepare_service_for_update(new: Object, old: Object) -> None:
     _patch_allocated_values(spec, before)
     _normalize_cluster_ips(spec, before)
     _drop_type_dependent_fields(spec, before)
+    if spec.get("type") != "LoadBalancer" and (new.get("status") or {}).get("loadBalancer"):
+        new["status"] = {**new["status"], "loadBalancer": {}}  # the cloud may still be at it; nobody needs to see that
 
 
 def _patch_allocated_values(spec: Object, before: Object) -> None:
@@ -41,16 +47,12 @@ def _patch_allocated_values(spec: Object, before: Object) -> None:
             spec["clusterIP"] = before["clusterIP"]
         if not spec.get("clusterIPs") and spec.get("clusterIP") == before.get("clusterIP") and before.get("clusterIPs"):
             spec["clusterIPs"] = before["clusterIPs"]
-    if needs_node_ports(before) and needs_node_ports(spec):
-        taken = {port.get("nodePort") for port in spec.get("ports") or ()}
-        known = {
-            (p.get("port"), p.get("protocol")): p["nodePort"] for p in before.get("ports") or () if p.get("nodePort")
-        }
-        spec["ports"] = [_with_node_port(port, known, taken) for port in spec.get("ports") or ()]
+    if {spec.get("type"), before.get("type")} <= OUTSIDE:
+        spec["ports"] = _with_node_ports(spec.get("ports") or (), before.get("ports") or ())
     if (
         before.get("healthCheckNodePort")
-        and _needs_health_check(before)
-        and _needs_health_check(spec)
+        and needs_health_check(before)
+        and needs_health_check(spec)
         and not spec.get("healthCheckNodePort")
     ):
         spec["healthCheckNodePort"] = before["healthCheckNodePort"]
@@ -64,12 +66,16 @@ def _patch_allocated_values(spec: Object, before: Object) -> None:
             spec[key] = before[key]
 
 
-def _with_node_port(port: Object, known: dict[tuple[Any, Any], int], taken: set[Any]) -> Object:
-    number = known.get((port.get("port"), port.get("protocol")))
-    return {**port, "nodePort": number} if number and not port.get("nodePort") and number not in taken else port
+def _with_node_ports(ports: Sequence[Object], old_ports: Sequence[Object]) -> list[Object]:
+    """A port that does not say its node port keeps the one that the port of that name had, unless another port has it now."""
+    known = {port.get("name", ""): port["nodePort"] for port in old_ports if port.get("nodePort")}
+    used = {port.get("nodePort") for port in ports}
+    found = [known.get(port.get("name", "")) if not port.get("nodePort") else None for port in ports]
+    return [{**port, "nodePort": n} if n and n not in used else port for port, n in zip(ports, found)]
 
 
-def _needs_health_check(spec: Object) -> bool:
+def needs_health_check(spec: Object) -> bool:
+    """A load balancer that sends traffic only to nodes with endpoints has to ask each node whether it has some."""
     return spec.get("type") == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local"
 
 
@@ -90,13 +96,13 @@ def _drop_type_dependent_fields(spec: Object, before: Object) -> None:
         for key in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"):
             if spec.get(key) == before.get(key):
                 spec.pop(key, None)
-    if needs_node_ports(before) and not needs_node_ports(spec):
+    if before.get("type") in OUTSIDE and spec.get("type") not in OUTSIDE:
         old_ports = {port.get("nodePort", 0) for port in before.get("ports") or ()}
         if all(port.get("nodePort", 0) in old_ports for port in spec.get("ports") or ()):
             spec["ports"] = [{k: v for k, v in port.items() if k != "nodePort"} for port in spec.get("ports") or ()]
     if (
-        _needs_health_check(before)
-        and not _needs_health_check(spec)
+        needs_health_check(before)
+        and not needs_health_check(spec)
         and spec.get("healthCheckNodePort") == before.get("healthCheckNodePort")
     ):
         spec.pop("healthCheckNodePort", None)
@@ -104,9 +110,8 @@ def _drop_type_dependent_fields(spec: Object, before: Object) -> None:
         for key in ("allocateLoadBalancerNodePorts", "loadBalancerClass"):
             if spec.get(key) == before.get(key):
                 spec.pop(key, None)
-    outside = ("NodePort", "LoadBalancer")
-    left = before.get("type") in outside and spec.get("type") not in outside and not spec.get("externalIPs")
-    if left and spec.get("externalTrafficPolicy") == before.get("externalTrafficPolicy"):
+    withdrawn = externally_accessible(before) and not externally_accessible(spec)
+    if withdrawn and spec.get("externalTrafficPolicy") == before.get("externalTrafficPolicy"):
         spec.pop("externalTrafficPolicy", None)
     if (
         before.get("type") == "ExternalName"

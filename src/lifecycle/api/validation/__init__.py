@@ -8,6 +8,6 @@ Upstream: `pkg/apis/*/validation/validation.go` called from each strategy's `Val
 """
 
 from lifecycle.api.validation.registry import validate_create, validate_update
-from lifecycle.api.validation.warnings import deprecation_warning, warnings_for
+from lifecycle.api.validation.warnings import deprecation_warning, warnings_for, warnings_for_update
 
-__all__ = ["deprecation_warning", "validate_create", "validate_update", "warnings_for"]
+__all__ = ["deprecation_warning", "validate_create", "validate_update", "warnings_for", "warnings_for_update"]

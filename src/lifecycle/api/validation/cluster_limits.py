@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from lifecycle.api.field_errors import DUPLICATE, FieldError, duplicate, forbidden, invalid, required
 from lifecycle.api.quantity import parse_quantity
-from lifecycle.api.schema.gotypes import internal_value
+from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.validation import content
 from lifecycle.api.validation.addresses import is_ipv6, validate_legacy_cidr
 from lifecycle.api.validation.compute_resources import (
@@ -117,7 +117,10 @@ def validate_node_update(new: Object, old: Object) -> list[FieldError]:
         errors.append(forbidden("spec.podCIDRs", 'node updates may not change podCIDR except from "" to valid'))
     if before.get("providerID") and spec.get("providerID") != before["providerID"]:
         errors.append(forbidden("spec.providerID", 'node updates may not change providerID except from "" to valid'))
-    return errors + _validate_taints(spec.get("taints") or [], "metadata.taints")
+    errors += _validate_taints(spec.get("taints") or [], "metadata.taints")
+    if spec.get("externalID") != before.get("externalID"):
+        errors.append(forbidden("spec.externalID", "may not be updated"))
+    return errors
 
 
 _LIMIT_TYPES = ("Pod", "Container", "PersistentVolumeClaim")

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 Messages = tuple[str, ...]
+Rule = Callable[[str], Messages]
 NameFunction = Callable[[str, bool], Messages]
 
 _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"

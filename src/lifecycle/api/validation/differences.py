@@ -1,17 +1,27 @@
 """What an update tried to change, for the message that says it may not.
 
-Upstream prints a Go diff (`apimachinery/pkg/util/diff/diff.go`, `Diff`); we print paths and both values.
+A unified diff, as of two files: each side is the internal value as indented JSON.
+
+Upstream: `apimachinery/pkg/util/diff/diff.go` (`Diff`), `pmezard/go-difflib`, which is Python's own `difflib` in Go, v1.36.
 """
 
 from __future__ import annotations
 
+import difflib
+import json
 from typing import Any
 
+from lifecycle.api.schema.internal_types import internal_value
 
-def differences(old: Any, new: Any, path: str) -> list[str]:
-    """The paths at which two values differ, with both values."""
-    if isinstance(old, dict) and isinstance(new, dict):
-        return [line for key in {**old, **new} for line in differences(old.get(key), new.get(key), f"{path}.{key}")]
-    if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
-        return [line for i, pair in enumerate(zip(old, new)) for line in differences(*pair, f"{path}[{i}]")]
-    return [] if old == new else [f"{path}: {old!r} -> {new!r}"]
+
+def _lines(value: Any) -> list[str]:
+    text = json.dumps(value, indent=1, ensure_ascii=False)
+    for char in "&<>\u2028\u2029":
+        text = text.replace(char, f"\\u{ord(char):04x}")
+    return [line + "\n" for line in text.split("\n")]
+
+
+def internal_difference(type_: str, old: Any, new: Any) -> str:
+    """The diff of two values of a Go type such as `core/v1.PodSpec`; empty if they print alike."""
+    lines = difflib.unified_diff(_lines(internal_value(type_, old)), _lines(internal_value(type_, new)))
+    return "".join(list(lines)[2:])  # without the two lines that would name the files

@@ -1,12 +1,13 @@
 """Jobs and CronJobs.
 
 Upstream: `pkg/apis/batch/validation/validation.go` (`ValidateJob`, `ValidateGeneratedSelector`, `ValidateCronJobSpec`), v1.36. Left out:
-the fine print of success policies and mutable scheduling directives.
+the fine print of success policies.
 """
 
 from __future__ import annotations
 
 from lifecycle.api.field_errors import FieldError, forbidden, invalid, not_supported, required
+from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.validation import content
 from lifecycle.api.validation.cron_schedule import schedule_complaint
 from lifecycle.api.validation.label_selectors import selector_is_usable, selector_matches, validate_label_selector
@@ -149,9 +150,11 @@ def _validate_failure_policy(policy: Object, spec: Object, path: str) -> list[Fi
 
 def validate_job_update(new: Object, old: Object) -> list[FieldError]:
     """What a running Job is made of stays; parallelism, suspension and deadlines may change."""
-    errors = validate_core_object_meta_update(new["metadata"], old["metadata"])
+    errors = validate_job(new) + validate_core_object_meta_update(new["metadata"], old["metadata"])
     spec, before = new.get("spec") or {}, old.get("spec") or {}
-    errors += _validate_job_spec_with_selector(spec, "spec")
+    errors += _validate_job_spec_with_selector(spec, "spec")  # a second time, as upstream
+    if before.get("suspend") and not (old.get("status") or {}).get("startTime"):
+        before = {**before, "template": _steered(before.get("template") or {}, spec.get("template") or {})}
     elastic = (
         spec.get("completionMode") == "Indexed"
         and spec.get("completions") == spec.get("parallelism")
@@ -160,12 +163,43 @@ def validate_job_update(new: Object, old: Object) -> list[FieldError]:
     if spec.get("completions") != before.get("completions") and not elastic:
         errors.append(invalid("spec.completions", spec.get("completions"), IMMUTABLE))
     for field in ("selector", "template"):
-        if spec.get(field) != before.get(field) and not (field == "template" and before.get("suspend")):
-            errors.append(invalid(f"spec.{field}", spec.get(field), IMMUTABLE))
+        if spec.get(field) != before.get(field):
+            shown = internal_value("core/v1.PodTemplateSpec", spec[field]) if field == "template" else spec.get(field)
+            errors.append(invalid(f"spec.{field}", shown, IMMUTABLE))
     for field in ("completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy"):
         if spec.get(field) != before.get(field):
             errors.append(invalid(f"spec.{field}", spec.get(field), IMMUTABLE))
     return errors
+
+
+def _steered(old: Object, new: Object) -> Object:
+    """The old template with what may be changed while the job is suspended and has not begun: where its pods go, labels, resources."""
+    spec, wanted = dict(old.get("spec") or {}), new.get("spec") or {}
+    for field in ("nodeSelector", "tolerations", "schedulingGates"):
+        _take(spec, wanted, field)
+    affinity = dict(spec.get("affinity") or {})
+    _take(affinity, wanted.get("affinity") or {}, "nodeAffinity")
+    if affinity or wanted.get("affinity") is not None:
+        spec["affinity"] = affinity
+    else:
+        spec.pop("affinity", None)
+    for group in ("containers", "initContainers"):
+        if len(spec.get(group) or ()) == len(wanted.get(group) or ()):
+            pairs = zip(spec.get(group) or (), wanted.get(group) or ())
+            kept = [{**one, "resources": other["resources"]} if "resources" in other else one for one, other in pairs]
+            if kept:
+                spec[group] = kept
+    meta = dict(old.get("metadata") or {})
+    for field in ("labels", "annotations"):
+        _take(meta, new.get("metadata") or {}, field)
+    return {**old, "metadata": meta, "spec": spec}
+
+
+def _take(target: Object, source: Object, field: str) -> None:
+    if source.get(field) is not None:
+        target[field] = source[field]
+    else:
+        target.pop(field, None)
 
 
 def validate_cron_job(cron_job: Object) -> list[FieldError]:

@@ -15,7 +15,7 @@ from lifecycle.api.field_errors import (
     too_long,
     too_many,
 )
-from lifecycle.api.schema.gotypes import internal_value
+from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.validation import content
 from lifecycle.api.validation.addresses import (
     is_ipv6,
@@ -153,7 +153,7 @@ def _validate_reference(reference: Object, path: str) -> list[FieldError]:
     group = reference.get("apiGroup")
     if group is not None:
         errors += [invalid(f"{path}.apiGroup", group, why) for why in content.dns1123_subdomain(group)]
-    return errors + validate_kind_and_name(reference, path)
+    return errors + validate_kind_and_name(reference, path, explain=True)
 
 
 def validate_ingress_class(ingress_class: Object) -> list[FieldError]:
@@ -315,15 +315,13 @@ def _validate_slice_ports(ports: list[Object]) -> list[FieldError]:
         return [too_many("ports", len(ports), _PORT_LIMIT)]
     errors: list[FieldError] = []
     names: set[str] = set()
-    for index, port in enumerate(ports):
+    for index, port in enumerate(ports):  # upstream looks at no number
         here, name, protocol = f"ports[{index}]", port.get("name") or "", port.get("protocol")
         if name:
             errors += [invalid(f"{here}.name", name, why) for why in content.dns1123_label(name)]
         if name in names:
             errors.append(duplicate(f"{here}.name", name))
         names.add(name)
-        if port.get("port") is not None:
-            errors += [invalid(f"{here}.port", port["port"], why) for why in content.port_number(port["port"])]
         if protocol is None:
             errors.append(required(f"{here}.protocol"))
         elif protocol not in PROTOCOLS:

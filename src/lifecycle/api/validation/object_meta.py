@@ -89,8 +89,8 @@ def validate_owner_references(references: list[Object], path: str) -> list[Field
     controller = ""
     for reference in references:
         api_version, kind = reference.get("apiVersion") or "", reference.get("kind") or ""
-        if not api_version:
-            errors.append(invalid(f"{path}.apiVersion", "", "version must not be empty"))
+        if not api_version.rpartition("/")[2] or api_version.count("/") > 1:
+            errors.append(invalid(f"{path}.apiVersion", api_version, "version must not be empty"))
         for key in ("kind", "name", "uid"):
             if not reference.get(key):
                 errors.append(invalid(f"{path}.{key}", "", "must not be empty"))

@@ -9,7 +9,7 @@ from lifecycle.api.field_errors import FieldError, forbidden, invalid, not_suppo
 from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.validation import content
 from lifecycle.api.validation.compute_resources import NOT_POSITIVE
-from lifecycle.api.validation.differences import differences
+from lifecycle.api.validation.differences import internal_difference
 from lifecycle.api.validation.label_selectors import validate_label_selector
 from lifecycle.api.validation.object_meta import IMMUTABLE, validate_core_object_meta, validate_core_object_meta_update
 from lifecycle.api.wire import Object
@@ -91,19 +91,17 @@ def validate_claim_update(new: Object, old: Object) -> list[FieldError]:
     spec, before = dict(new.get("spec") or {}), dict(old.get("spec") or {})
     size = ((spec.get("resources") or {}).get("requests") or {}).get("storage", "0")
     old_size = ((before.get("resources") or {}).get("requests") or {}).get("storage", "0")
-    if not before.get("volumeName"):
-        spec.pop("volumeName", None)
+    if not before.get("volumeName") and spec.get("volumeName"):
+        before["volumeName"] = spec["volumeName"]
     if spec.get("storageClassName") is not None and before.get("storageClassName") is None:
         spec.pop("storageClassName")
     if (new.get("status") or {}).get("phase") == "Bound":
-        for one in (spec, before):
-            if one.get("resources"):
-                requests = {k: v for k, v in (one["resources"].get("requests") or {}).items() if k != "storage"}
-                one["resources"] = {**one["resources"], "requests": requests}
-            one.pop("volumeAttributesClassName", None)
-    changed = differences(before, spec, "spec")
-    if changed:
-        shown = "".join(f"  {line}\n" for line in changed)
+        requests = (spec.get("resources") or {}).get("requests")
+        if requests:
+            spec["resources"] = {**spec["resources"], "requests": {**requests, "storage": old_size}}
+    spec["volumeAttributesClassName"] = before.get("volumeAttributesClassName")
+    if _said(spec) != _said(before):
+        shown = internal_difference("core/v1.PersistentVolumeClaimSpec", before, spec)
         why = (
             "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
         )
@@ -115,3 +113,7 @@ def validate_claim_update(new: Object, old: Object) -> list[FieldError]:
     if (new.get("spec") or {}).get("volumeMode") != (old.get("spec") or {}).get("volumeMode"):
         errors.append(invalid("volumeMode", (new.get("spec") or {}).get("volumeMode"), IMMUTABLE))
     return errors
+
+
+def _said(spec: Object) -> Object:
+    return {key: value for key, value in spec.items() if value is not None}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from lifecycle.api.field_errors import FieldError, duplicate, forbidden, invalid, not_supported, required
-from lifecycle.api.schema.gotypes import internal_value
+from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.validation import content
 from lifecycle.api.validation.addresses import validate_legacy_ip
 from lifecycle.api.validation.compute_resources import validate_pod_resource_name, validate_resource_requirements
@@ -33,6 +33,7 @@ RESTART_POLICIES = ("Always", "OnFailure", "Never")
 DNS_POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 PREEMPTION_POLICIES = ("PreemptLowerPriority", "Never")
 MAX_INT32 = 2147483647
+_HOSTNAME_LIMIT = 64
 _SEARCH = re.compile(r"_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*")
 
 
@@ -101,6 +102,8 @@ def _validate_names_and_limits(spec: Object, path: str) -> list[FieldError]:
     for field in ("hostname", "subdomain"):
         if spec.get(field):
             errors += [invalid(f"{path}.{field}", spec[field], why) for why in content.dns1123_label(spec[field])]
+    if spec.get("hostnameOverride"):
+        errors += _validate_hostname_override(spec, path)
     if spec.get("tolerations"):
         errors += validate_tolerations(spec["tolerations"], f"{path}.tolerations")
     for index, alias in enumerate(spec.get("hostAliases") or ()):
@@ -118,6 +121,19 @@ def _validate_names_and_limits(spec: Object, path: str) -> list[FieldError]:
         errors += validate_resource_requirements({"limits": spec["overhead"]}, f"{path}.overhead")
     if spec.get("os") is not None:
         errors += _validate_os(spec, path)
+    return errors
+
+
+def _validate_hostname_override(spec: Object, path: str) -> list[FieldError]:
+    """A whole name of at most what Linux takes, for a pod that has its own host name at all. The words are ours."""
+    name, here = spec["hostnameOverride"], f"{path}.hostnameOverride"
+    errors = [invalid(here, name, why) for why in content.dns1123_subdomain(name)]
+    if len(name) > _HOSTNAME_LIMIT:
+        errors.append(invalid(here, name, f"must be no more than {_HOSTNAME_LIMIT} characters"))
+    if spec.get("hostNetwork"):
+        errors.append(forbidden(here, "may not be set when hostNetwork is true"))
+    if spec.get("setHostnameAsFQDN"):
+        errors.append(forbidden(f"{path}.setHostnameAsFQDN", "may not be set when hostnameOverride is set"))
     return errors
 
 

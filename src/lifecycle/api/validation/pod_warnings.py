@@ -24,7 +24,7 @@ _ANNOTATIONS = {
     "security.alpha.kubernetes.io/sysctls": 'non-functional in v1.11+; use the "sysctls" field instead',
     "security.alpha.kubernetes.io/unsafe-sysctls": 'non-functional in v1.11+; use the "sysctls" field instead',
 }
-_VOLUMES = (
+DEPRECATED_VOLUMES = (
     ("photonPersistentDisk", "photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"),
     ("gitRepo", "gitRepo", "deprecated in v1.11, and disabled by default in v1.33+"),
     ("scaleIO", "scaleIO", "deprecated in v1.16, non-functional in v1.22+"),
@@ -81,7 +81,7 @@ def pod_warnings(holder: Object, path: str = "") -> list[str]:
                     warnings += _fraction(resources.get(kind), name, f"{place}.resources.{kind}")
         if len(container.get("env") or ()) > 1:
             warnings += _env_warnings(container["env"], f"{place}.env")
-    warnings += _port_warnings(spec, here)
+    warnings += _port_warnings(spec, here) + _port_name_warnings(spec, here)
     period = spec.get("terminationGracePeriodSeconds")
     if period is not None and period < 0:
         warnings.append(
@@ -89,7 +89,7 @@ def pod_warnings(holder: Object, path: str = "") -> list[str]:
         )
     if spec.get("affinity"):
         warnings += _pod_affinity(spec["affinity"], f"{here}.affinity")
-    return warnings
+    return warnings + _address_warnings(spec, here)
 
 
 def _containers(spec: Object, path: str) -> Iterator[tuple[Object, str]]:
@@ -111,8 +111,15 @@ def _node_affinity(affinity: Object, path: str) -> list[str]:
     for index, weighted in enumerate(affinity.get(_PREFERRED) or ()):
         terms.append((weighted.get("preference") or {}, f"{path}.{_PREFERRED}[{index}].preference"))
     for term, place in terms:
-        for position, expression in enumerate(term.get("matchExpressions") or ()):
-            warnings += _label(expression.get("key", ""), f"{place}.matchExpressions[{position}].key")
+        warnings += node_selector_term_warnings(term, place)
+    return warnings
+
+
+def node_selector_term_warnings(term: Object, path: str) -> list[str]:
+    """Labels of nodes that have a new name by now. Upstream: `GetWarningsForNodeSelectorTerm`."""
+    warnings: list[str] = []
+    for position, expression in enumerate(term.get("matchExpressions") or ()):
+        warnings += _label(expression.get("key", ""), f"{path}.matchExpressions[{position}].key")
     return warnings
 
 
@@ -132,7 +139,7 @@ def _pod_affinity(affinity: Object, path: str) -> list[str]:
 def _volume_warnings(spec: Object, path: str) -> list[str]:
     warnings: list[str] = []
     for index, volume in enumerate(spec.get("volumes") or ()):
-        for source, shown, text in _VOLUMES:
+        for source, shown, text in DEPRECATED_VOLUMES:
             if volume.get(source) is not None:
                 warnings.append(f"{path}.volumes[{index}].{shown}: {text}")
         if volume.get("ephemeral"):
@@ -158,10 +165,15 @@ def _duplicates(spec: Object, path: str) -> list[str]:
     warnings += [
         f'{path}.imagePullSecrets[{i}].name: invalid empty name ""' for i, s in enumerate(secrets) if not s.get("name")
     ]
-    for index, alias in enumerate(aliases):
-        warnings += warnings_for_ip(alias.get("ip", ""), f"{path}.hostAliases[{index}].ip")
+    return warnings
+
+
+def _address_warnings(spec: Object, path: str) -> list[str]:
+    warnings: list[str] = []
     for index, server in enumerate((spec.get("dnsConfig") or {}).get("nameservers") or ()):
         warnings += warnings_for_ip(server, f"{path}.dnsConfig.nameservers[{index}]")
+    for index, alias in enumerate(spec.get("hostAliases") or ()):
+        warnings += warnings_for_ip(alias.get("ip", ""), f"{path}.hostAliases[{index}].ip")
     return warnings
 
 
@@ -230,4 +242,22 @@ def _port_warnings(spec: Object, path: str) -> list[str]:
                 elif number == other_number and bool(ip) != bool(other_ip):
                     warnings.append(f"{here}: dangerously ambiguous port definition with {other}")
             others.append((ip, number, here))
+    return warnings
+
+
+def _port_name_warnings(spec: Object, path: str) -> list[str]:
+    """A name means the first port that has it. Init containers are over by the time anybody asks, unless they are sidecars."""
+    warnings: list[str] = []
+    known: dict[str, str] = {}
+    for container, place in _containers(spec, path):
+        if ".initContainers[" in place and container.get("restartPolicy") != "Always":
+            continue
+        for index, port in enumerate(container.get("ports") or ()):
+            here, name = f"{place}.ports[{index}]", port.get("name", "")
+            if name in known:
+                other = known[name]
+                why = f"services and probes that select ports by name will use {other}"
+                warnings.append(f"{here}: duplicate port name {quote(name)} with {other}, {why}")
+            elif name:
+                known[name] = here
     return warnings

@@ -1,6 +1,6 @@
 """Pods: at creation, and what may change of them later.
 
-Almost nothing of a pod's spec may change. The error shows what was tried; upstream prints a Go diff there, we print the paths.
+Almost nothing of a pod's spec may change. The error shows what was tried, as a diff.
 
 Upstream: `pkg/apis/core/validation/validation.go` (`ValidatePodCreate`, `ValidatePodUpdate`, `ValidatePodStatusUpdate`,
 `ValidatePodEphemeralContainersUpdate`, `ValidatePodBinding`), v1.36.
@@ -14,7 +14,7 @@ from lifecycle.api.field_errors import FieldError, forbidden, invalid, not_suppo
 from lifecycle.api.validation import content
 from lifecycle.api.validation.addresses import validate_legacy_ip
 from lifecycle.api.validation.containers import validate_image_whitespace
-from lifecycle.api.validation.differences import differences
+from lifecycle.api.validation.differences import internal_difference
 from lifecycle.api.validation.object_meta import validate_core_object_meta, validate_core_object_meta_update
 from lifecycle.api.validation.placement import validate_tolerations
 from lifecycle.api.validation.pod_annotations import (
@@ -154,9 +154,8 @@ def _validate_nothing_else(spec: Object, before: Object) -> list[FieldError]:
             munged.pop("nodeSelector", None)
             if before.get("nodeSelector"):
                 munged["nodeSelector"] = before["nodeSelector"]
-    changed = list(differences(before, munged, "spec"))
-    if changed:
-        shown = "".join(f"  {line}\n" for line in changed)
+    if munged != before:
+        shown = internal_difference("core/v1.PodSpec", before, munged)
         errors.append(forbidden("spec", f"pod updates may not change fields other than {_UPDATABLE}\n{shown}"))
     return errors
 
@@ -229,9 +228,9 @@ def validate_ephemeral_containers_update(new: Object, old: Object) -> list[Field
                 forbidden("spec.ephemeralContainers", f'existing ephemeral containers "{name}" may not be removed\n')
             )
         elif after[name] != container:
-            errors.append(
-                forbidden("spec.ephemeralContainers", f'existing ephemeral containers "{name}" may not be changed\n')
-            )
+            shown = internal_difference("core/v1.EphemeralContainer", container, after[name])
+            why = f'existing ephemeral containers "{name}" may not be changed\n{shown}'
+            errors.append(forbidden("spec.ephemeralContainers", why))
     return errors
 
 

@@ -5,9 +5,9 @@ Upstream: `pkg/apis/{policy,autoscaling,scheduling,coordination,storage,node}/va
 
 from __future__ import annotations
 
-from lifecycle.api.field_errors import FieldError, duplicate, forbidden, invalid, not_supported, required, too_long
+from lifecycle.api.field_errors import FieldError, duplicate, forbidden, invalid, not_supported, required
 from lifecycle.api.quantity import parse_quantity
-from lifecycle.api.schema.gotypes import internal_value
+from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.validation import content
 from lifecycle.api.validation.compute_resources import validate_resource_requirements
 from lifecycle.api.validation.label_selectors import validate_label_selector
@@ -22,6 +22,7 @@ from lifecycle.api.validation.object_meta import (
 )
 from lifecycle.api.validation.placement import validate_tolerations
 from lifecycle.api.validation.references import validate_kind_and_name
+from lifecycle.api.validation.storage_drivers import validate_parameters, validate_provisioner
 from lifecycle.api.validation.workloads import not_negative, validate_int_or_percent, validate_not_over_100_percent
 from lifecycle.api.wire import Object
 
@@ -89,6 +90,9 @@ def _validate_autoscaler_spec(spec: Object) -> list[FieldError]:
     errors += validate_kind_and_name(spec.get("scaleTargetRef") or {}, "spec.scaleTargetRef")
     for index, metric in enumerate(spec.get("metrics") or ()):
         errors += _validate_metric(metric, f"spec.metrics[{index}]")
+    if low == 0 and not any(metric.get("type") in ("Object", "External") for metric in spec.get("metrics") or ()):
+        why = "must specify at least one Object or External metric to support scaling to zero replicas"
+        errors.append(forbidden("spec.metrics", why))
     behavior = spec.get("behavior") or {}
     for direction in ("scaleUp", "scaleDown"):
         if behavior.get(direction) is not None:
@@ -133,8 +137,12 @@ def _validate_metric_source(field: str, source: Object, path: str) -> list[Field
     else:
         if field == "object":
             errors += validate_kind_and_name(source.get("describedObject") or {}, f"{path}.describedObject")
-        if not (source.get("metric") or {}).get("name"):
+        name = (source.get("metric") or {}).get("name", "")
+        if not name:
             errors.append(required(f"{path}.metric.name", "must specify a metric name"))
+        else:
+            found = content.name_is_path_segment(name, False)
+            errors += [invalid(f"{path}.metric.name", name, why) for why in found]
     errors += _validate_metric_target(target, f"{path}.target")
     value, average, utilization = target.get("value"), target.get("averageValue"), target.get("averageUtilization")
     if field in ("resource", "containerResource"):
@@ -154,7 +162,7 @@ def _validate_metric_source(field: str, source: Object, path: str) -> list[Field
             errors.append(
                 forbidden(f"{path}.target.value", "may not set both a target value for metric and a per-pod target")
             )
-    elif field == "pods" and (average is None or parse_quantity(average) <= parse_quantity("0")):
+    elif field == "pods" and average is None:
         errors.append(required(f"{path}.target.averageValue", "must specify a positive target averageValue"))
     return errors
 
@@ -272,17 +280,8 @@ def validate_lease_update(new: Object, old: Object) -> list[FieldError]:
 def validate_storage_class(storage_class: Object) -> list[FieldError]:
     """Provisioner, parameters, policies, topologies."""
     errors = validate_core_object_meta(storage_class.get("metadata") or {}, False, content.name_is_dns_subdomain)
-    provisioner, parameters = storage_class.get("provisioner", ""), storage_class.get("parameters") or {}
-    if not provisioner:
-        errors.append(required("provisioner"))
-    else:
-        errors += [invalid("provisioner", provisioner, why) for why in content.qualified_name(provisioner.lower())]
-    if len(parameters) > 512:
-        errors.append(too_long("parameters", 512))
-    else:
-        errors += [invalid("parameters", key, "field can not be empty.") for key in parameters if not key]
-        if sum(len(key) + len(value) for key, value in parameters.items()) > 256 * 1024:
-            errors.append(too_long("parameters", 256 * 1024))
+    errors += validate_provisioner(storage_class.get("provisioner", ""), "provisioner")
+    errors += validate_parameters(storage_class.get("parameters"), "parameters", allow_none=True)
     policy, mode = storage_class.get("reclaimPolicy"), storage_class.get("volumeBindingMode")
     if policy and policy not in ("Delete", "Retain"):
         errors.append(not_supported("reclaimPolicy", policy, ("Delete", "Retain")))
@@ -290,16 +289,31 @@ def validate_storage_class(storage_class: Object) -> list[FieldError]:
         errors.append(required("volumeBindingMode"))
     elif mode not in ("Immediate", "WaitForFirstConsumer"):
         errors.append(not_supported("volumeBindingMode", mode, ("Immediate", "WaitForFirstConsumer")))
-    for index, term in enumerate(storage_class.get("allowedTopologies") or ()):
+    return errors + _validate_topologies(storage_class.get("allowedTopologies") or [], "allowedTopologies")
+
+
+def _validate_topologies(terms: list[Object], path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    before: list[dict[str, set[str]]] = [
+        {} for _ in terms
+    ]  # upstream starts with as many empty ones: an empty term is double
+    for index, term in enumerate(terms):
+        here, found = f"{path}[{index}].matchLabelExpressions", {}
         for position, requirement in enumerate(term.get("matchLabelExpressions") or ()):
-            here, values = (
-                f"allowedTopologies[{index}].matchLabelExpressions[{position}]",
-                requirement.get("values") or [],
-            )
+            key, values = requirement.get("key", ""), requirement.get("values") or []
             if not values:
-                errors.append(required(f"{here}.values"))
-            errors += [duplicate(f"{here}.values[{i}]", value) for i, value in enumerate(values) if value in values[:i]]
-            errors += validate_label_name(requirement.get("key", ""), f"{here}.key")
+                errors.append(required(f"{here}[{position}].values"))
+            errors += [
+                duplicate(f"{here}[{position}].values[{i}]", value)
+                for i, value in enumerate(values)
+                if value in values[:i]
+            ]
+            errors += validate_label_name(key, f"{here}[{position}].key")
+            if key in found:
+                errors.append(duplicate(f"{here}[{position}].key", key))
+            found[key] = set(values)
+        errors += [duplicate(here, "") for other in before if other == found]
+        before.append(found)
     return errors
 
 
@@ -324,7 +338,13 @@ def validate_runtime_class(runtime_class: Object) -> list[FieldError]:
         errors += validate_resource_requirements({"limits": overhead.get("podFixed") or {}}, "overhead")
     if scheduling is not None:
         errors += validate_labels(scheduling.get("nodeSelector"), "scheduling.nodeSelector")
-        errors += validate_tolerations(scheduling.get("tolerations") or [], "scheduling.tolerations.tolerations")
+        tolerations = scheduling.get("tolerations") or []
+        errors += validate_tolerations(tolerations, "scheduling.tolerations.tolerations")
+        errors += [
+            duplicate(f"scheduling.tolerations[{index}]", internal_value("core/v1.Toleration", toleration))
+            for index, toleration in enumerate(tolerations)
+            if toleration in tolerations[:index]
+        ]
     return errors
 
 

@@ -6,7 +6,7 @@ Upstream: `pkg/apis/rbac/validation/validation.go`, v1.36.
 from __future__ import annotations
 
 from lifecycle.api.field_errors import FieldError, invalid, not_supported, required
-from lifecycle.api.schema.gotypes import internal_value
+from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.validation import content
 from lifecycle.api.validation.label_selectors import selector_is_usable, validate_label_selector
 from lifecycle.api.validation.object_meta import validate_object_meta, validate_object_meta_update

@@ -11,10 +11,15 @@ from collections.abc import Callable
 from lifecycle.api.field_errors import FieldError
 from lifecycle.api.resources import resource_for_kind
 from lifecycle.api.validation import (
+    api_services,
+    certificates,
     cluster_limits,
     configuration,
     content,
+    events,
     extensions,
+    flow_control,
+    ip_addresses,
     jobs,
     networking,
     persistent_volume_claims,
@@ -23,6 +28,7 @@ from lifecycle.api.validation import (
     policies,
     rbac,
     services,
+    storage_drivers,
     workloads,
 )
 from lifecycle.api.validation.object_meta import (
@@ -37,7 +43,9 @@ Update = Callable[[Object, Object], list[FieldError]]
 
 _RBAC = "rbac.authorization.k8s.io/v1"
 _NETWORKING = "networking.k8s.io/v1"
+_STORAGE = "storage.k8s.io/v1"
 _ADMISSION = "admissionregistration.k8s.io/v1"
+_FLOW_CONTROL = "flowcontrol.apiserver.k8s.io/v1"
 
 
 def _metadata_update(new: Object, old: Object) -> list[FieldError]:
@@ -76,6 +84,8 @@ _RULES: dict[tuple[str, str], tuple[Create, Update]] = {
     ),
     ("v1", "Service"): (services.validate_service, services.validate_service_update),
     ("v1", "Endpoints"): (services.validate_endpoints, services.validate_endpoints_update),
+    ("v1", "Event"): (events.validate_core_event, events.validate_core_event_update),
+    ("events.k8s.io/v1", "Event"): (events.validate_event, events.validate_event_update),
     ("v1", "ConfigMap"): (configuration.validate_config_map, configuration.validate_config_map_update),
     ("v1", "Secret"): (configuration.validate_secret, configuration.validate_secret_update),
     ("v1", "ServiceAccount"): (configuration.validate_service_account, configuration.validate_service_account_update),
@@ -95,6 +105,10 @@ _RULES: dict[tuple[str, str], tuple[Create, Update]] = {
     ("apps/v1", "ReplicaSet"): (workloads.validate_replica_set, workloads.validate_replica_set_update),
     ("apps/v1", "DaemonSet"): (workloads.validate_daemon_set, workloads.validate_daemon_set_update),
     ("apps/v1", "StatefulSet"): (workloads.validate_stateful_set, workloads.validate_stateful_set_update),
+    ("apps/v1", "ControllerRevision"): (
+        workloads.validate_controller_revision,
+        workloads.validate_controller_revision_update,
+    ),
     ("batch/v1", "Job"): (jobs.validate_job, jobs.validate_job_update),
     ("batch/v1", "CronJob"): (jobs.validate_cron_job, jobs.validate_cron_job_update),
     ("autoscaling/v1", "HorizontalPodAutoscaler"): (policies.validate_autoscaler, policies.validate_autoscaler_update),
@@ -111,6 +125,7 @@ _RULES: dict[tuple[str, str], tuple[Create, Update]] = {
     (_NETWORKING, "Ingress"): (networking.validate_ingress_create, networking.validate_ingress_update),
     (_NETWORKING, "IngressClass"): (networking.validate_ingress_class, networking.validate_ingress_class_update),
     (_NETWORKING, "NetworkPolicy"): (networking.validate_network_policy, networking.validate_network_policy_update),
+    (_NETWORKING, "IPAddress"): (ip_addresses.validate_ip_address, ip_addresses.validate_ip_address_update),
     (_NETWORKING, "ServiceCIDR"): (networking.validate_service_cidr, _metadata_update),
     ("discovery.k8s.io/v1", "EndpointSlice"): (
         networking.validate_endpoint_slice,
@@ -121,7 +136,37 @@ _RULES: dict[tuple[str, str], tuple[Create, Update]] = {
         policies.validate_priority_class_update,
     ),
     ("coordination.k8s.io/v1", "Lease"): (policies.validate_lease, policies.validate_lease_update),
-    ("storage.k8s.io/v1", "StorageClass"): (policies.validate_storage_class, policies.validate_storage_class_update),
+    (_STORAGE, "StorageClass"): (policies.validate_storage_class, policies.validate_storage_class_update),
+    (_STORAGE, "CSIDriver"): (storage_drivers.validate_csi_driver, storage_drivers.validate_csi_driver_update),
+    (_STORAGE, "CSINode"): (storage_drivers.validate_csi_node, storage_drivers.validate_csi_node_update),
+    (_STORAGE, "VolumeAttachment"): (
+        storage_drivers.validate_volume_attachment,
+        storage_drivers.validate_volume_attachment_update,
+    ),
+    (_STORAGE, "CSIStorageCapacity"): (
+        storage_drivers.validate_storage_capacity,
+        storage_drivers.validate_storage_capacity_update,
+    ),
+    (_STORAGE, "VolumeAttributesClass"): (
+        storage_drivers.validate_volume_attributes_class,
+        storage_drivers.validate_volume_attributes_class_update,
+    ),
+    (_FLOW_CONTROL, "FlowSchema"): (
+        flow_control.validate_flow_schema,
+        lambda new, old: flow_control.validate_flow_schema(new),
+    ),
+    (_FLOW_CONTROL, "PriorityLevelConfiguration"): (
+        flow_control.validate_priority_level,
+        lambda new, old: flow_control.validate_priority_level(new),
+    ),
+    ("certificates.k8s.io/v1", "CertificateSigningRequest"): (
+        certificates.validate_signing_request,
+        certificates.validate_signing_request_update,
+    ),
+    ("apiregistration.k8s.io/v1", "APIService"): (
+        api_services.validate_api_service,
+        api_services.validate_api_service_update,
+    ),
     ("node.k8s.io/v1", "RuntimeClass"): (policies.validate_runtime_class, policies.validate_runtime_class_update),
     **{(_ADMISSION, kind): (_validate_subdomain_named, _validate_subdomain_named_update) for kind in _ADMISSION_KINDS},
     ("apiextensions.k8s.io/v1", "CustomResourceDefinition"): (
@@ -131,6 +176,8 @@ _RULES: dict[tuple[str, str], tuple[Create, Update]] = {
 }
 
 _SUBRESOURCES: dict[tuple[str, str, str], Update] = {
+    ("certificates.k8s.io/v1", "CertificateSigningRequest", "approval"): certificates.validate_signing_request_update,
+    ("certificates.k8s.io/v1", "CertificateSigningRequest", "status"): certificates.validate_signing_request_update,
     ("v1", "Pod", "status"): pods.validate_pod_status_update,
     ("v1", "Pod", "ephemeralcontainers"): pods.validate_ephemeral_containers_update,
     ("v1", "Service", "status"): services.validate_service_status_update,
@@ -141,6 +188,7 @@ _SUBRESOURCES: dict[tuple[str, str, str], Update] = {
     ("v1", "ReplicationController", "status"): workloads.validate_replica_status_update,
     ("apps/v1", "Deployment", "status"): workloads.validate_deployment_status_update,
     ("apps/v1", "ReplicaSet", "status"): workloads.validate_replica_status_update,
+    ("apiregistration.k8s.io/v1", "APIService", "status"): api_services.validate_api_service_status_update,
     ("batch/v1", "Job", "status"): jobs.validate_job_status_update,
 }
 

@@ -1,7 +1,7 @@
 """Security contexts of containers and pods, and the profiles in them.
 
 Upstream: `pkg/apis/core/validation/validation.go` (`ValidateSecurityContext`, `validatePodSpecSecurityContext`,
-`validateSeccompProfileField`, `ValidateAppArmorProfileField`, `validateSysctls`), v1.36. Left out: the details of Windows user names.
+`validateSeccompProfileField`, `ValidateAppArmorProfileField`, `validateSysctls`), v1.36.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 
 from lifecycle.api.field_errors import FieldError, duplicate, forbidden, invalid, not_supported, required, too_long
-from lifecycle.api.schema.gotypes import internal_value
+from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.validation import content
 from lifecycle.api.validation.file_paths import validate_local_descending_path
+from lifecycle.api.validation.windows_options import validate_windows_options
 from lifecycle.api.wire import Object
 
 _PROFILES = ("Localhost", "RuntimeDefault", "Unconfined")
@@ -44,6 +45,7 @@ def validate_security_context(context: Object | None, host_users: bool, path: st
                 shown = shown or internal_value("core/v1.SecurityContext", context)
                 why = "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"
                 errors.append(invalid(path, shown, why))
+    errors += validate_windows_options(context.get("windowsOptions"), f"{path}.windowsOptions")
     return errors + validate_app_armor_profile(context.get("appArmorProfile"), f"{path}.appArmorProfile")
 
 
@@ -51,7 +53,7 @@ def validate_pod_security_context(spec: Object, path: str) -> list[FieldError]:
     """A pod's security context. `path` is that of the spec."""
     context = spec.get("securityContext")
     here = f"{path}.securityContext"
-    if not context:
+    if context is None:
         return []
     errors = _validate_ids(context, ("fsGroup", "runAsUser", "runAsGroup"), here)
     for index, group in enumerate(context.get("supplementalGroups") or ()):
@@ -66,6 +68,7 @@ def validate_pod_security_context(spec: Object, path: str) -> list[FieldError]:
     if change is not None and change not in ("Always", "OnRootMismatch"):
         errors.append(not_supported(f"{here}.fsGroupChangePolicy", change, ("Always", "OnRootMismatch")))
     errors += validate_seccomp_profile(context.get("seccompProfile"), f"{here}.seccompProfile")
+    errors += validate_windows_options(context.get("windowsOptions"), f"{here}.windowsOptions")
     errors += validate_app_armor_profile(context.get("appArmorProfile"), f"{here}.appArmorProfile")
     groups = context.get("supplementalGroupsPolicy")
     if groups is not None and groups not in ("Merge", "Strict"):

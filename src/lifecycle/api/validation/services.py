@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from lifecycle.api.defaults.core import externally_accessible
 from lifecycle.api.field_errors import FieldError, duplicate, forbidden, invalid, not_supported, required
-from lifecycle.api.schema.gotypes import internal_value
+from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.validation import content
 from lifecycle.api.validation.addresses import (
     is_ipv6,
@@ -26,6 +26,7 @@ from lifecycle.api.validation.object_meta import (
 from lifecycle.api.validation.probes import validate_port_number_or_name
 from lifecycle.api.wire import Object
 
+_KUBELET_PORT = 10250
 TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 _DISTRIBUTIONS = ("PreferClose", "PreferSameZone", "PreferSameNode")
 _ONLY_LOAD_BALANCER = "may only be used when `type` is 'LoadBalancer'"
@@ -67,9 +68,12 @@ def validate_service(service: Object) -> list[FieldError]:
 
 def _validate_by_type(spec: Object, type_: str) -> list[FieldError]:
     if type_ in ("LoadBalancer", "NodePort"):
+        why = f"may not expose port {_KUBELET_PORT} externally since it is used by kubelet"
+        ports = enumerate((spec.get("ports") or ()) if type_ == "LoadBalancer" else ())
+        found = [invalid(f"spec.ports[{i}]", _KUBELET_PORT, why) for i, p in ports if p.get("port") == _KUBELET_PORT]
         if _headless(spec):
-            return [invalid("spec.clusterIPs[0]", "None", f"may not be set to 'None' for {type_} services")]
-        return []
+            found.append(invalid("spec.clusterIPs[0]", "None", f"may not be set to 'None' for {type_} services"))
+        return found
     if type_ != "ExternalName":
         return []
     errors = [

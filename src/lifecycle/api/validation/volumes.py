@@ -1,7 +1,7 @@
 """Volumes of a pod.
 
 Upstream: `pkg/apis/core/validation/validation.go` (`ValidateVolumes`, `validateVolumeSource` and one function per source), v1.36.
-Left out: the finer rules of sources whose drivers are gone (Flocker, Quobyte, StorageOS, ScaleIO, Photon …): required fields only.
+Sources of single drivers: `volume_drivers`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Callable
 from lifecycle.api.field_errors import FieldError, duplicate, forbidden, invalid, not_supported, required, too_long
 from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.validation import content
+from lifecycle.api.validation import volume_drivers as drivers
 from lifecycle.api.validation.environment import (
     VOLUME_FIELDS,
     validate_object_field_selector,
@@ -27,7 +28,6 @@ from lifecycle.api.validation.object_meta import validate_annotations, validate_
 from lifecycle.api.validation.persistent_volume_claims import validate_claim_spec
 from lifecycle.api.wire import Object
 
-_PARTITION = "must be between 1 and 255, inclusive"
 HOST_PATH_TYPES = ("", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket")
 
 
@@ -82,13 +82,6 @@ def _validate_source(volume: Object, name: str, pod_name: str, path: str) -> lis
     return errors
 
 
-def _requires(*fields: str) -> Callable[[Object, str], list[FieldError]]:
-    def rule(source: Object, path: str) -> list[FieldError]:
-        return [required(f"{path}.{field}") for field in fields if not source.get(field)]
-
-    return rule
-
-
 def _empty_dir(source: Object, path: str) -> list[FieldError]:
     limit = source.get("sizeLimit")
     if limit is not None and parse_quantity(limit) < parse_quantity("0"):
@@ -110,16 +103,6 @@ def validate_host_path(source: Object, path: str) -> list[FieldError]:
 def _git_repo(source: Object, path: str) -> list[FieldError]:
     errors = [] if source.get("repository") else [required(f"{path}.repository")]
     return errors + validate_local_descending_path(source.get("directory", ""), f"{path}.directory")
-
-
-def _partitioned(field: str) -> Callable[[Object, str], list[FieldError]]:
-    def rule(source: Object, path: str) -> list[FieldError]:
-        errors = [] if source.get(field) else [required(f"{path}.{field}")]
-        if not 0 <= source.get("partition", 0) <= 255:
-            errors.append(invalid(f"{path}.partition", source["partition"], _PARTITION))
-        return errors
-
-    return rule
 
 
 def _keys_to_paths(items: list[Object], path: str) -> list[FieldError]:
@@ -302,64 +285,34 @@ def _image(source: Object, path: str) -> list[FieldError]:
     return errors
 
 
-def _fibre_channel(source: Object, path: str) -> list[FieldError]:
-    names, ids = source.get("targetWWNs") or [], source.get("wwids") or []
-    errors: list[FieldError] = []
-    if not names and not ids:
-        errors.append(required(f"{path}.targetWWNs", "must specify either targetWWNs or wwids, but not both"))
-    if names and ids:
-        errors.append(invalid(f"{path}.targetWWNs", names, "targetWWNs and wwids can not be specified simultaneously"))
-    if names:
-        lun = source.get("lun")
-        if lun is None:
-            errors.append(required(f"{path}.lun", "lun is required if targetWWNs is specified"))
-        elif not 0 <= lun <= 255:
-            errors.append(invalid(f"{path}.lun", lun, content.range_error(0, 255)))
-    return errors
-
-
-def _iscsi(source: Object, path: str) -> list[FieldError]:
-    errors = [] if source.get("targetPortal") else [required(f"{path}.targetPortal")]
-    iqn = source.get("iqn", "")
-    if not iqn:
-        errors.append(required(f"{path}.iqn"))
-    elif not iqn.startswith(("iqn", "eui", "naa")):
-        errors.append(invalid(f"{path}.iqn", iqn, "must be valid format starting with iqn, eui, or naa"))
-    if not 0 <= source.get("lun", 0) <= 255:
-        errors.append(invalid(f"{path}.lun", source["lun"], content.range_error(0, 255)))
-    if (source.get("chapAuthDiscovery") or source.get("chapAuthSession")) and source.get("secretRef") is None:
-        errors.append(required(f"{path}.secretRef"))
-    return errors
-
-
 _SOURCES: dict[str, Callable[[Object, str], list[FieldError]]] = {
     "emptyDir": _empty_dir,
     "hostPath": validate_host_path,
     "gitRepo": _git_repo,
-    "gcePersistentDisk": _partitioned("pdName"),
-    "awsElasticBlockStore": _partitioned("volumeID"),
+    "gcePersistentDisk": drivers.partitioned("pdName"),
+    "awsElasticBlockStore": drivers.partitioned("volumeID"),
     "secret": _files_of("secretName"),
     "nfs": validate_nfs,
-    "iscsi": _iscsi,
-    "glusterfs": _requires("endpoints", "path"),
-    "flocker": lambda source, path: [],
-    "persistentVolumeClaim": _requires("claimName"),
-    "rbd": _requires("monitors", "image"),
-    "cinder": _requires("volumeID"),
-    "cephfs": _requires("monitors"),
-    "quobyte": _requires("registry", "volume"),
+    "iscsi": drivers.iscsi,
+    "glusterfs": drivers.requires("endpoints", "path"),
+    "flocker": drivers.flocker,
+    "persistentVolumeClaim": drivers.requires("claimName"),
+    "rbd": drivers.requires("monitors", "image"),
+    "cinder": drivers.cinder,
+    "cephfs": drivers.requires("monitors"),
+    "quobyte": drivers.quobyte,
     "downwardAPI": _downward_api,
-    "fc": _fibre_channel,
-    "flexVolume": _requires("driver"),
+    "fc": drivers.fibre_channel,
+    "flexVolume": drivers.flex_volume,
     "configMap": _files_of("name"),
-    "azureFile": _requires("secretName", "shareName"),
-    "vsphereVolume": _requires("volumePath"),
-    "photonPersistentDisk": _requires("pdID"),
-    "portworxVolume": _requires("volumeID"),
-    "azureDisk": _requires("diskName", "diskURI"),
-    "storageos": _requires("volumeName"),
+    "azureFile": drivers.requires("secretName", "shareName"),
+    "vsphereVolume": drivers.requires("volumePath"),
+    "photonPersistentDisk": drivers.requires("pdID"),
+    "portworxVolume": drivers.requires("volumeID"),
+    "azureDisk": drivers.azure_disk,
+    "storageos": drivers.storage_os,
     "projected": _projected,
-    "scaleIO": _requires("gateway", "system", "volumeName"),
+    "scaleIO": drivers.requires("gateway", "system", "volumeName"),
     "csi": _csi,
     "ephemeral": _ephemeral,
     "image": _image,

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.validation import content
 from lifecycle.api.validation.addresses import warnings_for_cidr, warnings_for_ip
-from lifecycle.api.validation.pod_warnings import pod_warnings
+from lifecycle.api.validation.key_pairs import key_pair_complaint
+from lifecycle.api.validation.pod_warnings import DEPRECATED_VOLUMES, node_selector_term_warnings, pod_warnings
 from lifecycle.api.wire import Object
 
 _ENDPOINTS = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"
@@ -34,6 +35,18 @@ def warnings_for(obj: Object) -> list[str]:
     """The warnings that creating an object raises, in upstream's order. (Deprecated kinds warn on every request: `deprecation_warning`.)"""
     rule = _RULES.get((obj.get("apiVersion", ""), obj.get("kind", "")))
     return rule(obj) if rule is not None else []
+
+
+def warnings_for_update(new: Object, old: Object) -> list[str]:
+    """The warnings that changing an object raises. A pod raises none: mostly, no human would read them.
+
+    Upstream: each strategy's `WarningsOnUpdate`.
+    """
+    key = (new.get("apiVersion", ""), new.get("kind", ""))
+    rule = _UPDATE_RULES.get(key)
+    if rule is None or (key in _COUNTED and new["metadata"].get("generation") == old["metadata"].get("generation")):
+        return []
+    return rule(new)
 
 
 def _name_warning(obj: Object, used_in: str) -> list[str]:
@@ -126,7 +139,24 @@ def _volume(volume: Object) -> list[str]:
     if spec.get("persistentVolumeReclaimPolicy") == "Recycle":
         why = "The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning."
         warnings.append(f"spec.persistentVolumeReclaimPolicy: {why}")
+    terms = ((spec.get("nodeAffinity") or {}).get("required") or {}).get("nodeSelectorTerms") or []
+    for index, term in enumerate(terms):
+        warnings += node_selector_term_warnings(term, f"spec.nodeAffinity.required.nodeSelectorTerms[{index}]")
+    for source, shown, text in DEPRECATED_VOLUMES:
+        if spec.get(source) is not None and source not in _POD_ONLY:
+            warnings.append(f"spec.{shown}: {text}")
     return warnings + _fractional(spec.get("capacity"), "spec.capacity")
+
+
+_POD_ONLY = ("gitRepo", "flocker", "quobyte")
+
+
+def _stateful_set(stateful_set: Object) -> list[str]:
+    warnings = _template("spec.template")(stateful_set)
+    if ((stateful_set.get("spec") or {}).get("revisionHistoryLimit") or 0) < 0:
+        why = "a negative value retains all historical revisions; a value >= 0 is recommended"
+        warnings.append(f"spec.revisionHistoryLimit: {why}")
+    return warnings
 
 
 def _service_account(account: Object) -> list[str]:
@@ -151,6 +181,44 @@ def _network_policy(policy: Object) -> list[str]:
     return warnings
 
 
+def _secret(secret: Object) -> list[str]:
+    if secret.get("type") != "kubernetes.io/tls":
+        return []
+    data = secret.get("data") or {}
+    complaint = key_pair_complaint(data.get("tls.crt") or "", data.get("tls.key") or "")
+    return [complaint] if complaint else []
+
+
+def _node(node: Object) -> list[str]:
+    spec = node.get("spec") or {}
+    warnings: list[str] = []
+    if spec.get("configSource") is not None:
+        warnings.append("spec.configSource: the feature is no longer available")
+    if spec.get("externalID"):
+        warnings.append("spec.externalID: this field is deprecated, and is unused by Kubernetes")
+    for index, network in enumerate(spec.get("podCIDRs") or ()):
+        warnings += warnings_for_cidr(network, f"spec.podCIDRs[{index}]")
+    return warnings
+
+
+def _endpoints(endpoints: Object) -> list[str]:
+    warnings: list[str] = []
+    for index, subset in enumerate(endpoints.get("subsets") or ()):
+        for group in ("addresses", "notReadyAddresses"):
+            for position, address in enumerate(subset.get(group) or ()):
+                warnings += warnings_for_ip(address.get("ip", ""), f"subsets[{index}].{group}[{position}].ip")
+    return warnings
+
+
+def _endpoint_slice(slice_: Object) -> list[str]:
+    warnings: list[str] = []
+    for index, endpoint in enumerate(slice_.get("endpoints") or ()):
+        for position, address in enumerate(endpoint.get("addresses") or ()):
+            if slice_.get("addressType") != "FQDN":
+                warnings += warnings_for_ip(address, f"endpoints[{index}].addresses[{position}]")
+    return warnings
+
+
 _RULES: dict[tuple[str, str], Callable[[Object], list[str]]] = {
     ("v1", "Pod"): _pod,
     ("v1", "PodTemplate"): _template("template"),
@@ -158,13 +226,41 @@ _RULES: dict[tuple[str, str], Callable[[Object], list[str]]] = {
     ("apps/v1", "Deployment"): _template("spec.template", named=True),
     ("apps/v1", "ReplicaSet"): _template("spec.template", named=True),
     ("apps/v1", "DaemonSet"): _template("spec.template"),
-    ("apps/v1", "StatefulSet"): _template("spec.template"),
+    ("apps/v1", "StatefulSet"): _stateful_set,
     ("batch/v1", "Job"): _template("spec.template", named=True),
     ("batch/v1", "CronJob"): _template("spec.jobTemplate.spec.template", named=True),
+    ("v1", "Secret"): _secret,
+    ("v1", "Node"): _node,
+    ("v1", "Endpoints"): _endpoints,
+    ("discovery.k8s.io/v1", "EndpointSlice"): _endpoint_slice,
     ("v1", "Service"): _service,
     ("v1", "ServiceAccount"): _service_account,
     ("v1", "PersistentVolume"): _volume,
     ("v1", "PersistentVolumeClaim"): _claim,
     ("networking.k8s.io/v1", "Ingress"): _ingress,
+    ("networking.k8s.io/v1", "NetworkPolicy"): _network_policy,
+}
+
+_COUNTED: dict[tuple[str, str], Callable[[Object], list[str]]] = {
+    ("v1", "PodTemplate"): _template("template"),
+    ("v1", "ReplicationController"): _template("spec.template"),
+    ("apps/v1", "Deployment"): _template("spec.template"),
+    ("apps/v1", "ReplicaSet"): _template("spec.template"),
+    ("apps/v1", "DaemonSet"): _template("spec.template"),
+    ("apps/v1", "StatefulSet"): _stateful_set,
+    ("batch/v1", "Job"): _template("spec.template"),
+    ("batch/v1", "CronJob"): _template("spec.jobTemplate.spec.template"),
+}
+"""Their templates are looked at again only if the generation says that something changed."""
+
+_UPDATE_RULES = _COUNTED | {
+    ("v1", "Secret"): _secret,
+    ("v1", "Node"): _node,
+    ("v1", "Endpoints"): _endpoints,
+    ("discovery.k8s.io/v1", "EndpointSlice"): _endpoint_slice,
+    ("v1", "Service"): _service,
+    ("v1", "ServiceAccount"): _service_account,
+    ("v1", "PersistentVolume"): _volume,
+    ("v1", "PersistentVolumeClaim"): _claim,
     ("networking.k8s.io/v1", "NetworkPolicy"): _network_policy,
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from lifecycle.api.field_errors import FieldError, forbidden, invalid, not_supported, required
-from lifecycle.api.schema.gotypes import internal_value
+from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.validation import content
 from lifecycle.api.validation.label_selectors import (
     selector_is_empty,
@@ -409,3 +409,20 @@ def validate_pod_template(holder: Object) -> list[FieldError]:
     """A stored PodTemplate."""
     errors = validate_core_object_meta(holder.get("metadata") or {}, True, content.name_is_dns_subdomain)
     return errors + validate_pod_template_spec(holder.get("template") or {}, "template")
+
+
+def validate_controller_revision(revision: Object) -> list[FieldError]:
+    """A new revision: some data, and a number."""
+    errors = validate_core_object_meta(revision.get("metadata") or {}, True, content.name_is_dns_subdomain)
+    if revision.get("data") is None:
+        errors.append(required("data", "data is mandatory"))
+    number = revision.get("revision", 0)
+    return errors + ([invalid("revision", number, NOT_NEGATIVE)] if number < 0 else [])
+
+
+def validate_controller_revision_update(new: Object, old: Object) -> list[FieldError]:
+    """Its data is history and stays."""
+    errors = validate_core_object_meta_update(new["metadata"], old["metadata"]) + validate_controller_revision(new)
+    if new.get("data") != old.get("data"):
+        errors.append(invalid("data", new.get("data"), IMMUTABLE))
+    return errors

@@ -1,12 +1,17 @@
 """The admission plugins of a standard cluster.
 
 Upstream: `pkg/kubeapiserver/options/plugins.go` (`DefaultOffAdmissionPlugins` lists all that are *not* on), kubeadm's
-`--enable-admission-plugins=NodeRestriction`, v1.36. Left out: the plugins around certificates (approval, signing, subject, trust bundles).
+`--enable-admission-plugins=NodeRestriction`, v1.36. Left out: trust bundles (`ClusterTrustBundleAttest`).
 """
 
 from __future__ import annotations
 
 from lifecycle.api.names import NameSource
+from lifecycle.apiserver.admission.certificate_signers import (
+    CertificateApproval,
+    CertificateSigning,
+    CertificateSubjectRestriction,
+)
 from lifecycle.apiserver.admission.chain import Plugin
 from lifecycle.apiserver.admission.default_ingress_class import DefaultIngressClass
 from lifecycle.apiserver.admission.default_storage_class import DefaultStorageClass
@@ -36,7 +41,10 @@ def default_plugins(reader: ObjectReader, names: NameSource, authorize: Ask | No
 
     ResourceQuota is not among them: it has to write, so the server's `Config` makes it.
     """
+    signers = [CertificateApproval(authorize), CertificateSigning(authorize)] if authorize is not None else []
     return [
+        *signers,
+        CertificateSubjectRestriction(),
         NamespaceLifecycle(reader),
         LimitRanger(reader),
         ServiceAccount(reader, names),

@@ -9,7 +9,7 @@ Upstream: `apiserver/pkg/admission/plugin/webhook/predicates/{rules,namespace,ob
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -19,7 +19,8 @@ from lifecycle.api.status import not_found
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
 from lifecycle.apiserver.object_reader import ObjectReader
-from lifecycle.apiserver.registry.event_versions import from_core, to_core
+from lifecycle.apiserver.registry.autoscaler_versions import AUTOSCALING_V1, AUTOSCALING_V2, to_v1, to_v2
+from lifecycle.apiserver.registry.event_versions import CORE, EVENTS, from_core, to_core
 
 GROUP = "admissionregistration.k8s.io"
 EXEMPT = frozenset(
@@ -51,19 +52,27 @@ class Match(NamedTuple):
     resource: Resource
 
 
+_CONVERSIONS: dict[str, dict[str, Callable[[Object], Object]]] = {
+    "events": {CORE: to_core, EVENTS: from_core},
+    "horizontalpodautoscalers": {AUTOSCALING_V1: to_v1, AUTOSCALING_V2: to_v2},
+}
+"""What is served under two names, and how it gets from one to the other."""
+
+
 @cache
 def equivalents(row: Resource) -> tuple[Resource, ...]:
     """Other rows that serve the same objects, this one left out. Upstream: `EquivalentResourceMapper`."""
-    if row.plural != "events":
+    if row.plural not in _CONVERSIONS:
         return ()
-    return tuple(other for other in all_resources() if other.plural == "events" and other is not row)
+    return tuple(other for other in all_resources() if other.plural == row.plural and other is not row)
 
 
 def converted(obj: Object | None, row: Resource) -> Object | None:
     """The object as another row's version has it."""
-    if obj is None or obj.get("apiVersion") == row.api_version or row.plural != "events":
+    conversions = _CONVERSIONS.get(row.plural)
+    if obj is None or obj.get("apiVersion") == row.api_version or conversions is None:
         return obj
-    return from_core(obj) if row.group else to_core(obj)
+    return conversions[row.api_version](obj)
 
 
 def _named(names: Sequence[str], wanted: str) -> bool:

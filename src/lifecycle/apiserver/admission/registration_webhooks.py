@@ -7,11 +7,11 @@ Upstream: `pkg/apis/admissionregistration/validation/validation.go` (`validateVa
 from __future__ import annotations
 
 from collections.abc import Iterable
-from urllib.parse import urlsplit
 
 from lifecycle.api.field_errors import FieldError, duplicate, invalid, not_supported, required, too_many
 from lifecycle.api.validation import content
 from lifecycle.api.validation.label_selectors import validate_label_selector
+from lifecycle.api.validation.webhook_clients import validate_webhook_client
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.policy_expressions import base_environment
 from lifecycle.apiserver.cel.environment import CompileError
@@ -54,7 +54,7 @@ def _webhook(hook: Object, path: str, *, mutating: bool) -> list[FieldError]:
         errors += validate_label_selector(hook.get(key), f"{path}.{key}")
     if mutating:
         errors += _one_of(hook, "reinvocationPolicy", ("IfNeeded", "Never"), path)
-    errors += _client_config(hook.get("clientConfig") or {}, f"{path}.clientConfig")
+    errors += validate_webhook_client(hook.get("clientConfig") or {}, f"{path}.clientConfig")
     return errors + validate_match_conditions(hook.get("matchConditions") or (), f"{path}.matchConditions")
 
 
@@ -84,60 +84,6 @@ def _review_versions(versions: list[str], path: str) -> list[FieldError]:
         errors += [invalid(f"{path}[{index}]", version, why) for why in content.dns1035_label(version)]
     if not set(versions) & set(REVIEW_VERSIONS):
         errors.append(invalid(path, versions, "must include at least one of v1, v1beta1"))
-    return errors
-
-
-def _client_config(config: Object, path: str) -> list[FieldError]:
-    url, service = config.get("url"), config.get("service")
-    if (url is None) == (service is None):
-        return [required(path, "exactly one of url or service is required")]
-    if url is not None:
-        return _url(url, f"{path}.url")
-    assert service is not None
-    return _service(service, f"{path}.service")
-
-
-def _service(service: Object, path: str) -> list[FieldError]:
-    """Upstream: `ValidateWebhookService`."""
-    errors = [required(f"{path}.{key}") for key in ("name", "namespace") if not service.get(key)]
-    port = service.get("port", 443)
-    if messages := content.port_number(port):
-        errors.append(invalid(f"{path}.port", port, f"port is not valid: {', '.join(messages)}"))
-    where = service.get("path")
-    if where in (None, "", "/"):
-        return errors
-    here = f"{path}.path"
-    if where == "//":
-        return [*errors, invalid(here, where, "segment[0] may not be empty")]
-    if not where.startswith("/"):
-        errors.append(invalid(here, where, "must start with a '/'"))
-    for index, step in enumerate(where[1:].removesuffix("/").split("/")):
-        if not step:
-            errors.append(invalid(here, where, f"segment[{index}] may not be empty"))
-        else:
-            errors += [invalid(here, where, f"segment[{index}]: {why}") for why in content.dns1123_subdomain(step)]
-    return errors
-
-
-def _url(url: str, path: str) -> list[FieldError]:
-    """Upstream: `ValidateWebhookURL`."""
-    form = "; desired format: https://host[/path]"
-    try:
-        parts = urlsplit(url)
-    except ValueError as error:
-        return [required(path, f"url must be a valid URL: {error}{form}")]
-    errors: list[FieldError] = []
-    if parts.scheme != "https":
-        errors.append(invalid(path, parts.scheme, f"'https' is the only allowed URL scheme{form}"))
-    user, at, host = parts.netloc.rpartition("@")
-    if not host:
-        errors.append(invalid(path, host, f"host must be specified{form}"))
-    if at:
-        errors.append(invalid(path, user, "user information is not permitted in the URL"))
-    if parts.fragment:
-        errors.append(invalid(path, parts.fragment, "fragments are not permitted in the URL"))
-    if parts.query:
-        errors.append(invalid(path, parts.query, "query parameters are not permitted in the URL"))
     return errors
 
 

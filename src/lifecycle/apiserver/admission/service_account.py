@@ -50,7 +50,10 @@ class ServiceAccount(Plugin):
     def admit(self, attributes: Attributes) -> Awaitable[None] | None:
         """Set the account and mount its token."""
         pod = attributes.obj
-        if attributes.operation != CREATE or attributes.subresource or pod is None or _is_mirror_pod(pod):
+        if attributes.operation != CREATE or attributes.subresource or pod is None:
+            return None
+        if _is_mirror_pod(pod):  # the kubelet would delete a changed one; that it refers to nothing is checked at once
+            self.validate(attributes)
             return None
         spec = pod["spec"]
         if not spec.get("serviceAccountName"):

@@ -44,9 +44,7 @@ class ChangeFollower:
 
     def _follow(self, name: str) -> None:
         row = resource(name)
-        self._tasks[name] = asyncio.create_task(
-            self._changes(self._cachers[row.group, row.plural]), name=f"follow {name}"
-        )
+        self._tasks[name] = asyncio.create_task(self._changes(self._cachers[row.store_key]), name=f"follow {name}")
 
     async def _changes(self, cacher: Cacher) -> None:
         while True:

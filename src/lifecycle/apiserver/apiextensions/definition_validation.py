@@ -14,10 +14,12 @@ from urllib.parse import urlsplit
 from lifecycle.api.field_errors import FieldError, duplicate, forbidden, invalid, not_supported, required, too_many
 from lifecycle.api.validation import content
 from lifecycle.api.validation.object_meta import validate_object_meta, validate_object_meta_update
+from lifecycle.api.validation.webhook_clients import validate_webhook_client
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.apiextensions.definitions import condition_is_true
+from lifecycle.apiserver.apiextensions.internal_form import internal_form, shown_schema, shown_versions
 from lifecycle.apiserver.apiextensions.schema_rules import validate_defaults, validate_schema
-from lifecycle.apiserver.apiextensions.structural import validate_structural
+from lifecycle.apiserver.apiextensions.structural import cannot_be_structural, validate_structural
 
 COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")
 COLUMN_FORMATS = ("byte", "date", "date-time", "double", "float", "int32", "int64", "password")
@@ -84,51 +86,74 @@ def _validate_spec(spec: Object) -> list[FieldError]:
         errors.append(required("spec.scope"))
     elif scope not in ("Cluster", "Namespaced"):
         errors.append(not_supported("spec.scope", scope, ("Cluster", "Namespaced")))
-    errors += _versions(spec)
+    inner = internal_form(spec)
+    errors += _versions(inner)
     errors += [
         required(f"spec.names.{key}") for key in ("plural", "singular", "kind", "listKind") if not names.get(key)
     ]
-    return errors + _names(names) + _conversion(spec.get("conversion"))
+    errors += _names(names)
+    errors += _shared(inner, "spec", _any_status(inner))
+    return errors + _conversion(spec.get("conversion"))
 
 
 def _versions(spec: Object) -> list[FieldError]:
     errors: list[FieldError] = []
     versions = spec.get("versions") or []
-    for index, version in enumerate(versions):
-        here, schema = f"spec.versions[{index}]", (version.get("schema") or {}).get("openAPIV3Schema")
-        if schema is None:
-            errors.append(required(f"{here}.schema.openAPIV3Schema", "schemas are required"))
+    if (spec.get("validation") or {}).get("openAPIV3Schema") is None:
+        for index, version in enumerate(versions):
+            if (version.get("schema") or {}).get("openAPIV3Schema") is None:
+                errors.append(required(f"spec.versions[{index}].schema.openAPIV3Schema"))
     for index, version in enumerate(versions):
         here, name = f"spec.versions[{index}]", version.get("name", "")
         if messages := content.dns1035_label(name):
             errors.append(invalid(f"{here}.name", name, ",".join(messages)))
-        errors += _version(version, here)
+        errors += _deprecation(version, here)
+        errors += _shared(
+            {**version, "validation": version.get("schema")}, here, _any_status({**spec, "versions": [version]})
+        )
     names = [version.get("name", "") for version in versions]
     if len(set(names)) != len(names):
-        errors.append(invalid("spec.versions", versions, "must contain unique version names"))
+        errors.append(invalid("spec.versions", shown_versions(versions), "must contain unique version names"))
     if sum(bool(version.get("storage")) for version in versions) != 1:
-        errors.append(invalid("spec.versions", versions, "must have exactly one version marked as storage version"))
+        why = "must have exactly one version marked as storage version"
+        errors.append(invalid("spec.versions", shown_versions(versions) or None, why))
     return errors
 
 
-def _version(version: Object, here: str) -> list[FieldError]:
-    errors: list[FieldError] = []
+def _any_status(spec: Object) -> bool:
+    holders = [spec, *(spec.get("versions") or ())]
+    return any((holder.get("subresources") or {}).get("status") is not None for holder in holders)
+
+
+def _deprecation(version: Object, here: str) -> list[FieldError]:
     warning = version.get("deprecationWarning")
-    if warning is not None:
-        if not version.get("deprecated"):
-            errors.append(invalid(f"{here}.deprecationWarning", warning, "can only be set for deprecated versions"))
-        elif len(warning) > 256:
-            errors.append(invalid(f"{here}.deprecationWarning", warning, "must be <= 256 characters long"))
-        elif not warning:
-            errors.append(invalid(f"{here}.deprecationWarning", warning, "must not be an empty string"))
-    schema, subresources = (version.get("schema") or {}).get("openAPIV3Schema"), version.get("subresources") or {}
+    if warning is None:
+        return []
+    why = ""
+    if not version.get("deprecated"):
+        why = "can only be set for deprecated versions"
+    elif len(warning) > 256:
+        why = "must be <= 256 characters long"
+    elif not warning:
+        why = "must not be an empty string"
+    return [invalid(f"{here}.deprecationWarning", warning, why)] if why else []
+
+
+def _shared(holder: Object, here: str, status_enabled: bool) -> list[FieldError]:
+    """What is said of a version, or of all of them at the top: schema, subresources, columns, selectable fields."""
+    errors: list[FieldError] = []
+    schema, scale = (
+        (holder.get("validation") or {}).get("openAPIV3Schema"),
+        (holder.get("subresources") or {}).get("scale"),
+    )
     if schema is not None:
-        errors += _schema(schema, f"{here}.schema.openAPIV3Schema", subresources.get("status") is not None)
-    if subresources.get("scale") is not None:
-        errors += _scale(subresources["scale"], f"{here}.subresources.scale")
-    for index, column in enumerate(version.get("additionalPrinterColumns") or ()):
+        where = "validation" if here == "spec" else "schema"
+        errors += _schema(schema, f"{here}.{where}.openAPIV3Schema", status_enabled)
+    if scale is not None:
+        errors += _scale(scale, f"{here}.subresources.scale")
+    for index, column in enumerate(holder.get("additionalPrinterColumns") or ()):
         errors += _column(column, f"{here}.additionalPrinterColumns[{index}]")
-    return errors + _selectable(version, schema or {}, f"{here}.selectableFields")
+    return errors + _selectable(holder, schema or {}, f"{here}.selectableFields")
 
 
 def _schema(schema: Object, path: str, has_status: bool) -> list[FieldError]:
@@ -148,18 +173,16 @@ def _schema(schema: Object, path: str, has_status: bool) -> list[FieldError]:
                     f"only [{' '.join(ROOT_FIELDS_WITH_STATUS)}] fields are allowed at the root of the schema "
                     "if the status subresource is enabled"
                 )
-                errors.append(invalid(path, schema, why))
+                errors.append(invalid(path, shown_schema(schema), why))
                 break
     if schema.get("nullable"):
         errors.append(forbidden(f"{path}.nullable", "nullable cannot be true at the root"))
     schema_errors, rule_errors = validate_schema(schema, path)
-    errors += schema_errors
-    structural = validate_structural(schema, path)
-    if structural:
-        errors += structural
-    elif not schema_errors:
-        errors += validate_defaults(schema, path)
-    return errors + rule_errors
+    if not cannot_be_structural(schema):
+        structural = validate_structural(schema, path)
+        errors += structural or ([] if schema_errors else validate_defaults(schema, path))
+        rule_errors = [] if structural else rule_errors
+    return errors + schema_errors + rule_errors
 
 
 def _go_name(key: str) -> str:
@@ -280,14 +303,18 @@ def _conversion(conversion: Object | None) -> list[FieldError]:
         return errors
     if config is None:
         errors.append(required(f"{here}.webhookClientConfig", "required when strategy is set to Webhook"))
-    elif (config.get("url") is None) == (config.get("service") is None):
-        errors.append(required(f"{here}.webhookClientConfig", "exactly one of url or service is required"))
-    elif config.get("url") is not None and urlsplit(config["url"]).scheme != "https":
-        why = "'https' is the only allowed URL scheme; desired format: https://host[/path]"
-        errors.append(invalid(f"{here}.webhookClientConfig.url", config["url"], why))
+    else:
+        errors += validate_webhook_client(config, f"{here}.webhookClientConfig")
     if not versions:
         errors.append(required(f"{here}.conversionReviewVersions"))
-    elif not set(versions) & {"v1", "v1beta1"}:
+        return errors
+    for index, version in enumerate(versions):
+        place = f"{here}.conversionReviewVersions[{index}]"
+        if version in versions[:index]:
+            errors.append(invalid(place, version, "duplicate version"))
+        else:
+            errors += [invalid(place, version, why) for why in content.dns1035_label(version)]
+    if not set(versions) & {"v1", "v1beta1"}:
         why = "must include at least one of v1, v1beta1"
         errors.append(invalid(f"{here}.conversionReviewVersions", versions, why))
     return errors

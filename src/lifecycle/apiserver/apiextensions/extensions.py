@@ -15,12 +15,14 @@ from lifecycle.api.custom_resources import resource_of
 from lifecycle.api.resources import Resource, resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object, Request, Response
+from lifecycle.apiserver.admission.webhook_client import service_resolver
 from lifecycle.apiserver.apiextensions.controllers import DefinitionControllers
 from lifecycle.apiserver.apiextensions.definitions import FINALIZER, condition_is_true, is_served
 from lifecycle.apiserver.apiextensions.handler import CustomResourceHandler, scope_for
 from lifecycle.apiserver.apiextensions.openapi import document
 from lifecycle.apiserver.cache_watcher import CacheWatcher, Criteria
 from lifecycle.apiserver.non_resource.served_groups import version_priority
+from lifecycle.apiserver.object_reader import ObjectReader
 from lifecycle.apiserver.registry.deletion import DeleteOptions, delete
 from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.registry.store import Environment, ResourceStore
@@ -29,10 +31,10 @@ from lifecycle.apiserver.registry.store import Environment, ResourceStore
 class Extensions:
     """Custom resources, and the controllers of their definitions. `await start()` once the caches are filled."""
 
-    def __init__(self, environment: Environment, definitions: ResourceStore) -> None:
+    def __init__(self, environment: Environment, definitions: ResourceStore, reader: ObjectReader) -> None:
         self._store = definitions
         self._row = resource("customresourcedefinitions.apiextensions.k8s.io")
-        self.handler = CustomResourceHandler(environment, self._find)
+        self.handler = CustomResourceHandler(environment, self._find, service_resolver(reader))
         self.controllers = DefinitionControllers(self, environment.clock)
         self._rows: tuple[int, list[Resource]] = (-1, [])
 
@@ -118,7 +120,7 @@ class Extensions:
 
     async def empty(self, definition: Object) -> int:
         """See `Definitions`: deletes in the background, with all rules of a delete; counts what finalizers still hold."""
-        for version in definition["spec"]["versions"]:
+        for version in sorted(definition["spec"]["versions"], key=lambda version: not version.get("storage")):
             handler = await self.handler.handler_for(definition, version["name"])
             if handler is not None:
                 break
@@ -126,6 +128,7 @@ class Extensions:
             return 0
         row = resource_of(definition, version)
         store = handler.stores[row.group, row.plural]
+        await handler.settle()
         store.cacher.catch_up()
         for cached in list(store.cacher.ordered()):
             metadata = cached.obj["metadata"]

@@ -14,14 +14,18 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 
+import orjson
+
 from lifecycle.api import status
 from lifecycle.api.resources import Resource
 from lifecycle.api.wire import Object, Request, RequestInfo, Response
 from lifecycle.apiserver.admission.attributes import CREATE, Attributes
+from lifecycle.apiserver.admission.webhook_client import Resolver
+from lifecycle.apiserver.apiextensions.conversion_webhook import ConversionError
 from lifecycle.apiserver.apiextensions.definitions import condition_is_true, is_served
 from lifecycle.apiserver.apiextensions.served import Served, ServedVersion, identity_of
 from lifecycle.apiserver.apiextensions.strategy import CustomResourceStrategy
-from lifecycle.apiserver.endpoints.negotiation import PROTOBUF
+from lifecycle.apiserver.endpoints.negotiation import JSON, PROTOBUF
 from lifecycle.apiserver.endpoints.resource_handler import ResourceHandler
 from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.registry.store import Environment
@@ -38,12 +42,32 @@ class VersionHandler(ResourceHandler):
 
     def __init__(self, served: ServedVersion) -> None:
         row = served.resource
+        self._store = served.store
         super().__init__(served.environment, {(row.group, row.plural): served.store}, {}, {})
         self._row = row
+
+    async def settle(self) -> None:
+        """Before anything is read. Raises StatusError 500 if a conversion webhook does not do its part."""
+        try:
+            await self._store.settle()
+        except ConversionError as error:
+            raise status.failure(500, "", str(error)) from None
 
     def find(self, info: RequestInfo) -> Resource | None:
         """The version's resource."""
         return self._row
+
+    async def __call__(self, request: Request) -> Response:
+        """As for built-in kinds; but each item of a collection that was deleted says what it is."""
+        await self.settle()
+        try:
+            response = await super().__call__(request)
+        except ConversionError as error:
+            raise status.failure(500, "", str(error)) from None
+        obj = response.obj
+        if obj is not None and "items" in obj and request.method == "DELETE" and not request.accepts_object:
+            return Response(response.status, {**response.headers, "Content-Type": JSON}, body=orjson.dumps(obj))
+        return response
 
     def unsupported_patch(self, content_type: str) -> status.StatusError:
         """415, with the types there are: a strategic merge patch needs merge keys, and only built-in kinds have them."""
@@ -71,10 +95,12 @@ class _NoCreates:
 
 
 class CustomResourceHandler:
-    """Serves whatever definitions say. `find` looks a definition up by name, as fresh as the store."""
+    """Serves whatever definitions say. `find` looks a definition up by name, as fresh as the store; `resolve` the endpoints of a
+    conversion webhook's Service."""
 
-    def __init__(self, environment: Environment, find: FindDefinition) -> None:
+    def __init__(self, environment: Environment, find: FindDefinition, resolve: Resolver) -> None:
         self._environment = environment
+        self._resolve = resolve
         self._find = find
         self._served: dict[str, Served] = {}
         self._handlers: dict[tuple[str, str], VersionHandler] = {}
@@ -108,7 +134,7 @@ class CustomResourceHandler:
         namespaced = definition["spec"]["scope"] == "Namespaced"
         if not namespaced:
             return not info.namespace
-        return bool(info.namespace) or info.verb in ACROSS_NAMESPACES or not info.name
+        return bool(info.namespace) or info.verb in ACROSS_NAMESPACES
 
     @staticmethod
     def _check_media_types(request: Request) -> None:
@@ -133,7 +159,7 @@ class CustomResourceHandler:
             served = self._served.get(name)
             if served is None or served.identity != identity_of(definition):
                 await self._tear_down(name)
-                served = Served(definition, self._environment)
+                served = Served(definition, self._environment, self._resolve)
                 await served.start()
                 self._served[name] = served
                 for each, what in served.versions.items():

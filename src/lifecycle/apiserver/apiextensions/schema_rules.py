@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, replace
+from typing import Any
 
 from lifecycle.api.field_errors import FieldError, forbidden, invalid, not_supported, required
 from lifecycle.api.wire import Object
@@ -19,7 +20,7 @@ from lifecycle.apiserver.apiextensions.schema_validation import validate_value
 from lifecycle.apiserver.apiextensions.structural import EMBEDDED, PRESERVE
 from lifecycle.apiserver.cel.environment import CompileError
 
-TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
+TYPES = ("array", "boolean", "integer", "number", "object", "string")
 LIST_TYPE, MAP_KEYS, MAP_TYPE, RULES = (
     "x-kubernetes-list-type",
     "x-kubernetes-list-map-keys",
@@ -81,6 +82,8 @@ def _node(schema: Object, path: str, where: _Where, errors: list[FieldError], ru
             inside if schema.get(LIST_TYPE) == "map" else replace(inside, uncorrelatable=inside.uncorrelatable or path)
         )
         _node(items, f"{path}.items", sub, errors, rule_errors)
+    for index, item in enumerate(items if isinstance(items, list) else ()):
+        _node(item, f"{path}.items[{index}]", inside, errors, rule_errors)
     _extensions(schema, path, errors)
     _list_map(schema, path, errors)
     _rules(schema, path, where, errors, rule_errors)
@@ -120,8 +123,8 @@ def _extensions(schema: Object, path: str, errors: list[FieldError]) -> None:
             errors.append(not_supported(f"{path}.{key}", value, allowed))
 
 
-def _set_items(items: Object | None, path: str, errors: list[FieldError]) -> None:
-    items = items or {}
+def _set_items(items: Any, path: str, errors: list[FieldError]) -> None:
+    items = items if isinstance(items, dict) else {}
     why = "must be atomic as item of a list with x-kubernetes-list-type=set"
     if items.get("type") == "array" and items.get(LIST_TYPE) not in (None, "atomic"):
         errors.append(invalid(f"{path}.items.{LIST_TYPE}", items[LIST_TYPE], why))
@@ -139,6 +142,10 @@ def _list_map(schema: Object, path: str, errors: list[FieldError]) -> None:
             errors.append(required(f"{path}.{MAP_KEYS}", "must not be empty if x-kubernetes-list-type is map"))
         if items is None:
             errors.append(required(f"{path}.items", "must have a schema if x-kubernetes-list-type is map"))
+        elif isinstance(items, list):
+            errors.append(
+                invalid(f"{path}.items", items, "must only have a single schema if x-kubernetes-list-type is map")
+            )
         elif items.get("type") != "object":
             why = "must be object if parent array's x-kubernetes-list-type is map"
             errors.append(invalid(f"{path}.items.type", items.get("type", ""), why))

@@ -1,7 +1,8 @@
 """What is served of one definition: for each version a resource, a strategy, a cache and a registry.
 
 All versions share the keys in the store. Each has a cache of its own, which reads the stored version into its own. The conversion
-`None` only changes `apiVersion`. When a definition changes, everything here is thrown away and made anew; who watches, begins again.
+`None` only changes `apiVersion`; with `Webhook`, somebody else is asked. When a definition changes, everything here is thrown away and made
+anew; who watches, begins again.
 
 Upstream: `apiextensions-apiserver/pkg/apiserver/customresource_handler.go` (`crdInfo`, `getOrCreateServingInfoFor`, `tearDown`),
 `pkg/apiserver/conversion/{converter,nop_converter}.go`, v1.36.
@@ -15,7 +16,11 @@ from typing import Any
 from lifecycle.api.custom_resources import resource_of, storage_version
 from lifecycle.api.resources import Resource
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.admission.webhook_client import Resolver
+from lifecycle.apiserver.apiextensions.conversion_webhook import WebhookConverter
+from lifecycle.apiserver.apiextensions.converting_cacher import ConvertingCacher
 from lifecycle.apiserver.apiextensions.strategy import CustomResourceStrategy
+from lifecycle.apiserver.cached_object import Cached
 from lifecycle.apiserver.cacher import Cacher
 from lifecycle.apiserver.registry.store import Environment, ResourceStore
 
@@ -24,14 +29,38 @@ class CustomResourceStore(ResourceStore):
     """The registry of one version."""
 
     def __init__(
-        self, resource: Resource, environment: Environment, strategy: CustomResourceStrategy, kept_as: str
+        self,
+        resource: Resource,
+        environment: Environment,
+        strategy: CustomResourceStrategy,
+        kept_as: str,
+        converter: WebhookConverter | None,
     ) -> None:
         super().__init__(resource, environment)
         self.strategy: CustomResourceStrategy = strategy
         self._kept_as = kept_as
+        self._converter = converter
+        self._converted: dict[int, Object] = {}
+
+    async def write(self, key: str, obj: Object, expected: int) -> Cached | None:
+        """See `ResourceStore`; before, a webhook is asked for the version that is stored. Raises ConversionError."""
+        if self._converter is None:
+            return await super().write(key, obj, expected)
+        (self._converted[id(obj)],) = await self._converter.convert([obj], self._kept_as)
+        try:
+            return await super().write(key, obj, expected)
+        finally:
+            self._converted.pop(id(obj), None)
+
+    async def settle(self) -> None:
+        """Before anything is read: what a webhook has to convert is converted. Raises ConversionError, StoreError."""
+        if isinstance(self.cacher, ConvertingCacher):
+            await self.cacher.settle()
 
     def to_storage(self, obj: Object) -> Object:
         """In the storage version."""
+        if self._converter is not None:
+            return self._converted[id(obj)]
         return obj if obj["apiVersion"] == self._kept_as else {**obj, "apiVersion": self._kept_as}
 
 
@@ -48,8 +77,11 @@ class ServedVersion:
 class Served:
     """One definition as it is served. `await start()` before use, `await stop()` when it has changed or gone."""
 
-    def __init__(self, definition: Object, environment: Environment) -> None:
+    def __init__(self, definition: Object, environment: Environment, resolve: Resolver) -> None:
         self.definition = definition
+        converter = None
+        if (definition["spec"].get("conversion") or {}).get("strategy") == "Webhook":
+            converter = WebhookConverter(definition, resolve, environment.names)
         self.versions: dict[str, ServedVersion] = {}
         group = definition["spec"]["group"]
         kept_as = f"{group}/{storage_version(definition)}"
@@ -58,9 +90,10 @@ class Served:
                 continue
             row = resource_of(definition, version)
             strategy = CustomResourceStrategy(definition, version)
-            cacher = Cacher(environment.store, row, strategy.fields_of, strategy.from_storage)
+            basis = (environment.store, row, strategy.fields_of, strategy.from_storage)
+            cacher = Cacher(*basis) if converter is None else ConvertingCacher(*basis, converter)
             own = replace(environment, cachers={(row.group, row.plural): cacher})
-            store = CustomResourceStore(row, own, strategy, kept_as)
+            store = CustomResourceStore(row, own, strategy, kept_as, converter)
             self.versions[version["name"]] = ServedVersion(row, store, own, version)
 
     @property

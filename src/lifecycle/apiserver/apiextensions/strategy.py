@@ -76,7 +76,9 @@ class CustomResourceStrategy(Strategy):
     # -- reading and printing ------------------------------------------------------------------------------------------
 
     def decode(self, obj: object, api_version: str, kind: str) -> tuple[Object, list[str]]:
-        """See `Strategy`: pruned, and with the metadata in normal form."""
+        """See `Strategy`: pruned, and with the metadata in normal form. A Scale or a DeleteOptions is no custom resource."""
+        if api_version != self.api_version:
+            return super().decode(obj, api_version, kind)
         if not isinstance(obj, dict) or not obj.get("kind"):
             shown = orjson.dumps(obj).decode()
             raise status.bad_request(f"Object 'Kind' is missing in '{shown}'")
@@ -102,6 +104,8 @@ class CustomResourceStrategy(Strategy):
 
     def set_defaults(self, obj: Object) -> None:
         """See `Strategy`: the schema's defaults."""
+        if obj.get("apiVersion") != self.api_version:
+            return
         set_schema_defaults(obj, self.schema)
         drop_wrong_nulls({key: value for key, value in obj.items() if key != "metadata"}, self.schema)
 
@@ -119,6 +123,10 @@ class CustomResourceStrategy(Strategy):
             resource, objs, now=now, list_meta=list_meta, include_object=include, no_headers=not headers,
             printer_columns=self.columns, custom=True,
         )  # fmt: skip
+
+    def go_type(self, resource: Resource, suffix: str) -> str:
+        """See `Strategy`: custom resources have no type of their own."""
+        return f"*unstructured.Unstructured{suffix}"
 
     def field_labels(self, kind: str) -> Sequence[str]:
         """Name, namespace and what the version declares selectable."""
@@ -180,8 +188,13 @@ class CustomResourceStrategy(Strategy):
 
     def warnings_on_create(self, obj: Object) -> list[str]:
         """Finalizers with names that may clash."""
+        return self.warnings_on_update(obj, {"metadata": {}})
+
+    def warnings_on_update(self, new: Object, old: Object) -> list[str]:
+        """The same of finalizers that are new."""
         warnings = []
-        for name in sorted(obj["metadata"].get("finalizers") or ()):
+        before = old["metadata"].get("finalizers") or ()
+        for name in sorted({*(new["metadata"].get("finalizers") or ())}.difference(before)):
             if "/" not in name and name not in STANDARD_FINALIZERS:
                 words = (
                     "a domain-qualified finalizer name including a path (/)"

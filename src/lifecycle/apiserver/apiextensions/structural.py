@@ -42,6 +42,28 @@ def validate_structural(schema: Object, path: str) -> list[FieldError]:
     return sorted(errors, key=str)
 
 
+_UNKNOWN_TO_STRUCTURAL = (
+    "id",
+    "$schema",
+    "$ref",
+    "patternProperties",
+    "dependencies",
+    "additionalItems",
+    "definitions",
+)
+
+
+def cannot_be_structural(schema: Object) -> bool:
+    """Whether a schema, or one below it, uses what a structural schema has no place for. Upstream: `NewStructural` fails."""
+    if any(schema.get(key) for key in _UNKNOWN_TO_STRUCTURAL) or isinstance(schema.get("items"), list):
+        return True
+    below = [schema.get("items"), schema.get("additionalProperties"), schema.get("not")]
+    below += (schema.get("properties") or {}).values()
+    for junctor in ("allOf", "anyOf", "oneOf"):
+        below += schema.get(junctor) or ()
+    return any(cannot_be_structural(each) for each in below if isinstance(each, dict))
+
+
 def _invariants(schema: Object, level: str, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     type_, items = schema.get("type", ""), schema.get("items")

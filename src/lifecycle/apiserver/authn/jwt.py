@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from functools import cached_property
+import threading
+from functools import cache, cached_property
 from typing import Any
 
 import jwt
@@ -35,12 +36,21 @@ class SigningKey:
         if algorithm not in (RS256, ES256):
             raise ValueError(f"unsupported signing algorithm: {algorithm}")
         self.algorithm = algorithm
+        self._made: rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | None = None
+        self._making = threading.Lock()
 
-    @cached_property
+    def prepare(self) -> None:
+        """Begin to make the key, beside everything else: an RSA key takes up to a quarter of a second, and the first pod would wait."""
+        threading.Thread(target=lambda: self._private, name="signing key", daemon=True).start()
+
+    @property
     def _private(self) -> rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey:
-        if self.algorithm == ES256:
-            return ec.generate_private_key(ec.SECP256R1())
-        return rsa.generate_private_key(public_exponent=65537, key_size=2048)
+        with self._making:
+            if self._made is None and self.algorithm == ES256:
+                self._made = ec.generate_private_key(ec.SECP256R1())
+            elif self._made is None:
+                self._made = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+            return self._made
 
     @cached_property
     def _public(self) -> rsa.RSAPublicKey | ec.EllipticCurvePublicKey:
@@ -82,3 +92,9 @@ class SigningKey:
             numbers = ECAlgorithm.to_jwk(public, as_dict=True)
         own = {"use": "sig", "kid": self.key_id, "alg": self.algorithm}
         return own | {name: numbers[name] for name in ("kty", "n", "e", "crv", "x", "y") if name in numbers}
+
+
+@cache
+def shared_key() -> SigningKey:
+    """One for all clusters of this process that nobody outside can reach: making an RSA key takes up to a quarter of a second."""
+    return SigningKey()

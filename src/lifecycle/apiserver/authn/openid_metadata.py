@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import orjson
 
-from lifecycle.api.status import failure
+from lifecycle.api.status import failure, method_not_allowed
 from lifecycle.api.wire import Request, Response
 from lifecycle.apiserver.authn.service_account import ServiceAccountTokens
 from lifecycle.apiserver.filters.refusal import refuse
@@ -27,6 +27,9 @@ class OpenIDMetadata:
 
     async def configuration(self, request: Request) -> Response:
         """`/.well-known/openid-configuration`."""
+        refusal = _refused(request, "application/json")
+        if refusal is not None:
+            return refusal
         body = {
             "issuer": self._tokens.issuer,
             "jwks_uri": f"https://{self.external_address}{JWKS_PATH}",
@@ -39,9 +42,20 @@ class OpenIDMetadata:
 
     async def jwks(self, request: Request) -> Response:
         """`/openid/v1/jwks`: the public keys, in their own media type only."""
-        accept = request.headers.get("accept", "*/*")
-        if JWKS_TYPE not in accept and "*/*" not in accept and "application/*" not in accept:
-            message = f"406: Not Acceptable\n\nAvailable representations: {JWKS_TYPE}"
-            return refuse(failure(406, "NotAcceptable", message, {}))
+        refusal = _refused(request, JWKS_TYPE)
+        if refusal is not None:
+            return refusal
         headers = {"Content-Type": JWKS_TYPE, "Cache-Control": CACHE_CONTROL}
         return Response(headers=headers, body=orjson.dumps({"keys": [self._tokens.key.jwk()]}))
+
+
+def _refused(request: Request, produces: str) -> Response | None:
+    """405 for anything but reading, 406 for a client that takes another media type only. Upstream: go-restful's router."""
+    if request.method not in ("GET", "HEAD"):
+        return refuse(method_not_allowed())
+    accept = request.headers.get("accept", "*/*")
+    family = produces.partition("/")[0] + "/*"
+    if any(wanted in accept for wanted in (produces, family, "*/*")):
+        return None
+    message = f"406: Not Acceptable\n\nAvailable representations: {produces}"
+    return refuse(failure(406, "NotAcceptable", message, {}))

@@ -26,6 +26,7 @@ UID_MISMATCH = (
     "the UID in the bound object reference ({}) does not match the UID in record. "
     "The object might have been deleted and then recreated"
 )
+ACCOUNT_UID_MISMATCH = "the UID in the token request ({}) does not match the UID of the service account ({})"
 
 
 class TokenRequests:
@@ -41,27 +42,35 @@ class TokenRequests:
         """The posted request with a token in its status. Raises StatusError."""
         info = request.info
         assert info is not None, "the handler chain sets it first"
+        asked = obj.get("metadata") or {}
+        for key, wanted in (("name", info.name), ("namespace", info.namespace)):
+            if asked.get(key) and asked[key] != wanted:
+                why = f"must match the service account {key} if specified"
+                raise invalid_object("TokenRequest", GROUP, info.name, [invalid(f"metadata.{key}", asked[key], why)])
+        account = self._reader.get(self._accounts, info.namespace, info.name)
+        if account is None:
+            raise not_found("serviceaccounts", info.name)
+        uid = account["metadata"].get("uid", "")
+        if asked.get("uid") and asked["uid"] != uid:
+            raise conflict("TokenRequest", info.name, ACCOUNT_UID_MISMATCH.format(asked["uid"], uid), GROUP)
         spec = dict(obj.get("spec") or {})
         seconds = spec.get("expirationSeconds")
         seconds = DEFAULT_SECONDS if seconds is None else int(seconds)
         errors = _validate(seconds)
         if errors:
             raise invalid_object("TokenRequest", GROUP, "", errors)
-        account = self._reader.get(self._accounts, info.namespace, info.name)
-        if account is None:
-            raise not_found("serviceaccounts", info.name)
         reference = spec.get("boundObjectRef")
         bound = self._bound_object(account, reference) if reference else {}
         audiences = tuple(spec.get("audiences") or self._tokens.audiences)
 
         lasts, warn_after = seconds, 0
-        if "pod" in bound and seconds == WARN_ONLY_SECONDS and set(audiences) & set(self._tokens.audiences):
+        if "pod" in bound and seconds == WARN_ONLY_SECONDS and set(audiences) <= set(self._tokens.audiences):
             lasts, warn_after = EXTENDED_SECONDS, seconds
         expires = format_time(self._tokens.clock.now() + seconds)
         token = self._tokens.issue(account, audiences, lasts, bound=bound, warn_after=warn_after)
         theirs = account["metadata"]
-        meta = {**(obj.get("metadata") or {}), "name": theirs["name"], "namespace": theirs["namespace"]}
-        meta |= {"uid": theirs.get("uid", ""), "creationTimestamp": self._tokens.clock.timestamp()}
+        meta = {**asked, "name": theirs["name"], "namespace": theirs["namespace"]}
+        meta |= {"uid": uid, "creationTimestamp": self._tokens.clock.timestamp()}
         return {
             "kind": "TokenRequest",
             "apiVersion": f"{GROUP}/v1",
@@ -74,9 +83,11 @@ class TokenRequests:
         """The object the token shall die with, and a pod's node beside the pod."""
         kind, name, namespace = reference.get("kind", ""), reference.get("name", ""), account["metadata"]["namespace"]
         rows = {"Pod": self._pods, "Secret": self._secrets, "Node": self._nodes}
-        if reference.get("apiVersion", "v1") != "v1" or kind not in rows:
-            group, _, version = reference.get("apiVersion", "").rpartition("/")
+        group, _, version = reference.get("apiVersion", "").rpartition("/")
+        if group or kind not in rows:  # which version of the core group is meant, nobody looks at
             raise bad_request(f"cannot bind token to object of type {group}/{version}, Kind={kind}")
+        if not name:
+            raise bad_request("Name parameter required.")
         row = rows[kind]
         obj = self._reader.get(row, namespace if row.namespaced else "", name)
         if obj is None:

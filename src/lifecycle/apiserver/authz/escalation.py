@@ -18,16 +18,18 @@ from dataclasses import replace
 from itertools import product
 
 from lifecycle.api.field_errors import quote
-from lifecycle.api.status import failure, forbidden
+from lifecycle.api.status import failure, forbidden, not_found
 from lifecycle.api.wire import MASTERS, Object, RequestInfo, UserInfo
 from lifecycle.apiserver.authz.authorizer import Authorizer
 from lifecycle.apiserver.authz.policy_rule import ALL, compact_string, quoted_list
-from lifecycle.apiserver.authz.rbac import GROUP, RBACAuthorizer
+from lifecycle.apiserver.authz.rbac import GROUP, Grant, RBACAuthorizer
+from lifecycle.apiserver.authz.union import aggregate
 
 FULL_AUTHORITY: tuple[Object, ...] = (
     {"verbs": [ALL], "apiGroups": [ALL], "resources": [ALL]},
     {"verbs": [ALL], "nonResourceURLs": [ALL]},
 )
+PLURALS = {"ClusterRole": "clusterroles", "Role": "roles"}
 ONLY_FOR_DELETION = ("ownerReferences", "finalizers", "managedFields", "resourceVersion", "generation")
 
 
@@ -62,7 +64,7 @@ class EscalationCheck:
 
     def _check_binding(self, user: UserInfo, info: RequestInfo, obj: Object) -> None:
         role_ref = obj.get("roleRef") or {}
-        plural = {"ClusterRole": "clusterroles", "Role": "roles"}.get(role_ref.get("kind", ""), "")
+        plural = PLURALS.get(role_ref.get("kind", ""), "")
         bind = RequestInfo(
             is_resource_request=True,
             path="",
@@ -79,8 +81,7 @@ class EscalationCheck:
         if error and not plural:
             raise failure(500, "", error)
         if error:
-            details = {"name": role_ref.get("name", ""), "group": GROUP, "kind": plural.removesuffix("s")}
-            raise failure(404, "NotFound", error, details)
+            raise not_found(plural, role_ref.get("name", ""), GROUP)
         self._confirm(user, info, obj["metadata"].get("name", ""), rules)
 
     def _missing(self, user: UserInfo, namespace: str, rules: Iterable[Object]) -> list[Object]:
@@ -90,7 +91,11 @@ class EscalationCheck:
     def _confirm(self, user: UserInfo, info: RequestInfo, name: str, rules: Iterable[Object]) -> None:
         missing = self._missing(user, info.namespace, rules)
         if missing:
-            raise forbidden(info.resource, name, _attempt(user, missing), GROUP)
+            why = _attempt(user, missing)
+            errors = [_in_the_store(grant) for grant in self._rbac.grants(user, info.namespace) if grant.error]
+            if errors:
+                why += f"; resolution errors: [{aggregate(errors)}]"
+            raise forbidden(info.resource, name, why, GROUP)
 
 
 def uncovered(owned: Sequence[Object], wanted: Iterable[Object]) -> list[Object]:
@@ -129,6 +134,12 @@ def _covers(own: Object, piece: Object) -> bool:
             return False
     names = own.get("resourceNames")
     return not names or (bool(piece.get("resourceNames")) and all(name in names for name in piece["resourceNames"]))
+
+
+def _in_the_store(grant: Grant) -> str:
+    """What is wrong with a binding, in the words of the store this check reads from: it names the resource, an informer's list the kind."""
+    plural = PLURALS.get(grant.role_ref.get("kind", ""))
+    return not_found(plural, grant.role_ref.get("name", ""), GROUP).message if plural else grant.error
 
 
 def _url_covers(mine: str, url: str) -> bool:

@@ -41,6 +41,7 @@ class Grant:
     reason: str
     rules: tuple[Object, ...]
     error: str = ""
+    role_ref: Object = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -162,7 +163,7 @@ class RBACAuthorizer:
             rules, error = self.role_rules(role_ref, namespace)
             for place, subject in enumerate(binding.get("subjects") or ()):
                 reason = f"RBAC: allowed by {_describe(binding, role_ref, subject, namespace)}"
-                grant = Grant(order, place, namespace, reason, rules, error)
+                grant = Grant(order, place, namespace, reason, rules, error, role_ref)
                 kind, name = subject.get("kind"), subject.get("name", "")
                 if kind == "User":
                     snapshot.users.setdefault(name, []).append(grant)

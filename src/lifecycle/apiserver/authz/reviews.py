@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from lifecycle.api.field_errors import FieldError, invalid, invalid_object
+from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.status import bad_request
 from lifecycle.api.wire import ANONYMOUS, Object, Request, UserInfo
 from lifecycle.apiserver.authz.access_review_spec import request_info_from, user_from
@@ -43,7 +44,7 @@ class AccessReviews:
         """May some user do something?"""
         spec = obj.get("spec") or {}
         errors = _spec_errors(spec) + _user_errors(spec) + _metadata_errors(obj)
-        return self._answer("SubjectAccessReview", obj, user_from(spec), errors)
+        return self._answer(obj, user_from(spec), errors)
 
     def local_subject(self, request: Request, obj: Object) -> Object:
         """The same, within one namespace."""
@@ -57,13 +58,13 @@ class AccessReviews:
             errors.append(invalid("spec.resourceAttributes.namespace", what.get("namespace", ""), message))
         if spec.get("nonResourceAttributes") is not None:
             message = "disallowed on this kind of request"
-            errors.append(invalid("spec.nonResourceAttributes", spec["nonResourceAttributes"], message))
-        return self._answer("LocalSubjectAccessReview", obj, user_from(spec), errors)
+            errors.append(invalid("spec.nonResourceAttributes", _shown(spec["nonResourceAttributes"]), message))
+        return self._answer(obj, user_from(spec), errors)
 
     def self_subject(self, request: Request, obj: Object) -> Object:
         """May I do something?"""
         errors = _spec_errors(obj.get("spec") or {}) + _metadata_errors(obj)
-        return self._answer("SelfSubjectAccessReview", obj, request.user or ANONYMOUS, errors)
+        return self._answer(obj, request.user or ANONYMOUS, errors)
 
     def self_rules(self, request: Request, obj: Object) -> Object:
         """What may I do in a namespace? The answer is a new object, without the spec that asked."""
@@ -86,9 +87,11 @@ class AccessReviews:
             "status": status,
         }
 
-    def _answer(self, kind: str, obj: Object, user: UserInfo, errors: list[FieldError]) -> Object:
+    def _answer(self, obj: Object, user: UserInfo, errors: list[FieldError]) -> Object:
         if errors:
-            raise invalid_object(kind, GROUP, "", errors)
+            raise invalid_object(
+                "", GROUP, "", errors
+            )  # upstream names the kind of the internal object, which has none
         verdict = self._authorizer.authorize(user, request_info_from(obj["spec"]))
         status: Object = {"allowed": verdict.allowed}
         if verdict.decision is Decision.DENY:
@@ -104,11 +107,15 @@ def _spec_errors(spec: Object) -> list[FieldError]:
     resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
     if resource is not None and path is not None:
         message = "cannot be specified in combination with resourceAttributes"
-        return [invalid("spec.nonResourceAttributes", path, message)]
+        return [invalid("spec.nonResourceAttributes", _shown(path), message)]
     if resource is None and path is None:
         message = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
         return [invalid("spec.resourceAttributes", None, message)]
     return []
+
+
+def _shown(attributes: Object) -> Object:
+    return dict(internal_value("authorization/v1.NonResourceAttributes", attributes))
 
 
 def _user_errors(spec: Object) -> list[FieldError]:

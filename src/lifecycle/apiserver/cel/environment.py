@@ -52,19 +52,21 @@ def _extensions() -> list[Any]:
 
 
 class Environment:
-    """Variables and their types; `literals` allows `Object{…}` and `JSONPatch{…}`. A variable's name may have dots."""
+    """Variables and their types; `literals` allows `Object{…}` and `JSONPatch{…}`. A variable's name may have dots. `pool` knows types
+    beside those of this room."""
 
-    def __init__(self, variables: Mapping[str, Any], *, literals: bool = False) -> None:
+    def __init__(self, variables: Mapping[str, Any], *, literals: bool = False, pool: Any = None) -> None:
         self.variables = dict(variables)
         self._literals = literals
+        self._pool = types().pool if pool is None else pool
         functions = _functions()
         if literals:
             functions = [*functions, *_escape()]
-        self._env = cel.NewEnv(types().pool, variables=self.variables, extensions=_extensions(), functions=functions)
+        self._env = cel.NewEnv(self._pool, variables=self.variables, extensions=_extensions(), functions=functions)
 
     def extended(self, variables: Mapping[str, Any]) -> Environment:
         """The same with more variables."""
-        return Environment({**self.variables, **variables}, literals=self._literals)
+        return Environment({**self.variables, **variables}, literals=self._literals, pool=self._pool)
 
     def compile(self, expression: str, returns: Sequence[str] = ()) -> Program:
         """A program whose result is of one of the named types (`bool`, `string`, `list(JSONPatch)` …; none: of any).
@@ -143,7 +145,7 @@ _UNDECLARED = re.compile(
     r"ERROR: <input>:(\d+):(\d+): undeclared reference to '([\w.]+)' (\(in container '.*?'\))\n( \| .*)\n \| (\.*)\^"
 )
 _UNDEFINED = re.compile(r"undefined field '(\w+)' not found in (?:struct|type|message) '[\w.]+'")
-
+_WELL_KNOWN = re.compile(r"\bgoogle\.protobuf\.(Timestamp|Duration)\b")
 
 _ERROR = re.compile(r"ERROR: <input>:(\d+):(\d+): (.*)\n \| .*\n \| \.*\^")
 
@@ -171,6 +173,7 @@ def _compiler_text(text: str) -> str:
         start = max(0, source[3:].find(name, max(0, int(column) - len(name) - 1)))
         return f"ERROR: <input>:{line}:{start + 1}: undeclared reference to '{root}' {container}\n{source}\n | {'.' * start}^"
 
+    text = _WELL_KNOWN.sub(lambda found: found[1].lower(), text)
     return _UNDEFINED.sub(r"undefined field '\1'", _UNDECLARED.sub(moved, text))
 
 

@@ -15,10 +15,10 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from cel_expr_python import cel
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, struct_pb2, timestamp_pb2
+from google.protobuf import descriptor_pb2, descriptor_pool, duration_pb2, message_factory, struct_pb2, timestamp_pb2
 
 PACKAGE = "kubernetes"
-_SCALARS = {"string": 9, "bool": 8, "int64": 3}
+_SCALARS = {"string": 9, "bool": 8, "int64": 3, "double": 1, "bytes": 12}
 
 MESSAGES: dict[str, dict[str, str]] = {
     "Quantity": {"text": "string"},
@@ -126,11 +126,16 @@ class Types(NamedTuple):
 @cache
 def types() -> Types:
     """All types of `MESSAGES`, built once."""
+    return build_types(MESSAGES)
+
+
+def build_types(messages: dict[str, dict[str, str]]) -> Types:
+    """A pool of these types, written as in `MESSAGES`."""
     pool = descriptor_pool.DescriptorPool()
-    for module in (struct_pb2, timestamp_pb2):
+    for module in (struct_pb2, timestamp_pb2, duration_pb2):
         pool.AddSerializedFile(module.DESCRIPTOR.serialized_pb)
     files: dict[str, descriptor_pb2.FileDescriptorProto] = {}
-    for name, fields in MESSAGES.items():
+    for name, fields in messages.items():
         prefix, _, short = name.rpartition(".")
         package = f"{PACKAGE}.{prefix}" if prefix else PACKAGE
         file = files.setdefault(
@@ -138,10 +143,10 @@ def types() -> Types:
         )
         _describe(file.message_type.add(name=short), f".{package}.{short}", fields)
     for file in files.values():
-        file.dependency.extend(["google/protobuf/struct.proto", "google/protobuf/timestamp.proto"])
+        file.dependency.extend(f"google/protobuf/{name}.proto" for name in ("struct", "timestamp", "duration"))
         pool.Add(file)
-    found = {name: pool.FindMessageTypeByName(f"{PACKAGE}.{name}") for name in MESSAGES}
-    return Types(pool, {name: message_factory.GetMessageClass(found[name]) for name in MESSAGES})
+    found = {name: pool.FindMessageTypeByName(f"{PACKAGE}.{name}") for name in messages}
+    return Types(pool, {name: message_factory.GetMessageClass(found[name]) for name in messages})
 
 
 def _describe(message: Any, path: str, fields: dict[str, str]) -> None:

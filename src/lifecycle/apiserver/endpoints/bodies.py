@@ -5,21 +5,24 @@ Upstream: `apimachinery/pkg/runtime/serializer/json/json.go` (`Decode`), `apiser
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
-import orjson
-
 from lifecycle.api import protobuf, status
-from lifecycle.api.field_errors import invalid, not_supported
 from lifecycle.api.schema import decode
 from lifecycle.api.schema.duplicates import find_duplicate_fields
+from lifecycle.api.schema.scalars import json_type
 from lifecycle.api.wire import Object, Request
-from lifecycle.apiserver.endpoints.options import bool_option, check_dry_run, int_option, refuse_options
-from lifecycle.apiserver.json_complaint import json_complaint
+from lifecycle.apiserver.endpoints.options import bool_option, int_option
+from lifecycle.apiserver.go_json import read_json
+from lifecycle.apiserver.registry.deletion import check_delete_options
 from lifecycle.apiserver.yaml_input import from_yaml
 
 JSON, YAML, PROTOBUF = "application/json", "application/yaml", "application/vnd.kubernetes.protobuf"
-POLICIES = ("Foreground", "Background", "Orphan")
+_NO_KIND = "couldn't get version/kind; json parse error: "
+_TOKEN = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
+_PARAMETERS = re.compile(rf'(?:\s*;\s*{_TOKEN}\s*=\s*(?:{_TOKEN}|"(?:[^"\\]|\\.)*"))*\s*;?\s*')
+_OPTIONS_SCHEME = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"
 
 
 def parse_body(request: Request, kind: str, *, duplicates: bool) -> tuple[Any, list[str]]:
@@ -29,24 +32,23 @@ def parse_body(request: Request, kind: str, *, duplicates: bool) -> tuple[Any, l
     """
     if request.obj is not None:
         return request.obj, []
-    media_type = request.headers.get("content-type", JSON).partition(";")[0].strip() or JSON
-    body = request.body
-    if media_type == JSON:
-        parsed = _parse_json(body, kind)
-        return parsed, find_duplicate_fields(body, parsed) if duplicates else []
-    if media_type == PROTOBUF:
-        try:
-            return protobuf.decode(body), []
-        except ValueError as error:
-            raise _unrecognized(kind, f"{error}", body) from None
-    if media_type == YAML:
-        try:
-            parsed, strict = from_yaml(body)
-        except ValueError as error:
-            raise _unrecognized(
-                kind, f"couldn't get version/kind; json parse error: error converting YAML to JSON: {error}", body
-            ) from None
-        return _only_objects(parsed, body, kind), strict if duplicates else []
+    media_type, body = media_type_of(request.headers.get("content-type", "")), request.body
+    try:
+        parsed, found = _parse(media_type, body, duplicates)
+    except ValueError as error:
+        raise status.bad_request(
+            f"the object provided is unrecognized (must be of type {kind}): {error} ({summarize_data(body)})"
+        ) from None
+    return parsed, found
+
+
+def media_type_of(header: str) -> str:
+    """The media type a `Content-Type` names; JSON without one. Raises StatusError 415. Upstream: Go's `mime.ParseMediaType`."""
+    if not header:
+        return JSON
+    media_type = header.partition(";")[0].strip().lower()
+    if media_type in (JSON, YAML, PROTOBUF) and _PARAMETERS.fullmatch(header, len(header.partition(";")[0])):
+        return media_type
     message = (
         "the body of the request was in an unknown format - accepted media types include: "
         "application/json, application/yaml, application/vnd.kubernetes.protobuf"
@@ -54,30 +56,37 @@ def parse_body(request: Request, kind: str, *, duplicates: bool) -> tuple[Any, l
     raise status.failure(415, "UnsupportedMediaType", message)
 
 
-def _parse_json(body: bytes, kind: str) -> Object:
+def _parse(media_type: str, body: bytes, duplicates: bool) -> tuple[Object, list[str]]:
+    """Raises ValueError with what upstream's decoder says."""
+    if media_type == PROTOBUF:
+        return protobuf.decode(body), []
+    if media_type == YAML:
+        parsed, found = from_yaml(body)
+        return _identified(parsed), found if duplicates else []
     try:
-        parsed = orjson.loads(body)
-    except orjson.JSONDecodeError:
-        why = f"couldn't get version/kind; json parse error: {json_complaint(body)}"
-        raise _unrecognized(kind, why, body) from None
-    return _only_objects(parsed, body, kind)
+        parsed = read_json(body)
+    except ValueError as error:
+        raise ValueError(f"{_NO_KIND}{error}") from None
+    return _identified(parsed), find_duplicate_fields(body, parsed) if duplicates else []
 
 
-def _only_objects(parsed: Any, body: bytes, kind: str) -> Object:
-    if isinstance(parsed, dict):
-        return parsed
+def _identified(parsed: Any) -> Object:
+    """An object whose version and kind can be read. Upstream: `SimpleMetaFactory.Interpret`."""
     if parsed is None:  # Go decodes null into an object without fields
         return {}
-    what = {list: "array", str: "string", bool: "bool"}.get(type(parsed), "number")
-    target = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
-    complaint = f"json: cannot unmarshal {what} into Go value of type {target}"
-    raise _unrecognized(kind, f"couldn't get version/kind; json parse error: {complaint}", body)
-
-
-def _unrecognized(kind: str, why: str, body: bytes) -> status.StatusError:
-    return status.bad_request(
-        f"the object provided is unrecognized (must be of type {kind}): {why} ({summarize_data(body)})"
-    )
+    if not isinstance(parsed, dict):
+        target = (
+            'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+        )
+        raise ValueError(f"{_NO_KIND}json: cannot unmarshal {json_type(parsed)} into Go value of type {target}")
+    for key, value in parsed.items():
+        if key in ("apiVersion", "kind") and not isinstance(value, str | None):
+            complaint = f"json: cannot unmarshal {json_type(value)} into Go struct field .{key} of type string"
+            raise ValueError(f"{_NO_KIND}{complaint}")
+    version = parsed.get("apiVersion") or ""
+    if version.count("/") > 1:
+        raise ValueError(f"unexpected GroupVersion string: {version}")
+    return parsed
 
 
 def summarize_data(body: bytes, limit: int = 30) -> str:
@@ -92,9 +101,10 @@ def summarize_data(body: bytes, limit: int = 30) -> str:
 
 def read_delete_options(request: Request) -> Object:
     """`DeleteOptions` from the body or, without one, from the query. Raises StatusError 400, 415, 422."""
-    if request.obj or request.body:
-        given, _ = parse_body(request, "DeleteOptions", duplicates=False)
-        options, _ = decode(given, "v1", "DeleteOptions")
+    if request.obj:
+        options, _ = decode(request.obj, "v1", "DeleteOptions")
+    elif request.body:
+        options = _decode_delete_options(request)
     else:
         options = {
             "gracePeriodSeconds": int_option(request, "gracePeriodSeconds"),
@@ -102,11 +112,24 @@ def read_delete_options(request: Request) -> Object:
             "propagationPolicy": request.param("propagationPolicy") or None,
             "dryRun": request.query.get("dryRun", []),
         }
-    policy, errors = options.get("propagationPolicy"), check_dry_run(options.get("dryRun") or [])
-    if policy is not None and options.get("orphanDependents") is not None:
-        detail = "orphanDependents and deletionPropagation cannot be both set"
-        errors.insert(0, invalid("propagationPolicy", policy, detail))
-    if policy is not None and policy not in POLICIES:
-        errors.insert(0, not_supported("propagationPolicy", policy, [*POLICIES, "nil"]))
-    refuse_options("DeleteOptions", errors)
+    check_delete_options(options)
+    return options
+
+
+def _decode_delete_options(request: Request) -> Object:
+    """The options in a body: a group of their own, and errors without a word about where they come from."""
+    media_type = media_type_of(request.headers.get("content-type", ""))
+    try:
+        given, _ = _parse(media_type, request.body, False)
+    except ValueError as error:
+        raise status.bad_request(str(error)) from None
+    kind, version = given.get("kind") or "DeleteOptions", given.get("apiVersion") or "v1"
+    if kind != "DeleteOptions":
+        raise status.bad_request(
+            f'no kind "{kind}" is registered for version "{version}" in scheme "{_OPTIONS_SCHEME}"'
+        )
+    try:
+        options, _ = decode(given, version, kind)
+    except status.StatusError as error:
+        raise status.bad_request(error.message.partition("cannot be handled as a DeleteOptions: ")[2]) from None
     return options

@@ -29,7 +29,7 @@ def list_component_statuses() -> Object:
 
 
 def get_component_status(name: str) -> Object:
-    """One. Raises StatusError 404."""
+    """One. Raises StatusError 500: upstream returns a bare error."""
     if name not in NAMES:
-        raise status.not_found("componentstatuses", name)
+        raise status.failure(500, "", f"Component not found: {name}")
     return {"kind": "ComponentStatus", "apiVersion": "v1", **_component(name)}

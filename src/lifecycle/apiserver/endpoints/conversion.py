@@ -7,20 +7,24 @@ Upstream: `apiserver/pkg/endpoints/handlers/response.go` (`asTable`, `asPartialO
 
 from __future__ import annotations
 
+from lifecycle.api.field_errors import quote
 from lifecycle.api.resources import Resource
+from lifecycle.api.status import bad_request, failure
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.endpoints.negotiation import Accepted
 from lifecycle.apiserver.registry.strategy import BUILT_IN, Strategy
 
 META_VERSION = "meta.k8s.io/v1"
+_INCLUDED = ("Metadata", "None", "Object", "")
 
 
-def partial(obj: Object) -> Object:
+def partial(obj: Object, api_version: str = META_VERSION) -> Object:
     """PartialObjectMetadata of an object."""
-    return {"kind": "PartialObjectMetadata", "apiVersion": META_VERSION, "metadata": obj["metadata"]}
+    return {"kind": "PartialObjectMetadata", "apiVersion": api_version, "metadata": obj["metadata"]}
 
 
 def converted(
-    kind: str,
+    accepted: Accepted,
     resource: Resource,
     objs: list[Object],
     list_meta: Object | None,
@@ -32,15 +36,38 @@ def converted(
 ) -> Object:
     """Objects as `Table`, `PartialObjectMetadata` (one object) or `PartialObjectMetadataList`.
 
-    `list_meta` is None for a single object; `include` is None, Metadata or Object (which form rows of a Table carry).
+    `list_meta` is None for a single object; `include` is None, Metadata or Object (which form rows of a Table carry). Raises StatusError
+    400 for another `include`, 406 for one object asked for as a list, or a list as one object.
     """
-    if kind == "Table":
-        return strategy.table(resource, objs, list_meta, now, include, headers)
-    if kind == "PartialObjectMetadata" and list_meta is None:
-        return partial(objs[0])
+    version = accepted.api_version
+    if accepted.kind == "Table":
+        if include not in _INCLUDED:
+            why = f"includeObject: Invalid value: {quote(include)}: must be 'Metadata', 'Object', 'None', or empty"
+            raise bad_request(f"Unable to convert to Table as requested: {why}")
+        return _of_version(strategy.table(resource, objs, list_meta, now, include, headers), version)
+    if accepted.kind == "PartialObjectMetadata" and list_meta is None:
+        return partial(objs[0], version)
+    if accepted.kind == "PartialObjectMetadata" or list_meta is None:
+        is_not = "is a list" if list_meta is not None else "is not a list"
+        go_type = strategy.go_type(resource, "List" if list_meta is not None else "")
+        message = f"you requested {accepted.kind}, but the requested object {is_not} ({go_type})"
+        raise failure(406, "NotAcceptable", message)
     return {
         "kind": "PartialObjectMetadataList",
-        "apiVersion": META_VERSION,
-        "metadata": list_meta or {},
-        "items": [partial(obj) for obj in objs],
+        "apiVersion": version,
+        "metadata": list_meta,
+        "items": [partial(obj, version) for obj in objs],
     }
+
+
+def _of_version(table: Object, version: str) -> Object:
+    """The same Table in a version of the group; the rows carry metadata of the same version."""
+    if version == META_VERSION:
+        return table
+    rows = [
+        {**row, "object": {**row["object"], "apiVersion": version}}
+        if (row.get("object") or {}).get("kind") == "PartialObjectMetadata"
+        else row
+        for row in table["rows"] or ()
+    ]
+    return {**table, "apiVersion": version, "rows": rows}

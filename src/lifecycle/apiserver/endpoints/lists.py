@@ -10,12 +10,14 @@ v1.36.
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import orjson
 
 from lifecycle.api import status
 from lifecycle.api.fields import FieldSelector, parse_field_selector
+from lifecycle.api.go_yaml import to_yaml
 from lifecycle.api.labels import parse_selector
 from lifecycle.api.resources import Resource
 from lifecycle.api.wire import Object, Request, Response, WatchFrame
@@ -24,7 +26,6 @@ from lifecycle.apiserver.cached_object import Cached
 from lifecycle.apiserver.endpoints.conversion import converted
 from lifecycle.apiserver.endpoints.negotiation import JSON, YAML, Accepted, frame_encoder, negotiate
 from lifecycle.apiserver.endpoints.options import bool_option, check_list_options, int_option
-from lifecycle.apiserver.go_yaml import to_yaml
 from lifecycle.apiserver.registry.listing import ListOptions, Page, list_page, parse_revision
 from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.registry.store import Environment
@@ -43,14 +44,16 @@ class ListEndpoint:
 
     async def serve(self, request: Request, scope: RequestScope) -> Response:
         """Answer a list or watch request. Raises StatusError 400, 406, 410, 504."""
-        held = self.environment.cachers.get((scope.resource.group, scope.resource.plural))
+        held = self.environment.cachers.get(scope.resource.store_key)
         if held is None or held.resource is not scope.resource:
             raise status.generic_not_found()
         if bool_option(request, "watch") or (request.info is not None and request.info.verb == "watch"):
             return self._watch(request, scope)
         accepted = None if request.accepts_object else negotiate(request)
-        check_list_options(request, watch=False)
-        page = await self._page(request, scope)
+        return self.answer(request, scope, await self.page(request, scope), accepted)
+
+    def answer(self, request: Request, scope: RequestScope, page: Page, accepted: Accepted | None) -> Response:
+        """A page in the form that was agreed on; None: as objects."""
         if accepted is None:
             return Response(200, obj=self.list_object(scope.resource, page.rows, page.metadata))
         if accepted.kind:
@@ -58,14 +61,16 @@ class ListEndpoint:
         if accepted.media_type == JSON:
             return Response(200, {"Content-Type": JSON}, body=self._join(scope, page))
         if scope.strategy.items_carry_kind:  # YAML of the very same
-            return Response(200, {"Content-Type": YAML}, body=to_yaml(orjson.loads(self._join(scope, page))))
+            return Response(200, {"Content-Type": YAML}, body=to_yaml(orjson.loads(self._join(scope, page))).encode())
         obj = self.list_object(scope.resource, page.rows, page.metadata)
         return Response(200, obj=obj)
 
-    async def rows(self, request: Request, scope: RequestScope) -> tuple[list[Cached], Object]:
-        """The selected objects themselves, and the list's metadata."""
-        page = await self._page(request, scope)
-        return page.rows, page.metadata
+    async def page(self, request: Request, scope: RequestScope, limit: int = 0) -> Page:
+        """What a request selects; `limit`: how much of it, if it does not say. Raises StatusError 400, 410, 422, 504."""
+        check_list_options(request, watch=False)
+        criteria, options = criteria_of(request, scope), _list_options(request)
+        options.limit = options.limit or limit
+        return await list_page(self.environment.cacher(scope.resource), self.environment.store, criteria, options)
 
     @staticmethod
     def list_object(resource: Resource, rows: list[Cached], metadata: Object) -> Object:
@@ -76,10 +81,6 @@ class ListEndpoint:
             "metadata": metadata,
             "items": [row.obj for row in rows],
         }
-
-    async def _page(self, request: Request, scope: RequestScope) -> Page:
-        cacher = self.environment.cacher(scope.resource)
-        return await list_page(cacher, self.environment.store, criteria_of(request, scope), _list_options(request))
 
     def _join(self, scope: RequestScope, page: Page) -> bytes:
         resource = scope.resource
@@ -112,8 +113,9 @@ class ListEndpoint:
         objs = [row.obj for row in page.rows]
         include = request.param("includeObject") or "Metadata"
         now = self.environment.clock.now()
-        kind = "Table" if accepted.kind == "Table" else "PartialObjectMetadataList"
-        obj = converted(kind, scope.resource, objs, page.metadata, now=now, include=include, strategy=scope.strategy)
+        obj = converted(
+            accepted, scope.resource, objs, page.metadata, now=now, include=include, strategy=scope.strategy
+        )
         return Response(200, {"Content-Type": accepted.media_type}, obj=obj)
 
     # -- watch --------------------------------------------------------------------------------------------------------
@@ -160,21 +162,21 @@ class ListEndpoint:
 
     def _converting(self, scope: RequestScope, accepted: Accepted, request: Request) -> Any:
         include = request.param("includeObject") or "Metadata"
+        accepted = replace(accepted, kind=accepted.kind.removesuffix("List"))  # an event is of one object
         state = {"headers": True}
 
         def encode(frame: WatchFrame) -> bytes:
             obj = frame.object
             if frame.type not in ("BOOKMARK", "ERROR"):
                 now = self.environment.clock.now()
-                kind = accepted.kind.removesuffix("List")
                 obj = converted(
-                    kind, scope.resource, [obj], None, now=now, include=include, headers=state["headers"], strategy=scope.strategy
+                    accepted, scope.resource, [obj], None, now=now, include=include, headers=state["headers"], strategy=scope.strategy
                 )  # fmt: skip
                 state["headers"] = False
             elif frame.type == "BOOKMARK" and accepted.kind == "Table":
                 obj = {
                     "kind": "Table",
-                    "apiVersion": "meta.k8s.io/v1",
+                    "apiVersion": accepted.api_version,
                     "metadata": {"resourceVersion": obj["metadata"]["resourceVersion"]},
                     "columnDefinitions": [],
                     "rows": [],

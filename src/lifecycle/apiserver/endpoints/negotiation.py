@@ -17,9 +17,9 @@ from functools import lru_cache
 import orjson
 
 from lifecycle.api import protobuf
+from lifecycle.api.go_yaml import to_yaml
 from lifecycle.api.status import StatusError, failure
 from lifecycle.api.wire import Object, Request, Response, WatchFrame
-from lifecycle.apiserver.go_yaml import to_yaml
 
 JSON, YAML, PROTOBUF = "application/json", "application/yaml", "application/vnd.kubernetes.protobuf"
 MEDIA_TYPES = (JSON, YAML, PROTOBUF)
@@ -30,10 +30,16 @@ CONVERSIONS = ("Table", "PartialObjectMetadata", "PartialObjectMetadataList")
 
 @dataclass(slots=True, frozen=True)
 class Accepted:
-    """The form agreed on. `kind` is the conversion asked for, or empty."""
+    """The form agreed on. `kind` is the conversion asked for, or empty; `version` that of its group."""
 
     media_type: str
     kind: str = ""
+    version: str = "v1"
+
+    @property
+    def api_version(self) -> str:
+        """Of the conversion."""
+        return f"{META_GROUP}/{self.version}"
 
 
 @lru_cache(maxsize=512)
@@ -57,7 +63,7 @@ def parse_accept(header: str, allow_conversions: bool, streaming: bool) -> Accep
             continue
         if media_type == PROTOBUF and kind == "Table":
             continue  # a Table has no protobuf form
-        return Accepted(media_type, kind)
+        return Accepted(media_type, kind, parameters["v"]) if kind else Accepted(media_type)
     return None
 
 
@@ -82,18 +88,23 @@ def _by_quality(header: str) -> list[str]:
 def negotiate(request: Request, *, conversions: bool = True, streaming: bool = False) -> Accepted:
     """The form for a request. Raises StatusError 406."""
     header = request.headers.get("accept", "") or "*/*"
-    accepted = parse_accept(header, conversions, streaming)
+    accepted = parse_accept(header, conversions, streaming) if is_routed(header) else None
     if accepted is None:
         is_list = request.info is not None and request.info.verb in ("list", "watch")
         raise not_acceptable(header, streaming=streaming, is_list=is_list)
     return accepted
 
 
+@lru_cache(maxsize=512)
+def is_routed(header: str) -> bool:
+    """Whether the router lets a request through: it compares whole media types, and knows no wildcard but one."""
+    return any(clause.partition(";")[0].strip() in (*MEDIA_TYPES, "*/*") for clause in header.split(","))
+
+
 def not_acceptable(header: str, *, streaming: bool = False, is_list: bool = True) -> StatusError:
     """406, with the forms there are: from the router if no media type fits, from the handler if just the conversion does not."""
     streams = [f"{media_type};stream=watch" for media_type in (JSON, PROTOBUF)]
-    routed = {*MEDIA_TYPES, "*/*"}
-    if any(clause.partition(";")[0].strip() in routed for clause in header.split(",")):
+    if is_routed(header):
         types = streams if streaming else MEDIA_TYPES
         return failure(406, "NotAcceptable", f"only the following media types are accepted: {', '.join(types)}")
     available = ", ".join([*MEDIA_TYPES, *(streams if is_list else ())])
@@ -106,7 +117,7 @@ def encode(obj: Object, media_type: str) -> tuple[str, bytes]:
     if media_type == PROTOBUF and protobuf.is_supported(obj.get("apiVersion", ""), obj.get("kind", "")):
         return PROTOBUF, protobuf.encode(obj)
     if media_type == YAML:
-        return YAML, to_yaml(obj)
+        return YAML, to_yaml(obj).encode()
     if obj.get("kind", "").endswith("List") and "items" in obj and obj.get("apiVersion") != META_VERSION:
         obj = {
             **obj,
@@ -121,7 +132,8 @@ def finish(request: Request, response: Response) -> Response:
         if response.obj is None:
             response.body = b""
             return response
-        accepted = parse_accept(request.headers.get("accept", "") or "*/*", True, False)
+        convertible = response.obj.get("kind") != "Status"  # a refusal is never turned into anything else
+        accepted = parse_accept(request.headers.get("accept", "") or "*/*", convertible, False)
         media_type, response.body = encode(response.obj, accepted.media_type if accepted else JSON)
         response.headers["Content-Type"] = media_type
     if request.param("pretty") in ("true", "1") and response.headers.get("Content-Type") == JSON:

@@ -27,19 +27,28 @@ from lifecycle.apiserver.endpoints.deprecations import deprecation_warning
 from lifecycle.apiserver.endpoints.lists import ListEndpoint
 from lifecycle.apiserver.endpoints.negotiation import JSON, Accepted, negotiate
 from lifecycle.apiserver.endpoints.options import bool_option, check_patch_options, check_write_options
+from lifecycle.apiserver.endpoints.patch_bodies import parse_patch
 from lifecycle.apiserver.endpoints.routes import check_route, no_such_resource
 from lifecycle.apiserver.filters.audit import log_request_object
 from lifecycle.apiserver.must_ask import MustAsk, served
 from lifecycle.apiserver.registry import pods, scales
 from lifecycle.apiserver.registry.deletion import DeleteOptions, delete
 from lifecycle.apiserver.registry.listing import parse_revision
-from lifecycle.apiserver.registry.metadata import check_identity, check_namespace
-from lifecycle.apiserver.registry.patching import parse_patch, patch, report_strict
+from lifecycle.apiserver.registry.metadata import (
+    AFTER_ADMISSION,
+    check_identity,
+    check_namespace,
+    dedup_owner_references,
+    keep_reset,
+)
+from lifecycle.apiserver.registry.patching import patch, report_strict
 from lifecycle.apiserver.registry.scope import RequestScope, scope_of
 from lifecycle.apiserver.registry.store import Environment, ResourceStore
 from lifecycle.apiserver.registry.strategy import APPLY_PATCH
 
 Review = Callable[[Request, Object], Object]
+DELETE_COLLECTION_PAGE = 10_000
+
 Endpoint = Callable[["ResourceHandler", Request, RequestScope], Awaitable[Response]]
 
 
@@ -87,7 +96,7 @@ class ResourceHandler:
             return no_such_resource(info)
         check_route(request.method, info, resource)
         scope = scope_of(request, resource)
-        kept = self.stores.get((resource.group, resource.plural))
+        kept = self.stores.get(resource.store_key)
         if kept is not None:
             scope.strategy = kept.strategy
         warning = deprecation_warning(resource)
@@ -116,7 +125,7 @@ class ResourceHandler:
 
     def store(self, scope: RequestScope) -> ResourceStore:
         """The registry of the scope's resource."""
-        store = self.stores.get((scope.resource.group, scope.resource.plural))
+        store = self.stores.get(scope.resource.store_key)
         if store is None or store.resource is not scope.resource:  # a version that is published but not kept here
             raise status.generic_not_found()
         return store
@@ -149,6 +158,7 @@ class ResourceHandler:
         if (scope.resource.group, scope.resource.plural) == ("", "bindings"):
             return await self._bind(request, scope, obj)
         check_namespace(obj, scope)
+        dedup_owner_references(obj, scope.warnings)
         self._track(None, obj, scope)
         created = await self.store(scope).create(obj, scope)
         return self._answer(request, scope, created, accepted, 201)
@@ -159,6 +169,7 @@ class ResourceHandler:
         check_write_options(request, "UpdateOptions")
         obj = self._read(request, scope, scope.resource.api_version, scope.resource.kind)
         check_identity(obj, scope)
+        dedup_owner_references(obj, scope.warnings)
         named_version = bool(obj["metadata"].get("resourceVersion"))
 
         async def change(live: Object | None) -> Object:
@@ -168,14 +179,15 @@ class ResourceHandler:
                 await self._admit(scope, new, live)
             return new
 
-        cached, created = await self.store(scope).update(scope, change, retry=not named_version)
+        uid = obj["metadata"].get("uid", "")
+        cached, created = await self.store(scope).update(scope, change, retry=not named_version, uid=uid)
         return self._answer(request, scope, cached, accepted, 201 if created else 200)
 
     async def patch(self, request: Request, scope: RequestScope) -> Response:
         """A change described by a patch."""
         accepted = _form(request)
-        content_type, recipe, force = self._recipe(request, scope)
-        cached, created = await patch(self.store(scope), scope, content_type, recipe, force=force)
+        content_type, (recipe, found), force = self._recipe(request, scope)
+        cached, created = await patch(self.store(scope), scope, content_type, recipe, found, force=force)
         return self._answer(request, scope, cached, accepted, 201 if created else 200)
 
     async def delete(self, request: Request, scope: RequestScope) -> Response:
@@ -188,9 +200,10 @@ class ResourceHandler:
 
     async def delete_collection(self, request: Request, scope: RequestScope) -> Response:
         """Everything that the selectors match."""
+        accepted = _form(request)
+        page = await self.lists.page(request, scope, DELETE_COLLECTION_PAGE)
         options = _options(request, scope)
-        rows, metadata = await self.lists.rows(request, scope)
-        for row in rows:
+        for row in page.rows:
             name = row.obj["metadata"]["name"]
             one = RequestScope(
                 scope.resource,
@@ -207,7 +220,7 @@ class ResourceHandler:
             except status.StatusError as error:
                 if error.reason != "NotFound":
                     raise
-        return Response(200, obj=self.lists.list_object(scope.resource, rows, metadata))
+        return self.lists.answer(request, scope, page, accepted)
 
     # -- subresources -------------------------------------------------------------------------------------------------
 
@@ -224,6 +237,7 @@ class ResourceHandler:
         if virtual is not None:
             version = f"{row.group}/{row.version}" if row.group else row.version
             obj = self._read(request, scope, version, row.kind)
+            check_namespace(obj, scope)
             self._track(None, obj, scope, version)
             await self._admit(scope, obj, None)  # NodeRestriction holds kubelets to tokens of their own pods
             return Response(201, obj=virtual(request, obj))
@@ -233,6 +247,7 @@ class ResourceHandler:
             return await self._bind(request, scope, self._read(request, scope, "v1", "Binding"))
         if (resource.plural, name) == ("pods", "eviction"):
             eviction = self._read(request, scope, "policy/v1", "Eviction")
+            check_namespace(eviction, scope)
             return Response(201, obj=await pods.evict(self.store(scope), scope, eviction))
         if name in CONNECTING:
             wanted = scope.name.partition(":")[0] if name == "proxy" else scope.name
@@ -244,15 +259,19 @@ class ResourceHandler:
 
     async def _scale(self, request: Request, scope: RequestScope) -> Response:
         store, verb = self.store(scope), request.info.verb if request.info else ""
+        accepted = _form(request)
         if verb == "get":
-            return Response(200, obj=scales.get_scale(store, scope))
-        if verb == "update":
+            scale = scales.get_scale(store, scope)
+        elif verb == "update":
             new = self._read(request, scope, scales.VERSION, scales.KIND)
-            return Response(200, obj=await scales.update_scale(store, scope, new))
-        content_type, recipe, force = self._recipe(request, scope)
-        return Response(200, obj=await scales.patch_scale(store, scope, content_type, recipe, force=force))
+            scale = await scales.update_scale(store, scope, new)
+        else:
+            content_type, (recipe, _), force = self._recipe(request, scope)
+            scale = await scales.patch_scale(store, scope, content_type, recipe, force=force)
+        return self._answer(request, scope, Cached("", scale, 0), accepted)
 
     async def _bind(self, request: Request, scope: RequestScope, binding: Object) -> Response:
+        check_namespace(binding, scope)
         pod = find_resource("", "v1", "pods")
         assert pod is not None
         name = scope.name or (binding.get("metadata") or {}).get("name", "")
@@ -269,6 +288,7 @@ class ResourceHandler:
             obj, strict = scope.strategy.decode(sent, api_version, kind)
             report_strict([*duplicates, *strict], scope)
             scope.strategy.set_defaults(obj)
+            keep_reset(sent, obj)
         if "metadata" not in obj or obj["metadata"] is None:
             obj["metadata"] = {}
         log_request_object(obj)
@@ -286,15 +306,22 @@ class ResourceHandler:
             new, live, scope.options, scope.user, scope.dry_run, scope.warnings,
         )  # fmt: skip
         await self.environment.admission.admit(attributes)
+        dedup_owner_references(new, scope.warnings, AFTER_ADMISSION)
 
-    def _recipe(self, request: Request, scope: RequestScope) -> tuple[str, Any, bool]:
+    def _recipe(self, request: Request, scope: RequestScope) -> tuple[str, tuple[Any, list[str]], bool]:
         content_type = request.headers.get("content-type", "").partition(";")[0].strip()
         if content_type not in scope.strategy.patch_types:
             raise self.unsupported_patch(content_type)
         force = bool(bool_option(request, "force"))
         check_patch_options(request, apply=content_type == APPLY_PATCH)
-        recipe = request.obj if request.obj is not None else parse_patch(content_type, request.body)
-        return content_type, recipe, force
+        if request.obj is not None:
+            return content_type, (request.obj, []), force
+        try:
+            return content_type, parse_patch(content_type, request.body), force
+        except status.StatusError:
+            if content_type != APPLY_PATCH:  # a patch is read once there is something to patch
+                self.store(scope).get(scope.namespace, scope.name)
+            raise
 
     def unsupported_patch(self, content_type: str) -> status.StatusError:
         """What is said of a patch of a type that the resource does not take."""
@@ -309,7 +336,7 @@ class ResourceHandler:
             include = request.param("includeObject") or "Metadata"
             now = self.environment.clock.now()
             obj = converted(
-                accepted.kind, scope.resource, [cached.obj], None, now=now, include=include, strategy=scope.strategy
+                accepted, scope.resource, [cached.obj], None, now=now, include=include, strategy=scope.strategy
             )
             return Response(code, {"Content-Type": accepted.media_type}, obj=obj)
         if accepted.media_type == JSON and cached.revision:

@@ -42,6 +42,8 @@ def check_route(method: str, info: RequestInfo, resource: Resource) -> None:
         raise status.method_not_allowed()
     if info.verb == "proxy":
         raise status.generic_not_found()
+    if set(resource.verbs) == {"create"} and (len(info.parts) > 1 or (resource.namespaced and not info.namespace)):
+        raise status.generic_not_found()  # a review can be posted; no other route is made for it
     if resource.namespaced:
         if not info.namespace and "/namespaces//" not in info.path:
             if len(info.parts) > 1:

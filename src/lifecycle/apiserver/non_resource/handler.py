@@ -42,6 +42,8 @@ class NonResourceHandler:
         self._merged = MergedDocuments(served) if served is not None else None
         self.more: dict[str, Callable[[str], Response | None]] = {}
         """What else there is to read: by the beginning of the path, a function of the rest."""
+        self.statusz: Callable[[Request], Response] | None = None
+        """`/statusz`, once the server has been started."""
         self._others: dict[str, Handler] = {}
         if openid is not None:
             self._others = {CONFIGURATION_PATH: openid.configuration, JWKS_PATH: openid.jwks}
@@ -56,6 +58,8 @@ class NonResourceHandler:
         first = path.split("/", 2)[1]
         if first in ENDPOINTS:
             return self.health.serve(request, path)
+        if path == "/statusz" and self.statusz is not None:
+            return self.statusz(request)
         reading = request.method in ("GET", "HEAD")
         if path == "/":
             return document(request, published_bytes("discovery/root.json"), "application/json")
@@ -74,7 +78,7 @@ class NonResourceHandler:
         if found is None:
             found = serve_discovery(request, path, self.address)
         if found is not None:
-            _check_read_only(reading)
+            _check_read_only(reading or _is_aggregators(path))
             return found
         return self.unknown(path)
 
@@ -85,14 +89,17 @@ class NonResourceHandler:
         return None
 
     def unknown(self, path: str) -> Response:
-        """404: a `Status` below `/api` and below a group that exists, plain text everywhere else."""
+        """404: a `Status` below `/api` and below a built-in group, which have routers of their own; plain text everywhere else."""
         parts = path.split("/")
-        if parts[1] == "api" or (parts[1] == "apis" and len(parts) > 2 and self._is_group(parts[2])):
+        if parts[1] == "api" or (parts[1] == "apis" and len(parts) > 2 and parts[2] in group_names()):
             raise generic_not_found()
         return page_not_found()
 
-    def _is_group(self, name: str) -> bool:
-        return name in group_names() or (self._merged is not None and name in self._merged.groups())
+
+def _is_aggregators(path: str) -> bool:
+    """Whether the aggregator itself answers, which does not look at the method: the groups, and each but its own."""
+    parts = path.split("/")
+    return parts[1] == "apis" and len(parts) < 4 and parts[2:] != ["apiregistration.k8s.io"]
 
 
 def _check_read_only(reading: bool) -> None:

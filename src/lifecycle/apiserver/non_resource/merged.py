@@ -15,7 +15,6 @@ import orjson
 
 from lifecycle.api.published import published, published_bytes
 from lifecycle.api.resources import Resource
-from lifecycle.api.status import generic_not_found
 from lifecycle.api.wire import Object, Request, Response
 from lifecycle.apiserver.non_resource.discovery import LEGACY, group_names, wanted_aggregation
 from lifecycle.apiserver.non_resource.document import document, etag_of, is_fresh, text
@@ -68,7 +67,7 @@ class MergedDocuments:
             return Response(obj={"kind": "APIGroup", "apiVersion": "v1", **api_group(parts[1], rows)})
         rows = [row for row in rows if row.version == parts[2]]
         if not rows:
-            raise generic_not_found()
+            return None
         return document(request, orjson.dumps(legacy_list(rows, f"{parts[1]}/{parts[2]}")), JSON)
 
     def _aggregated(self, request: Request, version: str) -> Response:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from lifecycle.api import status
 from lifecycle.api.clock import format_time, parse_time
+from lifecycle.api.field_errors import invalid, not_supported
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import DELETE, Attributes
 from lifecycle.apiserver.cached_object import Cached
@@ -35,6 +36,24 @@ class DeleteOptions:
     orphan_dependents: bool | None = None
     uid: str = ""
     resource_version: str = ""
+
+
+POLICIES = ("Foreground", "Background", "Orphan")
+
+
+def check_delete_options(options: Object) -> None:
+    """Raises StatusError 422. Upstream: `ValidateDeleteOptions`."""
+    policy, errors = options.get("propagationPolicy"), []
+    if policy is not None and policy not in POLICIES:
+        errors.append(not_supported("propagationPolicy", policy, [*POLICIES, "nil"]))
+    if policy is not None and options.get("orphanDependents") is not None:
+        detail = "orphanDependents and deletionPropagation cannot be both set"
+        errors.append(invalid("propagationPolicy", policy, detail))
+    dry_run = options.get("dryRun") or []
+    if any(value != "All" for value in dry_run):
+        errors.append(not_supported("dryRun", dry_run, ["All"]))
+    if errors:
+        raise status.invalid("DeleteOptions", "", [error.cause() for error in errors], "meta.k8s.io")
 
 
 async def delete(store: ResourceStore, scope: RequestScope, options: DeleteOptions) -> tuple[Object, bool]:
@@ -59,6 +78,8 @@ async def delete(store: ResourceStore, scope: RequestScope, options: DeleteOptio
 
 def _check_preconditions(obj: Object, scope: RequestScope, options: DeleteOptions) -> None:
     metadata, kind = obj["metadata"], scope.resource.kind
+    if kind == "Namespace":  # its registry looks for itself, in its own words
+        _check_namespace_preconditions(metadata, scope, options)
     if options.uid and options.uid != metadata["uid"]:
         why = (
             f"the UID in the precondition ({options.uid}) does not match the UID in record ({metadata['uid']}). "
@@ -72,6 +93,16 @@ def _check_preconditions(obj: Object, scope: RequestScope, options: DeleteOption
             f"({metadata['resourceVersion']}). The object might have been modified"
         )
         raise status.conflict(kind, scope.name, why, scope.resource.group)
+
+
+def _check_namespace_preconditions(metadata: Object, scope: RequestScope, options: DeleteOptions) -> None:
+    for what, wanted, found in (
+        ("UID", options.uid, metadata["uid"]),
+        ("ResourceVersion", options.resource_version, metadata["resourceVersion"]),
+    ):
+        if wanted and wanted != found:
+            why = f"Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {found}"
+            raise status.conflict("namespaces", scope.name, why)
 
 
 async def _attempt(

@@ -3,8 +3,8 @@
 A page ends with a continue token that holds the revision and the next key. All pages show the state at that revision, so no
 object is missed or seen twice however much is written meanwhile. When the revision has been compacted, the token has expired: 410.
 
-Upstream: `apiserver/pkg/storage/etcd3/store.go` (`GetList`), `storage/continue.go` (`DecodeContinue`, `EncodeContinue`),
-`storage/cacher/delegator.go`, v1.36.
+Upstream: `apiserver/pkg/storage/cacher/cacher.go` (`GetList`, `computeListLimit`), `storage/interfaces.go` (`ValidateListOptions`),
+`storage/continue.go` (`DecodeContinue`, `EncodeContinue`), `storage/etcd3/errors.go` (`handleCompactedErrorForPaging`), v1.36.
 """
 
 from __future__ import annotations
@@ -12,22 +12,31 @@ from __future__ import annotations
 import base64
 import re
 from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
 
 import orjson
 
 from lifecycle.api import status
 from lifecycle.api.field_errors import quote
+from lifecycle.api.schema.scalars import json_type
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.cache_watcher import Criteria
 from lifecycle.apiserver.cached_object import Cached
 from lifecycle.apiserver.cacher import Cacher
+from lifecycle.apiserver.go_json import read_json
 from lifecycle.etcd.store import CompactedError, FutureRevisionError, Store, prefix_end
 
 TOKEN_VERSION = "meta.k8s.io/v1"
-EXPIRED = (
-    "The provided continue parameter is too old to display a consistent list result. "
-    "You can start a new list without the continue parameter."
+EXPIRED = "The resourceVersion for the provided list is too old."
+CONTINUE_EXPIRED = (
+    "The provided continue parameter is too old to display a consistent list result. You can start a new list without the "
+    "continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with "
+    "the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the "
+    "first chunk was returned and now may show up in the list."
 )  # fmt: skip
+NEWEST = -1
+"""In a continue token: go on with whatever there is by now."""
 
 
 @dataclass(slots=True)
@@ -52,51 +61,80 @@ class ListOptions:
 async def list_page(cacher: Cacher, store: Store, criteria: Criteria, options: ListOptions) -> Page:
     """One page. Raises StatusError 400 (bad token or version), 410 (expired), 504 (version from the future)."""
     cacher.catch_up()
-    start, revision = "", 0
-    if options.token:
-        revision, start = decode_continue(options.token, _prefix(cacher, criteria))
-        if options.resource_version not in ("", "0"):
-            raise status.bad_request("specifying resource version is not allowed when using continue")
-        revision = max(revision, 0)
-    elif options.resource_version not in ("", "0"):
-        revision = parse_revision(options.resource_version)
-        if revision > store.revision:
-            raise status.too_large_resource_version(revision, store.revision)
-        if options.match == "NotOlderThan" or not (options.match or options.limit):  # a page of an old version is exact
-            revision = 0
+    start, revision = _validate(cacher, store, criteria, options)
     if revision and revision != store.revision:
-        rows = await _past(cacher, store, criteria, revision)
+        candidates = await _past(cacher, store, criteria, revision, start)
     else:
         revision = store.revision
-        rows = cacher.candidates(criteria)
+        candidates = cacher.candidates(criteria)
     if start:
-        rows = [row for row in rows if row.key >= start]
-    whole = criteria.everything and not start and not options.limit
-    if not criteria.everything:
-        rows = [row for row in rows if criteria.matches(row.obj, cacher.fields_of)]
+        candidates = [row for row in candidates if row.key >= start]
+    limit = (
+        0 if options.resource_version == "0" else options.limit
+    )  # who asks for "0" gets what the cache holds, in one piece
+    if criteria.everything:
+        rows = candidates[:limit] if limit else candidates
+    else:
+        rows = list(islice((row for row in candidates if criteria.matches(row.obj, cacher.fields_of)), limit or None))
+    # whether any of the rest would match, nobody looks: the last page of a selection may turn out to be empty
+    more = bool(limit) and len(rows) == limit and rows[-1] is not candidates[-1]
     metadata: Object = {"resourceVersion": str(revision)}
-    if options.limit and len(rows) > options.limit:
-        rest = len(rows) - options.limit
-        rows = rows[: options.limit]
+    if more:
         metadata["continue"] = encode_continue(revision, rows[-1].key + "\0", _prefix(cacher, criteria))
-        if criteria.everything:  # with a selector nobody knows how many of the rest would match
-            metadata["remainingItemCount"] = rest
-    return Page(rows, metadata, whole)
+        if criteria.everything:
+            metadata["remainingItemCount"] = len(candidates) - limit
+    return Page(rows, metadata, criteria.everything and not start and not limit)
+
+
+def _validate(cacher: Cacher, store: Store, criteria: Criteria, options: ListOptions) -> tuple[str, int]:
+    """The first key of the page, and the revision it has to show (0: the newest). Upstream: `storage.ValidateListOptions`."""
+    wanted = options.resource_version
+    single = _is_single(cacher, criteria)
+    if options.token and not single:  # a list of one knows no pages
+        revision, start = decode_continue(options.token, _prefix(cacher, criteria))
+        if wanted not in ("", "0"):
+            raise status.bad_request("specifying resource version is not allowed when using continue")
+        return start, max(revision, 0)
+    if wanted in ("", "0"):
+        return "", 0
+    try:
+        revision = parse_revision(wanted)
+    except status.StatusError as error:
+        raise status.bad_request(f"invalid resource version: {error.message}") from None
+    if revision > store.revision:
+        raise status.too_large_resource_version(revision, store.revision)
+    exact = options.match == "Exact" or (
+        not options.match and options.limit and not single
+    )  # a page of an old version is exact
+    return "", revision if exact else 0
+
+
+def _is_single(cacher: Cacher, criteria: Criteria) -> bool:
+    return bool(criteria.name and (criteria.namespace or not cacher.resource.namespaced))
 
 
 def _prefix(cacher: Cacher, criteria: Criteria) -> str:
     return f"{cacher.prefix}{criteria.namespace}/" if criteria.namespace else cacher.prefix
 
 
-async def _past(cacher: Cacher, store: Store, criteria: Criteria, revision: int) -> list[Cached]:
+async def _past(cacher: Cacher, store: Store, criteria: Criteria, revision: int, start: str) -> list[Cached]:
     prefix = _prefix(cacher, criteria)
     try:
         page = await store.range(prefix, prefix_end(prefix), revision=revision)
     except CompactedError:
-        raise status.gone(EXPIRED) from None
+        raise _expired(start, prefix) from None
     except FutureRevisionError as error:
         raise status.too_large_resource_version(revision, error.current) from None
-    return [Cached(kv.key, cacher.decode(kv.value, kv.mod_revision), kv.mod_revision) for kv in page.kvs]
+    rows = [Cached(kv.key, cacher.decode(kv.value, kv.mod_revision), kv.mod_revision) for kv in page.kvs]
+    return [row for row in rows if row.key == prefix + criteria.name] if _is_single(cacher, criteria) else rows
+
+
+def _expired(start: str, prefix: str) -> status.StatusError:
+    """410. Who was in the middle of a list gets a token to go on with, at the price of consistency."""
+    error = status.gone(CONTINUE_EXPIRED if start else EXPIRED)
+    if start:
+        error.status["metadata"] = {"continue": encode_continue(NEWEST, start, prefix)}
+    return error
 
 
 def parse_revision(text: str) -> int:
@@ -126,16 +164,17 @@ def decode_continue(token: str, prefix: str) -> tuple[int, str]:
         raise _invalid_token(f"illegal base64 data at input byte {at}")
     decoded = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
     try:
-        fields = orjson.loads(decoded)
-    except orjson.JSONDecodeError:
-        raise _invalid_token(_json_complaint(decoded)) from None
-    version = fields.get("v", "") if isinstance(fields, dict) else ""
+        fields = read_json(decoded)
+    except ValueError as error:
+        raise _invalid_token(str(error)) from None
+    fields = _token_fields(fields)
+    version = fields.get("v", "")
     if version != TOKEN_VERSION:
         raise _invalid_token(f"server does not recognize this encoded version {version}")
     revision, start = fields.get("rv", 0), fields.get("start", "")
-    if type(revision) is not int or revision == 0 or not -(1 << 63) <= revision < 1 << 63:
+    if revision == 0:
         raise _invalid_token(f"incorrect encoded start resourceVersion (version {TOKEN_VERSION})")
-    if not isinstance(start, str) or not start:
+    if not start:
         raise _invalid_token(f"encoded start key empty (version {TOKEN_VERSION})")
     key = "/" + start.removeprefix("/")
     if any(part in ("", ".", "..") for part in key[1:].split("/")):  # nobody ranges over more than was asked for
@@ -147,12 +186,21 @@ def _invalid_token(why: str) -> status.StatusError:
     return status.bad_request(f"invalid continue token: continue key is not valid: {why}")
 
 
-def _json_complaint(data: bytes) -> str:
-    """What Go's decoder says of bytes that are not JSON."""
-    text = data.decode("utf-8", "replace")
-    first = text.lstrip(" \t\r\n")[:1] if text.strip() else ""
-    if not first:
-        return "unexpected end of JSON input"
-    char = data.lstrip()[0]
-    shown = f"\\u{char:04x}" if char < 0x20 or char >= 0x7F else first
-    return f"invalid character '{shown}' looking for beginning of value"
+def _token_fields(fields: Any) -> Object:
+    """The fields of a token. Raises StatusError 400 for one of another type, in the words of Go's decoder."""
+    if fields is None:
+        return {}
+    if not isinstance(fields, dict):
+        raise _invalid_token(f"json: cannot unmarshal {json_type(fields)} into Go value of type storage.continueToken")
+    for key, value in fields.items():
+        given, wanted = json_type(value), {"v": "string", "rv": "int64", "start": "string"}.get(key)
+        if wanted is None or value is None or (wanted == given == "string"):
+            continue
+        if wanted == "int64" and given == "number":
+            if type(value) is int and -(1 << 63) <= value < 1 << 63:
+                continue
+            given = f"number {value}"
+        raise _invalid_token(
+            f"json: cannot unmarshal {given} into Go struct field continueToken.{key} of type {wanted}"
+        )
+    return {key: value for key, value in fields.items() if value is not None}

@@ -68,13 +68,41 @@ def check_namespace(obj: Object, scope: RequestScope) -> None:
     if given == scope.namespace:
         return
     if given and scope.resource.namespaced:
-        raise bad_request(
-            f"the namespace of the provided object does not match the namespace sent on the request ({given} != {scope.namespace})"
-        )
+        raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
     if scope.namespace:
         metadata["namespace"] = scope.namespace
     else:
         metadata.pop("namespace", None)
+
+
+def keep_reset(sent: Object, obj: Object) -> None:
+    """An empty list of managed fields, unlike none, asks to forget them all; decoding alone would drop it."""
+    metadata = sent.get("metadata")
+    if isinstance(metadata, dict) and metadata.get("managedFields") == []:
+        obj["metadata"] = {**(obj.get("metadata") or {}), "managedFields": []}
+
+
+AFTER_ADMISSION = " after mutating admission happens"
+
+
+def dedup_owner_references(obj: Object, warnings: list[str], when: str = "") -> None:
+    """Name no owner twice. Upstream: `handlers/rest.go` (`dedupOwnerReferencesAndAddWarning`)."""
+    owners = obj["metadata"].get("ownerReferences")
+    if not owners or len(owners) == 1:
+        return
+    kept: list[Object] = []
+    twice: list[str] = []
+    for owner in owners:
+        if owner in kept:
+            twice.append(owner.get("uid", ""))
+        else:
+            kept.append(owner)
+    if twice:
+        obj["metadata"]["ownerReferences"] = kept
+        warnings.append(
+            f".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner references in 1.20+, and may reject "
+            f"such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {', '.join(twice)}"
+        )
 
 
 def check_identity(obj: Object, scope: RequestScope) -> None:

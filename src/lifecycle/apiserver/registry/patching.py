@@ -22,41 +22,20 @@ from lifecycle.api.patch.json_patch import apply_json_patch
 from lifecycle.api.patch.merge_patch import apply_merge_patch
 from lifecycle.api.patch.strategic import strategic_merge_patch
 from lifecycle.api.schema import schema_for
+from lifecycle.api.schema.decode import unrecognized
+from lifecycle.api.schema.from_unstructured import conversion_complaint
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
 from lifecycle.apiserver.cached_object import Cached
-from lifecycle.apiserver.json_complaint import json_complaint
-from lifecycle.apiserver.registry.metadata import check_identity, check_namespace
+from lifecycle.apiserver.registry.metadata import (
+    AFTER_ADMISSION,
+    check_identity,
+    dedup_owner_references,
+    keep_reset,
+)
 from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.registry.store import ResourceStore
 from lifecycle.apiserver.registry.strategy import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH
-from lifecycle.apiserver.yaml_input import from_yaml
-
-_DECODING = {APPLY_PATCH: "error decoding YAML: ", STRATEGIC_MERGE_PATCH: ""}
-
-
-def parse_patch(content_type: str, body: bytes) -> Any:
-    """The patch as data. Raises StatusError 400 for text that is not JSON (or YAML, for an apply), or is no patch."""
-    if content_type == APPLY_PATCH and body[:1] != b"{":
-        try:
-            patch, _ = from_yaml(body)
-        except ValueError as error:
-            raise status.bad_request(f"error decoding YAML: {error}") from None
-    else:
-        try:
-            patch = orjson.loads(body)
-        except orjson.JSONDecodeError:
-            prefix = _DECODING.get(content_type, "error decoding patch: ")
-            raise status.bad_request(f"{prefix}{json_complaint(body)}") from None
-    wanted: type = list if content_type == JSON_PATCH else dict
-    if not isinstance(patch, wanted):
-        what = {list: "array", dict: "object", str: "string", bool: "bool", type(None): "null"}.get(
-            type(patch), "number"
-        )
-        target = "[]handlers.jsonPatchOp" if wanted is list else "map[string]interface {}"
-        prefix = _DECODING.get(content_type, "error decoding patch: ")
-        raise status.bad_request(f"{prefix}json: cannot unmarshal {what} into Go value of type {target}")
-    return patch
 
 
 def patched_document(content_type: str, document: Object, patch: Any, scope: RequestScope) -> Object:
@@ -68,30 +47,46 @@ def patched_document(content_type: str, document: Object, patch: Any, scope: Req
     else:
         schema = schema_for(scope.resource.api_version, scope.resource.kind)
         result = strategic_merge_patch(document, patch, schema)
+        if isinstance(result, dict):  # what it becomes is settled before it is read
+            result = {**result, "apiVersion": scope.resource.api_version, "kind": scope.resource.kind}
     if not isinstance(result, dict):
         raise status.bad_request("the patch does not leave an object")
     return result
 
 
-def normal(content_type: str, obj: Object, patch: Any, scope: RequestScope) -> Object:
+def normal(content_type: str, obj: Object, patch: Any, scope: RequestScope, found: list[str] | None = None) -> Object:
     """Normal form with defaults. Raises StatusError 422 if what the patch leaves cannot be decoded, or not strictly enough."""
     resource = scope.resource
     try:
         decoded, strict = scope.strategy.decode(obj, resource.api_version, resource.kind)
     except status.StatusError as error:
-        _, handled, why = error.message.partition(f" cannot be handled as a {resource.kind}: ")
-        raise (_patch_invalid(content_type, obj, patch, why) if handled else error) from None
+        complaint = ""
+        if content_type == STRATEGIC_MERGE_PATCH:
+            complaint = conversion_complaint(obj, resource.api_version, resource.kind)
+        raise cannot_decode(content_type, obj, patch, resource.kind, error, complaint) from None
+    strict = [*(found or ()), *strict]
     if strict and scope.field_validation == "Strict":
         raise _patch_invalid(content_type, obj, patch, f"strict decoding error: {', '.join(strict)}")
     report_strict(strict, scope)
     scope.strategy.set_defaults(decoded)
+    keep_reset(obj, decoded)
     return decoded
+
+
+def cannot_decode(
+    content_type: str, result: Object, patch: Any, kind: str, error: status.StatusError, complaint: str = ""
+) -> status.StatusError:
+    """The 422 for a patch that leaves what cannot be decoded, `error` being the decoder's. `complaint`: better words for it."""
+    _, handled, why = error.message.partition(f" cannot be handled as a {kind}: ")
+    if not handled:
+        _, handled, why = error.message.partition(unrecognized(kind))
+    return _patch_invalid(content_type, result, patch, complaint or why) if handled else error
 
 
 def _patch_invalid(content_type: str, result: Object, patch: Any, why: str) -> status.StatusError:
     """The 422 that shows the document a patch leaves; after a strategic merge patch it is the patch itself, as Go prints a map."""
     strategic = content_type == STRATEGIC_MERGE_PATCH
-    shown = _go_value(patch) if strategic else orjson.dumps(result, option=orjson.OPT_SORT_KEYS).decode()
+    shown = _go_value(patch) if strategic else orjson.dumps(result).decode()
     return status.invalid("", "", [invalid("patch", shown, why).cause()])
 
 
@@ -119,17 +114,17 @@ def report_strict(strict: list[str], scope: RequestScope) -> None:
 
 
 async def patch(
-    store: ResourceStore, scope: RequestScope, content_type: str, patch: Any, *, force: bool
+    store: ResourceStore, scope: RequestScope, content_type: str, patch: Any, found: list[str], *, force: bool
 ) -> tuple[Cached, bool]:
-    """Patch one object; the result and whether it was created (only an apply can)."""
+    """Patch one object; the result and whether it was created (only an apply can). `found`: what strict reading objected to."""
     if content_type == APPLY_PATCH:
-        return await _apply(store, scope, patch, force=force)
+        return await _apply(store, scope, patch, found, force=force)
     environment = store.environment
 
     async def change(live: Object | None) -> Object:
         if live is None:
             raise status.not_found(scope.resource.plural, scope.name, scope.resource.group)
-        new = normal(content_type, patched_document(content_type, live, patch, scope), patch, scope)
+        new = normal(content_type, patched_document(content_type, live, patch, scope), patch, scope, found)
         check_identity(new, scope)
         _keep_identity(new, live)
         update_managed_fields(
@@ -139,35 +134,39 @@ async def patch(
         await _admit(store, scope, new, live)
         return new
 
-    return await store.update(scope, change, create=False, retry=not names_version(patch))
+    return await store.update(scope, change, create=False)
 
 
-def names_version(patch: Any) -> bool:
-    """Whether a patch says which version it is for: then a lost race is the client's to know."""
-    metadata = patch.get("metadata") if isinstance(patch, dict) else None
-    return isinstance(metadata, dict) and bool(metadata.get("resourceVersion"))
-
-
-async def _apply(store: ResourceStore, scope: RequestScope, applied: Object, *, force: bool) -> tuple[Cached, bool]:
+async def _apply(
+    store: ResourceStore, scope: RequestScope, applied: Object, twice: list[str], *, force: bool
+) -> tuple[Cached, bool]:
     resource, environment = scope.resource, store.environment
     check_apply_kind(applied, scope)
-    desired, strict = decode_partial(applied, scope)
-    report_strict(strict, scope)
 
     async def change(live: Object | None) -> Object:
         new = apply_patch(
-            live, desired, manager=scope.manager, force=force,
+            live, applied, manager=scope.manager, force=force,
             now=environment.clock.timestamp(), subresource=scope.subresource, type_=scope.strategy.type,
         )  # fmt: skip
+        if twice and scope.field_validation == "Strict":  # the warning, of several lines, would not fit into a header
+            why = "".join(f"\n  {each}" for each in twice)
+            raise status.bad_request(
+                f"error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:{why}"
+            )
         fields = new["metadata"].get("managedFields")
-        new, _ = scope.strategy.decode(new, resource.api_version, resource.kind)
+        try:
+            decoded, _ = scope.strategy.decode(new, resource.api_version, resource.kind)
+        except status.StatusError as error:
+            raise _not_convertible(new, applied, scope, error) from None
+        new = decoded
         scope.strategy.set_defaults(new)
         if fields is not None:
             new["metadata"]["managedFields"] = fields
-        if live is None:
-            check_namespace(new, scope)
-            new["metadata"].setdefault("name", scope.name)
-        else:
+        if live is None and (uid := new["metadata"].get("uid")):
+            why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+            raise status.conflict(resource.plural, scope.name, why, resource.group)
+        check_identity(new, scope)
+        if live is not None:
             _keep_identity(new, live)
             await _admit(store, scope, new, live)
         return new
@@ -176,27 +175,31 @@ async def _apply(store: ResourceStore, scope: RequestScope, applied: Object, *, 
 
 
 def check_apply_kind(applied: Object, scope: RequestScope) -> None:
-    """An apply names what it applies. Raises StatusError 400."""
+    """An apply names what it applies. Raises StatusError 400. Upstream: `versionCheckManager.Apply`."""
     resource = scope.resource
-    if not applied.get("apiVersion") or not applied.get("kind"):
-        missing = "apiVersion" if not applied.get("apiVersion") else "kind"
-        raise status.bad_request(f"invalid object type: {missing} must be set")
-    if applied["apiVersion"] != resource.api_version:
-        raise status.bad_request(
-            f"Incorrect version specified in apply patch. Specified patch version: {applied['apiVersion']}, "
-            f"expected: {resource.api_version}"
-        )
-    metadata = applied.get("metadata")
-    name = metadata.get("name") if isinstance(metadata, dict) else None  # what else it may be, decoding will refuse
-    if name and name != scope.name:
-        raise status.bad_request(f"the name of the object ({name}) does not match the name on the URL ({scope.name})")
+    version, kind = applied.get("apiVersion"), applied.get("kind")
+    if (version, kind) != (resource.api_version, resource.kind):
+        raise status.bad_request(f"invalid object type: {_gvk(applied)}")
 
 
-def decode_partial(applied: Object, scope: RequestScope) -> tuple[Object, list[str]]:
-    """The strict errors of an apply patch. The patch itself stays as sent: what it does not mention it does not own."""
-    resource = scope.resource
-    _, strict = scope.strategy.decode(applied, resource.api_version, resource.kind)
-    return applied, strict
+def _gvk(obj: Object) -> str:
+    """A kind as Go prints a `GroupVersionKind`."""
+    version, kind = obj.get("apiVersion"), obj.get("kind")
+    group, _, version = version.rpartition("/") if isinstance(version, str) and version.count("/") < 2 else ("", "", "")
+    return f"{group}/{version}, Kind={kind if isinstance(kind, str) else ''}"
+
+
+def _not_convertible(
+    new: Object, applied: Object, scope: RequestScope, error: status.StatusError
+) -> status.StatusError:
+    """500 for values that the schema allows and the type does not. Upstream: `structuredMergeManager.Apply`."""
+    resource, metadata = scope.resource, applied.get("metadata") or {}
+    complaint = conversion_complaint(new, resource.api_version, resource.kind)
+    if not complaint:
+        return error
+    named = f"{metadata.get('namespace') or ''}/{metadata.get('name') or ''}; {_gvk(applied)}"
+    why = f"unable to convert unstructured object to {_gvk(applied)}: {complaint}"
+    return status.failure(500, "", f"failed to convert new object ({named}) to proper version: {why}")
 
 
 def _keep_identity(new: Object, live: Object) -> None:
@@ -213,3 +216,4 @@ async def _admit(store: ResourceStore, scope: RequestScope, new: Object, live: O
         scope.dry_run, scope.warnings,
     )  # fmt: skip
     await store.environment.admission.admit(attributes)
+    dedup_owner_references(new, scope.warnings, AFTER_ADMISSION)

@@ -10,26 +10,29 @@ Upstream: `pkg/registry/core/pod/storage/storage.go` (`BindingREST.Create`, `set
 from __future__ import annotations
 
 from lifecycle.api import status
-from lifecycle.api.field_errors import FieldError, invalid, required
+from lifecycle.api.field_errors import FieldError, not_supported, required
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import CREATE, Attributes
-from lifecycle.apiserver.registry.deletion import DeleteOptions, delete
+from lifecycle.apiserver.registry.deletion import DeleteOptions, check_delete_options, delete
 from lifecycle.apiserver.registry.metadata import in_go_order
 from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.registry.store import MAX_CONFLICTS, ResourceStore
 
 
 async def bind(store: ResourceStore, scope: RequestScope, binding: Object) -> Object:
-    """Bind a pod to the node a `Binding` names. Raises StatusError 404, 409 (bound already), 422."""
+    """Bind a pod to the node a `Binding` names. Raises StatusError 400, 404, 409 (bound already), 500 (a bad target)."""
     environment = store.environment
     attributes = Attributes(
         CREATE, store.resource, "binding", scope.namespace, scope.name, binding, None, scope.options, scope.user,
         scope.dry_run, scope.warnings,
     )  # fmt: skip
     await environment.admission.admit(attributes)
+    if (binding.get("metadata") or {}).get("name", "") != scope.name:
+        raise status.bad_request("name in URL does not match name in Binding object")
     errors = validate_binding(binding)
-    if errors:
-        raise status.invalid("Binding", scope.name, [error.cause() for error in errors])
+    if errors:  # returned as they are, and so an error of the server
+        shown = [f"{error.field}: {error.cause()['message']}" for error in errors]
+        raise status.failure(500, "", shown[0] if len(shown) == 1 else f"[{', '.join(shown)}]")
     await environment.admission.validate(attributes)
     for _ in range(MAX_CONFLICTS):
         stored = store.get(scope.namespace, scope.name)
@@ -75,8 +78,7 @@ def validate_binding(binding: Object) -> list[FieldError]:
     target = binding.get("target") or {}
     errors: list[FieldError] = []
     if target.get("kind", "") not in ("", "Node"):
-        detail = 'must be one of: "Node", ""'
-        errors.append(invalid("target.kind", target["kind"], detail))
+        errors.append(not_supported("target.kind", target["kind"], ["Node", "<empty>"]))
     if not target.get("name"):
         errors.append(required("target.name", ""))
     return errors
@@ -93,6 +95,7 @@ async def evict(store: ResourceStore, scope: RequestScope, eviction: Object) -> 
         raise status.bad_request("name in URL does not match name in Eviction object")
     await store.environment.admission.validate(attributes)
     options = eviction.get("deleteOptions") or {}
+    check_delete_options(options)
     preconditions = options.get("preconditions") or {}
     await delete(
         store,

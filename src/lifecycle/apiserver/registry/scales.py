@@ -18,7 +18,8 @@ from lifecycle.api.patch.json_patch import apply_json_patch
 from lifecycle.api.patch.merge_patch import apply_merge_patch
 from lifecycle.api.schema import decode
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.registry.patching import APPLY_PATCH, JSON_PATCH, names_version
+from lifecycle.apiserver.registry.metadata import check_identity
+from lifecycle.apiserver.registry.patching import APPLY_PATCH, JSON_PATCH, cannot_decode
 from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.registry.store import ResourceStore
 
@@ -87,11 +88,12 @@ def get_scale(store: ResourceStore, scope: RequestScope) -> Object:
 
 async def update_scale(store: ResourceStore, scope: RequestScope, new: Object) -> Object:
     """Replace."""
+    check_identity(new, scope)
 
     def replaced(_: Object) -> Object:
         return new
 
-    return await _write(store, scope, replaced, retry=not (new.get("metadata") or {}).get("resourceVersion"))
+    return await _write(store, scope, replaced, uid=new["metadata"].get("uid", ""))
 
 
 async def patch_scale(
@@ -101,31 +103,34 @@ async def patch_scale(
     now = store.environment.clock.timestamp()
 
     def patched(current: Object) -> Object:
-        if content_type == JSON_PATCH:
-            return apply_json_patch(current, patch)
         if content_type == APPLY_PATCH:
             return apply_patch(current, patch, manager=scope.manager, force=force, now=now, subresource="scale")
-        return apply_merge_patch(current, patch)
+        apply = apply_json_patch if content_type == JSON_PATCH else apply_merge_patch
+        result = apply(current, patch)
+        try:
+            decoded, _ = decode(result, VERSION, KIND)
+        except status.StatusError as error:
+            raise cannot_decode(content_type, result, patch, KIND, error) from None
+        return decoded
 
-    return await _write(store, scope, patched, retry=not names_version(patch), applied=content_type == APPLY_PATCH)
+    return await _write(store, scope, patched, applied=content_type == APPLY_PATCH)
 
 
 async def _write(
-    store: ResourceStore, scope: RequestScope, change: Any, *, retry: bool, applied: bool = False
+    store: ResourceStore, scope: RequestScope, change: Any, *, applied: bool = False, uid: str = ""
 ) -> Object:
     resource, paths = scope.resource, scope.strategy.scale
     now = store.environment.clock.timestamp()
 
     async def change_parent(live: Object | None) -> Object:
-        if live is None:
-            raise status.not_found(resource.plural, scope.name, resource.group)
+        assert live is not None  # nothing is created here
         before = scale_of(live, paths)
         owned = live["metadata"].get("managedFields")
         before["metadata"]["managedFields"] = scale_entries(owned)
         after = change(before)
         tracked = (after.get("metadata") or {}).get("managedFields")
         after, _ = decode(after, VERSION, KIND)
-        _check(after, scope)
+        _check(after, scope, live)
         metadata = after["metadata"]
         if applied:
             metadata["managedFields"] = tracked
@@ -154,19 +159,21 @@ async def _write(
         resource, scope.namespace, scope.name, "", scope.user, scope.manager, scope.dry_run, warnings=scope.warnings,
         strategy=scope.strategy,
     )  # fmt: skip
-    cached, _ = await store.update(parent, change_parent, create=False, retry=retry)
+    cached, _ = await store.update(parent, change_parent, create=False, uid=uid)
     return scale_of(cached.obj, paths)
 
 
-def _check(scale: Object, scope: RequestScope) -> None:
-    name = (scale.get("metadata") or {}).get("name", "")
-    if name and name != scope.name:
-        raise status.bad_request(f"the name of the object ({name}) does not match the name on the URL ({scope.name})")
+def _check(scale: Object, scope: RequestScope, parent: Object) -> None:
+    check_identity(scale, scope)
     replicas = (scale.get("spec") or {}).get("replicas", 0)
-    if replicas < 0:
+    if replicas < 0 and scope.strategy.scale is None:  # a custom resource's are checked where they are kept
         cause = {
             "reason": "FieldValueInvalid",
             "message": f"Invalid value: {replicas}: must be greater than or equal to 0",
             "field": "spec.replicas",
         }
         raise status.invalid(KIND, scope.name, [cause], "autoscaling")
+    given, uid = scale["metadata"].get("uid", ""), parent["metadata"]["uid"]
+    if given and given != uid:
+        why = f"Precondition failed: UID in precondition: {given}, UID in object meta: {uid}"
+        raise status.conflict(f"{scope.resource.plural}/scale", scope.name, why, scope.resource.group)

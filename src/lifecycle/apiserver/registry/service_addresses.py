@@ -16,9 +16,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from ipaddress import IPv4Network, ip_network
 
+from lifecycle.api.field_errors import invalid
 from lifecycle.api.managed_fields import update_managed_fields
 from lifecycle.api.resources import resource
-from lifecycle.api.status import invalid
+from lifecycle.api.status import StatusError
+from lifecycle.api.status import invalid as invalid_status
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.metadata import fill_object_meta
 from lifecycle.apiserver.registry.store import Environment, ResourceStore
@@ -34,6 +36,15 @@ LABELS = {
 }
 
 
+ALLOCATED = "provided IP is already allocated"
+
+
+def refused_address(service: Object, address: str, why: str) -> StatusError:
+    """The answer to a wished address that cannot be had. Upstream: `alloc.go` (`allocIPs`), `ipallocator/interfaces.go`."""
+    error = invalid("spec.clusterIPs", service["spec"].get("clusterIPs"), f"failed to allocate IP {address}: {why}")
+    return invalid_status("Service", service["metadata"].get("name", ""), [error.cause()])
+
+
 def addresses_of(service: Object) -> frozenset[str]:
     """The cluster IPs that a Service holds; none if it is headless or an ExternalName."""
     spec = service.get("spec") or {}
@@ -41,14 +52,10 @@ def addresses_of(service: Object) -> frozenset[str]:
     return frozenset(ip for ip in ips if ip and ip != "None")
 
 
-def default_service_cidr() -> Object:
-    """The range of the server's own flag, as an object. Upstream: `pkg/controlplane/controller/defaultservicecidr`."""
-    return {
-        "kind": "ServiceCIDR",
-        "apiVersion": "networking.k8s.io/v1",
-        "metadata": {"name": "kubernetes"},
-        "spec": {"cidrs": [str(SERVICE_CIDR)]},
-    }
+def is_ready(service_cidr: Object) -> bool:
+    """Whether addresses may be picked from a range. While nobody says anything, they may: no controller may be running."""
+    conditions = (service_cidr.get("status") or {}).get("conditions") or ()
+    return all(c.get("status") == "True" for c in conditions if c["type"] == "Ready")
 
 
 class ServiceAddresses:
@@ -61,11 +68,11 @@ class ServiceAddresses:
         self._cidrs = environment.cacher(resource("servicecidrs.networking.k8s.io"))
 
     def networks(self) -> list[IPv4Network]:
-        """The ranges that may be picked from, oldest name first: those of all ServiceCIDRs that are not on their way out."""
+        """The ranges that may be picked from, oldest name first: those of all ServiceCIDRs that are ready and not on their way out."""
         self._cidrs.catch_up()
         found = []
         for cached in self._cidrs.ordered():
-            if "deletionTimestamp" not in cached.obj["metadata"]:
+            if "deletionTimestamp" not in cached.obj["metadata"] and is_ready(cached.obj):
                 networks = map(ip_network, (cached.obj.get("spec") or {}).get("cidrs") or ())
                 found += [network for network in networks if isinstance(network, IPv4Network)]
         return found or [SERVICE_CIDR]
@@ -86,13 +93,7 @@ class ServiceAddresses:
                 continue  # left by a server that died in between
             if await self._store.write(key, obj, 0) is None:
                 await self.release(taken)
-                why = f"failed to allocate IP {address}: provided IP is already allocated"
-                cause = {
-                    "reason": "FieldValueInvalid",
-                    "message": f'Invalid value: ["{address}"]: {why}',
-                    "field": "spec.clusterIPs",
-                }
-                raise invalid("Service", service["metadata"]["name"], [cause])
+                raise refused_address(service, address, ALLOCATED)
             taken.append(address)
         return taken
 

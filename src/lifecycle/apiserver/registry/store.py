@@ -43,7 +43,7 @@ from lifecycle.apiserver.registry.strategy import BUILT_IN, Strategy
 from lifecycle.etcd.codec import JSON, encode_value
 from lifecycle.etcd.keys import registry_key
 from lifecycle.etcd.lease_manager import LeaseManager
-from lifecycle.etcd.store import Store
+from lifecycle.etcd.store import RequestTooLargeError, Store
 
 MAX_NAME_ATTEMPTS = 8
 MAX_CONFLICTS = 30
@@ -69,7 +69,7 @@ class Environment:
 
     def cacher(self, resource: Resource) -> Cacher:
         """The watch cache of a resource."""
-        return self.cachers[resource.group, resource.plural]
+        return self.cachers[resource.store_key]
 
 
 class ResourceStore:
@@ -144,6 +144,8 @@ class ResourceStore:
         generated = bool(metadata.get("generateName")) and not metadata.get("name")
         if generated:
             metadata["name"] = environment.names.generate_name(metadata["generateName"])
+        elif resource.kind == "LimitRange" and not metadata.get("name"):  # only its strategy names what has no name
+            metadata["name"] = environment.names.uid()
         self.strategy.prepare_for_create(obj)  # a Job takes labels from its own name, so the name comes first
         for attempt in range(MAX_NAME_ATTEMPTS):
             if generated and attempt:  # an attempt leaves other metadata behind
@@ -165,7 +167,10 @@ class ResourceStore:
                 causes = [error.cause() for error in self.strategy.validate_create(obj)]
             if causes:
                 raise status.invalid(
-                    resource.kind, name or obj["metadata"].get("generateName", ""), causes, resource.group
+                    obj.get("kind") or resource.kind,
+                    name or obj["metadata"].get("generateName", ""),
+                    causes,
+                    resource.group,
                 )
             scope.warnings.extend(self.strategy.warnings_on_create(obj))
             self.strategy.canonicalize(obj)
@@ -177,19 +182,30 @@ class ResourceStore:
             key = registry_key(resource, scope.namespace, name)
             if scope.dry_run:
                 encode_value(obj)  # what could not be stored is refused in a dry run as well
-                self.cacher.catch_up()
-                if self.cacher.get(key) is not None:
-                    raise status.already_exists(resource.plural, name, resource.group)
+                if self.lookup(scope.namespace, name) is not None:
+                    raise self._taken(obj, scope)
                 self.undo(obj)
                 return Cached(key, obj, 0)
             written = await self.write(key, obj, 0)
             if written is None:
-                raise status.already_exists(resource.plural, name, resource.group)
+                raise self._taken(obj, scope)
             self.after_create(written.obj)
             return self._decorated(written)
         except BaseException:
             self.undo(obj)
             raise
+
+    def _taken(self, obj: Object, scope: RequestScope) -> StatusError:
+        """409 for a name that is taken. Upstream: the end of `Store.Create`, `rest.CheckGeneratedNameError`."""
+        resource, name = self.resource, obj["metadata"]["name"]
+        error = status.already_exists(resource.plural, name, resource.group)
+        if obj["metadata"].get("generateName"):
+            error.status["message"] += ", the server was not able to generate a unique name for the object"
+            error.status["details"]["retryAfterSeconds"] = 1
+        holder = self.lookup(scope.namespace, name)
+        if holder is not None and "deletionTimestamp" in holder.obj["metadata"]:
+            error.status["message"] = f"object is being deleted: {error.message}"
+        return error
 
     def _decorated(self, cached: Cached) -> Cached:
         shown = self.decorate(cached.obj)
@@ -198,12 +214,12 @@ class ResourceStore:
     # -- update -------------------------------------------------------------------------------------------------------
 
     async def update(
-        self, scope: RequestScope, change: Change, *, create: bool | None = None, retry: bool = True
+        self, scope: RequestScope, change: Change, *, create: bool | None = None, retry: bool = True, uid: str = ""
     ) -> tuple[Cached, bool]:
         """Replace an object by what `change` makes of it; the result and whether it was created.
 
         `create` says whether an absent object may be created (None: as the kind allows). `retry=False` reports a lost race
-        at once. Raises StatusError 404, 409, 422.
+        at once. `uid`: of the object that is meant. Raises StatusError 404, 409, 422.
         """
         resource = self.resource
         key = registry_key(resource, scope.namespace, scope.name)
@@ -216,10 +232,12 @@ class ResourceStore:
                     or scope.subresource
                 ):
                     raise status.not_found(resource.plural, scope.name, resource.group)
+                self._check_uid(uid, "", key, scope)
                 new = await change(None)
                 check_identity(new, scope)
                 new["metadata"].pop("resourceVersion", None)
                 return await self.create(new, scope), True
+            self._check_uid(uid, stored.obj["metadata"]["uid"], key, scope)
             new = await change(stored.obj)
             outcome = await self._replace(key, stored, new, scope)
             if outcome is not None:
@@ -227,6 +245,13 @@ class ResourceStore:
             if not retry:
                 break
         raise status.conflict(resource.plural, scope.name, group=resource.group)
+
+    def _check_uid(self, wanted: str, found: str, key: str, scope: RequestScope) -> None:
+        """Raises StatusError 409 if the object is another of the same name. Upstream: `storage.Preconditions.Check`."""
+        if wanted and wanted != found:
+            why = f"Precondition failed: UID in precondition: {wanted}, UID in object meta: {found}"
+            why = f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: {why}"
+            raise status.conflict(self.resource.plural, scope.name, why, self.resource.group)
 
     async def _replace(self, key: str, stored: Cached, new: Object, scope: RequestScope) -> Cached | None:
         """One attempt; None if somebody else wrote in between."""
@@ -240,17 +265,13 @@ class ResourceStore:
                     "message": "Invalid value: 0: must be specified for an update",
                     "field": "metadata.resourceVersion",
                 }
-                raise status.invalid(resource.kind, scope.name, [cause], resource.group)
+                raise status.invalid(resource.plural, scope.name, [cause], resource.group)
         elif wanted != old_metadata["resourceVersion"]:
             check_revision(wanted)
             raise status.conflict(resource.plural, scope.name, group=resource.group)
-        uid = metadata.get("uid")
-        if uid and uid != old_metadata["uid"]:
-            why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {old_metadata['uid']}"
-            raise status.conflict(resource.plural, scope.name, why, resource.group)
         new["metadata"] = metadata = {
             **metadata,
-            "uid": old_metadata["uid"],
+            "uid": metadata.get("uid") or old_metadata["uid"],
             "creationTimestamp": old_metadata["creationTimestamp"],
             "resourceVersion": old_metadata["resourceVersion"],
         }
@@ -259,7 +280,9 @@ class ResourceStore:
         with span("apiserver", "validation"):
             causes = [error.cause() for error in self.strategy.validate_update(new, old, scope.subresource)]
         if causes:
-            raise status.invalid(resource.kind, scope.name, causes, resource.group)
+            raise status.invalid(new.get("kind") or resource.kind, scope.name, causes, resource.group)
+        if not scope.subresource:
+            scope.warnings.extend(self.strategy.warnings_on_update(new, old))
         attributes = Attributes(
             UPDATE, resource, scope.subresource, scope.namespace, scope.name, new, old, scope.options, scope.user,
             scope.dry_run, scope.warnings,
@@ -292,7 +315,20 @@ class ResourceStore:
     # -- the store ----------------------------------------------------------------------------------------------------
 
     async def write(self, key: str, obj: Object, expected: int) -> Cached | None:
-        """Put an object on condition that the key is still at a revision (0: absent); None if it is not."""
+        """Put an object on condition that the key is still at a revision (0: absent); None if it is not.
+
+        What is too large for the store is tried again without its managed fields, which may be the larger part of it.
+        Upstream: `isTooLargeError` in `endpoints/handlers/rest.go` (which does not do so for an apply).
+        """
+        try:
+            return await self._write(key, obj, expected)
+        except RequestTooLargeError:
+            metadata = {name: value for name, value in obj["metadata"].items() if name != "managedFields"}
+            if len(metadata) == len(obj["metadata"]):
+                raise
+        return await self._write(key, {**obj, "metadata": metadata}, expected)
+
+    async def _write(self, key: str, obj: Object, expected: int) -> Cached | None:
         stored = self.to_storage(obj)
         with span("apiserver", "storage"):
             media_type = self.environment.media_type

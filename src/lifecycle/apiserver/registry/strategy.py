@@ -18,8 +18,9 @@ from lifecycle.api.defaults import set_defaults
 from lifecycle.api.field_errors import FieldError
 from lifecycle.api.managed_fields.typed import Type
 from lifecycle.api.schema import decode
+from lifecycle.api.schema.decode import internal_package
 from lifecycle.api.table import table
-from lifecycle.api.validation import validate_create, validate_update, warnings_for
+from lifecycle.api.validation import validate_create, validate_update, warnings_for, warnings_for_update
 from lifecycle.api.wire import Object
 
 if TYPE_CHECKING:
@@ -65,6 +66,10 @@ class Strategy:
         """Objects as a Table; `list_meta` is None for a single one."""
         return table(resource, objs, now=now, list_meta=list_meta, include_object=include, no_headers=not headers)
 
+    def go_type(self, resource: Resource, suffix: str) -> str:
+        """The internal type of an object, or with `List` of a list, as Go prints it."""
+        return f"*{internal_package(resource.group)}.{resource.kind}{suffix}"
+
     def field_labels(self, kind: str) -> Sequence[str]:
         """What field selectors may name."""
         return strategy.field_labels(kind)
@@ -86,6 +91,10 @@ class Strategy:
     def warnings_on_create(self, obj: Object) -> list[str]:
         """What the client should know."""
         return warnings_for(obj)
+
+    def warnings_on_update(self, new: Object, old: Object) -> list[str]:
+        """The same of a change."""
+        return warnings_for_update(new, old)
 
     def canonicalize(self, obj: Object) -> None:
         """Last touches, after validation. In place."""

@@ -27,8 +27,8 @@ from lifecycle.cri.sandbox.launch import start_time
 SOCKET_FILE = "containerd.socket"
 """In the directory of a run that used a containerd which was there before: the path of its socket."""
 
-PATIENCE = 5.0
-"""Seconds that killed processes and their cgroups get to disappear."""
+PATIENCE = 30.0
+"""Seconds that killed processes and their cgroups get to disappear. On an idle machine it takes a few hundredths of one."""
 
 
 def processes(run: Run) -> set[int]:

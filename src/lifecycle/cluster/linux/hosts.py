@@ -22,10 +22,9 @@ from pathlib import Path
 from lifecycle.cni.addresses import parse_cidr
 from lifecycle.cni.namespaces import Namespace, entered
 from lifecycle.cni.netlink import Netlink, Route
+from lifecycle.cni.overlay.cable import EXT_IF, HOST_NETWORK, plug_in
 
-HOST_NETWORK = ipaddress.IPv4Network("172.19.0.0/16")
 SWITCH_ADDRESS = ipaddress.IPv4Address("172.19.0.1")
-EXT_IF = "eth0"
 
 
 class Host:
@@ -47,16 +46,8 @@ class Host:
 
     def plug_in(self, switch: Netlink, switch_fd: int, bridge: int, number: int) -> None:
         """A cable to the switch, addresses, and the kernel settings of a router. Raises OSError."""
-        port = f"port{number}"
-        self.netlink.veth_add(EXT_IF, port, peer_netns_fd=switch_fd)
-        far = switch.link(port)
-        switch.link_set(far.index, master=bridge)
-        switch.link_set(far.index, up=True)
-        near = self.netlink.link(EXT_IF)
-        self.netlink.addr_add(near.index, parse_cidr(f"{self.address}/{HOST_NETWORK.prefixlen}"))
-        for name in ("lo", EXT_IF):
-            self.netlink.link_set(self.netlink.link(name).index, up=True)
-        self.netlink.route_add(Route(None, SWITCH_ADDRESS, near.index))
+        near = plug_in(self.netlink, self.address, switch, switch_fd, bridge=bridge, port=f"port{number}")
+        self.netlink.route_add(Route(None, SWITCH_ADDRESS, near))
         with entered(self.netns):
             settings = Path("/proc/sys/net/ipv4")
             (settings / "ip_forward").write_text("1")

@@ -22,8 +22,9 @@ from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
 from lifecycle.client.rest import MERGE_PATCH, Client
 from lifecycle.client.shared_informer import SharedInformer
-from lifecycle.cluster.linux.hosts import EXT_IF, Host
+from lifecycle.cluster.linux.hosts import Host
 from lifecycle.cni.errors import CNIError
+from lifecycle.cni.overlay.cable import EXT_IF
 from lifecycle.cni.overlay.host_gw import HostGwBackend
 from lifecycle.cni.overlay.lease import Subnet, pod_subnet
 from lifecycle.cni.overlay.subnet_manager import NodeLeases, acquire_lease

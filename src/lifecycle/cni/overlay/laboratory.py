@@ -18,19 +18,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lifecycle.cni.addresses import parse_cidr
 from lifecycle.cni.launchers import write_launchers
 from lifecycle.cni.namespaces import Namespace, entered
 from lifecycle.cni.netlink import Netlink
+from lifecycle.cni.overlay.cable import EXT_IF, HOST_NETWORK, plug_in
 from lifecycle.cni.overlay.host_gw import HostGwBackend
 from lifecycle.cni.overlay.lease import lease_annotations
 from lifecycle.cni.overlay.subnet_manager import NodeLeases, acquire_lease
 from lifecycle.cni.overlay.vxlan import VxlanBackend
 from lifecycle.cni.pod_network import PodNetwork, Sandbox
 
-HOST_NETWORK = ipaddress.IPv4Network("172.19.0.0/16")
 POD_NETWORK = ipaddress.IPv4Network("10.244.0.0/16")
-EXT_IF = "eth0"
 
 
 class LabHost:
@@ -47,16 +45,9 @@ class LabHost:
 
     def plug_in(self, switch: Netlink, switch_fd: int, bridge: int) -> None:
         """A cable to the switch, and the forwarding a router needs."""
-        port = f"port-{self.name}"[:15]
         self.netlink = Netlink(self.namespace.path)
-        self.netlink.veth_add(EXT_IF, port, peer_netns_fd=switch_fd)
-        far = switch.link(port)
-        switch.link_set(far.index, master=bridge)
-        switch.link_set(far.index, up=True)
-        near = self.netlink.link(EXT_IF)
-        self.netlink.addr_add(near.index, parse_cidr(f"{self.address}/{HOST_NETWORK.prefixlen}"))
-        for name in ("lo", EXT_IF):
-            self.netlink.link_set(self.netlink.link(name).index, up=True)
+        port = f"port-{self.name}"[:15]
+        plug_in(self.netlink, self.address, switch, switch_fd, bridge=bridge, port=port)
         self.namespace.run(lambda: Path("/proc/sys/net/ipv4/ip_forward").write_text("1"))
 
     def start_backend(self) -> dict[str, Any]:

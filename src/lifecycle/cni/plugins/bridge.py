@@ -24,6 +24,7 @@ from lifecycle.cni.netlink import Link, LinkNotFoundError, Netlink
 from lifecycle.cni.netlink_wire import go_errno
 from lifecycle.cni.plugins import ipam
 from lifecycle.cni.plugins.checks import check_bridge
+from lifecycle.cni.plugins.go_structs import BOOL, INT, PLUGIN_CONF, STRING, Slice, Struct
 from lifecycle.cni.plugins.ipmasq import setup_ip_masq, teardown_ip_masq
 from lifecycle.cni.plugins.netconf import dns_configured, open_netns, plugin_config
 from lifecycle.cni.plugins.skel import CmdArgs, load_args, plugin_main, prev_result
@@ -34,16 +35,29 @@ MAX_VLAN = 4094
 PORT_STATE_RETRIES = (0, 0.05, 0.5, 1, 1)
 """Seconds to wait before each look whether the bridge's port has come up."""
 
-_FIELDS: dict[str, type] = {
-    "bridge": str, "isGateway": bool, "isDefaultGateway": bool, "forceAddress": bool, "ipMasq": bool, "mtu": int,
-    "hairpinMode": bool, "promiscMode": bool, "vlan": int, "vlanTrunk": list, "preserveDefaultVlan": bool,
-    "macspoofchk": bool, "enabledad": bool, "disableContainerInterface": bool, "portIsolation": bool,
-}  # fmt: skip
+_MAC = Struct({"mac": STRING}, "main.BridgeArgs")
+_NET_CONF = Struct(
+    {
+        **PLUGIN_CONF,
+        **dict.fromkeys(
+            ("isGateway", "isDefaultGateway", "forceAddress", "ipMasq", "hairpinMode", "promiscMode"), BOOL
+        ),
+        **dict.fromkeys(("preserveDefaultVlan", "macspoofchk", "enabledad", "disableContainerInterface"), BOOL),
+        "portIsolation": BOOL,
+        "bridge": STRING,
+        "mtu": INT,
+        "vlan": INT,
+        "vlanTrunk": Slice(Struct({"minID": INT, "maxID": INT, "id": INT}, "main.VlanTrunk"), "[]*main.VlanTrunk"),
+        "args": Struct({"cni": _MAC}, 'struct { Cni main.BridgeArgs "json:\\"cni,omitempty\\"" }'),
+        "runtimeConfig": Struct({"mac": STRING}, 'struct { Mac string "json:\\"mac,omitempty\\"" }'),
+    },
+    "main.NetConf",
+)
 
 
 def load_net_conf(args: CmdArgs) -> dict[str, Any]:
     """The configuration, with `mac` and `vlans` worked out. Raises CNIError."""
-    conf = {"bridge": DEFAULT_BRIDGE_NAME, **plugin_config(args.conf, _FIELDS)}
+    conf = {"bridge": DEFAULT_BRIDGE_NAME, **plugin_config(args.conf, _NET_CONF)}
     vlan = conf.get("vlan", 0)
     if not 0 <= vlan <= MAX_VLAN:
         raise CNIError(f"invalid VLAN ID {vlan} (must be between 0 and {MAX_VLAN})")
@@ -102,6 +116,8 @@ def calc_gateways(result: results.Result, conf: dict[str, Any]) -> dict[int, lis
 def ensure_bridge(host: Netlink, conf: dict[str, Any]) -> Link:
     """The bridge, made if it is missing. Raises CNIError if something else has its name."""
     name = conf["bridge"]
+    if not name:
+        raise CNIError('failed to create bridge "": could not add "": LinkAttrs.Name cannot be empty')
     try:
         filtering = bool(conf.get("vlan") or conf.get("vlanTrunk") is not None)
         host.bridge_add(name, mtu=conf.get("mtu", 0), vlan_filtering=filtering)

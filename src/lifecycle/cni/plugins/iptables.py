@@ -17,7 +17,7 @@ class IPTablesError(CNIError):
     """The program failed. `status`: its exit code."""
 
     def __init__(self, command: Sequence[str], status: int, stderr: str) -> None:
-        super().__init__(f"running {command!r}: exit status {status}: {stderr}")
+        super().__init__(f"running [{' '.join(command)}]: exit status {status}: {stderr}")
         self.status = status
         self.stderr = stderr
 
@@ -56,7 +56,7 @@ class IPTables:
         try:
             self.run(table, "-C", chain, *rule)
         except IPTablesError as why:
-            if why.status in (1, 2):
+            if why.status == 1:
                 return False
             raise
         return True

@@ -13,6 +13,8 @@ from lifecycle.cni import results
 from lifecycle.cni.errors import CNIError
 from lifecycle.cni.namespaces import NSPathNotExistError
 from lifecycle.cni.netlink import LinkNotFoundError, Netlink
+from lifecycle.cni.plugins.go_structs import PLUGIN_CONF, Struct
+from lifecycle.cni.plugins.netconf import plugin_config
 from lifecycle.cni.plugins.skel import CmdArgs, plugin_main
 
 NAME = "lo"
@@ -20,6 +22,7 @@ NAME = "lo"
 
 def cmd_add(args: CmdArgs) -> results.Result:
     """ADD. A result that came in goes out as it was; else `lo` and its addresses. Raises CNIError."""
+    conf = plugin_config(args.conf, Struct(PLUGIN_CONF, "types.NetConf"), "failed to parse network config")
     addresses = []
     with Netlink(args.netns) as inside:
         link = inside.link(NAME)
@@ -30,8 +33,8 @@ def cmd_add(args: CmdArgs) -> results.Result:
                 if not address.ip.is_loopback:
                     raise CNIError(f'loopback interface found with non-loopback address "{address.ip}"')
             addresses += found[:1]
-    if args.conf.get("prevResult") is not None:
-        raw = {"cniVersion": args.cni_version, **args.conf["prevResult"]}
+    if conf.get("prevResult") is not None:
+        raw = {"cniVersion": args.cni_version, **conf["prevResult"]}
         return results.create(args.cni_version, raw)
     interface: dict[str, Any] = {"name": NAME, "mac": "00:00:00:00:00:00", "sandbox": args.netns}
     ips = [{"interface": 0, "address": str(address)} for address in addresses]

@@ -12,21 +12,14 @@ from typing import Any
 from lifecycle.cni.errors import CNIError
 from lifecycle.cni.namespaces import NSPathNotExistError
 from lifecycle.cni.netlink import Netlink
+from lifecycle.cni.plugins.go_structs import Struct, misfit
 
-_GO_KINDS: dict[type, str] = {str: "string", bool: "bool", list: "array", dict: "object"}
 
-
-def plugin_config(conf: Mapping[str, Any], fields: Mapping[str, type]) -> dict[str, Any]:
-    """The configuration, its known fields checked for their types. Raises CNIError in the words of Go's decoder."""
-    for name, wanted in fields.items():
-        value = conf.get(name)
-        if value is None or (isinstance(value, wanted) and not (wanted is int and isinstance(value, bool))):
-            continue
-        kind = _GO_KINDS.get(type(value), "number")
-        target = "[]*main.VlanTrunk" if wanted is list else _GO_KINDS.get(wanted, "int")
-        raise CNIError(
-            f"failed to load netconf: json: cannot unmarshal {kind} into Go struct field NetConf.{name} of type {target}"
-        )
+def plugin_config(conf: Mapping[str, Any], shape: Struct, complaint: str = "failed to load netconf") -> dict[str, Any]:
+    """The configuration without its nulls, if all of it has the right types. Raises CNIError in the words of Go's decoder."""
+    said = misfit(conf, shape)
+    if said:
+        raise CNIError(f"{complaint}: {said}" if complaint else said)
     return {key: value for key, value in conf.items() if value is not None}
 
 

@@ -22,9 +22,14 @@ from lifecycle.cni.errors import CNIError
 from lifecycle.cni.netlink import Netlink
 from lifecycle.cni.plugins import ipam
 from lifecycle.cni.plugins.chain_names import format_chain_name
+from lifecycle.cni.plugins.go_structs import BOOL, INT, PLUGIN_CONF, STRING, STRINGS, Slice, Struct
 from lifecycle.cni.plugins.iptables import IPTables, IPTablesError
+from lifecycle.cni.plugins.netconf import plugin_config
 from lifecycle.cni.plugins.portmap_rules import (
+    MARK_MASQ_CHAIN,
     OLD_TOP_LEVEL_SNAT_CHAIN,
+    SET_MARK_CHAIN,
+    TOP_LEVEL_DNAT_CHAIN,
     Chain,
     all_chains,
     dnat_chain,
@@ -32,10 +37,28 @@ from lifecycle.cni.plugins.portmap_rules import (
 )
 from lifecycle.cni.plugins.skel import CmdArgs, plugin_main, prev_result
 
+_UNREADABLE = "failed to parse network configuration"
+_ENTRY = Struct({"hostPort": INT, "containerPort": INT, "protocol": STRING, "hostIP": STRING}, "main.PortMapEntry")
+_RUNTIME = 'struct { PortMaps []main.PortMapEntry "json:\\"portMappings,omitempty\\"" }'
+_PORT_MAP_CONF = Struct(
+    {
+        **PLUGIN_CONF,
+        "snat": BOOL,
+        "conditionsV4": STRINGS,
+        "conditionsV6": STRINGS,
+        "masqAll": BOOL,
+        "markMasqBit": INT,
+        "externalSetMarkChain": STRING,
+        "backend": STRING,
+        "runtimeConfig": Struct({"portMappings": Slice(_ENTRY, "[]main.PortMapEntry")}, _RUNTIME),
+    },
+    "main.PortMapConf",
+)
+
 
 def parse_config(args: CmdArgs) -> tuple[dict[str, Any], list[Interface]]:
     """The configuration, and the pod's addresses: the first of each IP version on its own interface. Raises CNIError."""
-    conf = dict(args.conf)
+    conf = plugin_config(args.conf, _PORT_MAP_CONF, _UNREADABLE)
     if conf.get("markMasqBit") is not None and conf.get("externalSetMarkChain") is not None:
         raise CNIError("Cannot specify externalSetMarkChain and markMasqBit")
     if not 0 <= (conf.get("markMasqBit") or 0) <= 31:
@@ -79,11 +102,26 @@ def forward_ports(conf: dict[str, Any], container_id: str, address: Interface) -
     """Write the rules; those that are there stay. Raises CNIError."""
     iptables = IPTables(address.version)
     for chain in all_chains(conf, container_id, address):
-        iptables.ensure_chain("nat", chain.name)
-        for rule in chain.rules:
-            iptables.append_unique("nat", chain.name, rule)
-        for entry, rule in chain.entries():
-            iptables.insert_unique("nat", entry, rule, prepend=chain.prepend_entry)
+        try:
+            set_up(iptables, chain)
+        except CNIError as why:
+            raise why.wrapped(_FAILED.get(chain.name, "unable to setup DNAT")) from None
+
+
+_FAILED = {
+    SET_MARK_CHAIN: f"unable to create chain {SET_MARK_CHAIN}",
+    MARK_MASQ_CHAIN: f"unable to create chain {SET_MARK_CHAIN}",
+    TOP_LEVEL_DNAT_CHAIN: "failed to create top-level DNAT chain",
+}
+
+
+def set_up(iptables: IPTables, chain: Chain) -> None:
+    """A chain with its rules, and the rules that lead to it. Raises CNIError."""
+    iptables.ensure_chain("nat", chain.name)
+    for rule in chain.rules:
+        iptables.append_unique("nat", chain.name, rule)
+    for entry, rule in chain.entries():
+        iptables.insert_unique("nat", entry, rule, prepend=chain.prepend_entry)
 
 
 def cmd_del(args: CmdArgs) -> None:
@@ -121,13 +159,21 @@ def cmd_check(args: CmdArgs) -> None:
             if not iptables.chain_exists("nat", chain.name):
                 raise CNIError(f"chain {chain.name} not found in iptables table nat")
             for where, rule in [*((chain.name, rule) for rule in chain.rules), *chain.entries()]:
-                if not iptables.exists("nat", where, rule):
+                if not _has(iptables, where, rule):
                     listed = " ".join(f"[{' '.join(one)}]" for one in chain.rules)
                     raise CNIError(f"rule [{listed}] in chain {where} not found in table nat")
         except IPTablesError:
             raise
         except CNIError as why:
             raise CNIError(f"could not check ipv{address.version} dnat: {why}") from None
+
+
+def _has(iptables: IPTables, chain: str, rule: list[str]) -> bool:
+    """Whether a rule is there. One that the program will not even take is not."""
+    try:
+        return iptables.exists("nat", chain, rule)
+    except IPTablesError:
+        return False
 
 
 def _parsed(args: CmdArgs) -> tuple[dict[str, Any], list[Interface]]:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lifecycle.cni.addresses import Interface, parse_ip
+from lifecycle.cni.errors import CNIError
 from lifecycle.cni.plugins.chain_names import format_chain_name
 
 TOP_LEVEL_DNAT_CHAIN = "CNI-HOSTPORT-DNAT"
@@ -94,12 +95,12 @@ def filled_dnat_chain(conf: Mapping[str, Any], container_id: str, address: Inter
     everywhere = "0.0.0.0/0" if version == 4 else "::/0"
     own = f"{address.ip}/{address.network.prefixlen}"
     for mapping in mappings:
-        base = ["-p", mapping["protocol"], "--dport", str(mapping["hostPort"])]
+        base = ["-p", mapping.get("protocol", ""), "--dport", str(mapping["hostPort"])]
         if mapping.get("hostIP"):
-            host_ip = parse_ip(mapping["hostIP"])
-            if host_ip.version != version:
+            host_version, unspecified = _host_ip(mapping["hostIP"])
+            if host_version != version:
                 continue
-            base += [] if host_ip.is_unspecified else ["-d", mapping["hostIP"]]
+            base += [] if unspecified else ["-d", mapping["hostIP"]]
         if conf.get("snat", True):
             chain.rules.append([*base, "-s", everywhere if conf.get("masqAll") else own, "-j", set_mark])
             if version == 4 and not conf.get("masqAll"):
@@ -118,10 +119,19 @@ def all_chains(conf: Mapping[str, Any], container_id: str, address: Interface) -
     return [*chains, toplevel_dnat_chain(), filled_dnat_chain(conf, container_id, address)]
 
 
+def _host_ip(text: str) -> tuple[int, bool]:
+    """IP version, and whether it stands for all addresses. What is no address at all is, upstream, none of version 4."""
+    try:
+        address = parse_ip(text)
+    except CNIError:
+        return 6, False
+    return address.version, address.is_unspecified
+
+
 def _by_protocol(mappings: Sequence[Mapping[str, Any]]) -> dict[str, list[int]]:
     ports: dict[str, list[int]] = {}
     for mapping in mappings:
-        ports.setdefault(mapping["protocol"], []).append(mapping["hostPort"])
+        ports.setdefault(mapping.get("protocol", ""), []).append(mapping["hostPort"])
     return ports
 
 

@@ -24,12 +24,16 @@ from lifecycle.cni.netlink import SCOPE_HOST, SCOPE_LINK, SCOPE_NOWHERE, Link, N
 from lifecycle.cni.netlink_wire import go_errno
 from lifecycle.cni.plugins import ipam
 from lifecycle.cni.plugins.checks import check_addresses_and_routes, check_pod_end, check_sandbox
+from lifecycle.cni.plugins.go_structs import BOOL, INT, PLUGIN_CONF, Struct
 from lifecycle.cni.plugins.ipmasq import setup_ip_masq, teardown_ip_masq
 from lifecycle.cni.plugins.netconf import dns_configured, open_netns, plugin_config
 from lifecycle.cni.plugins.skel import CmdArgs, plugin_main, prev_result
 from lifecycle.cni.plugins.veth import del_link, setup_veth
 
-_FIELDS = {"ipMasq": bool, "mtu": int}
+NO_ADDRESS = "&net.IPNet{IP:net.IP(nil), Mask:net.IPMask{0xff, 0xff, 0xff, 0xff}}"
+"""How upstream prints the address of a gateway that IPAM did not name."""
+
+_NET_CONF = Struct({**PLUGIN_CONF, "ipMasq": BOOL, "mtu": INT}, "main.NetConf")
 
 
 def pod_routes(address: Interface, gateway: str, link: int = 0) -> list[Route]:
@@ -69,7 +73,7 @@ def setup_container_veth(inside: Netlink, host: Netlink, args: CmdArgs, mtu: int
             inside.route_del(own)
         except OSError as why:
             raise CNIError(f"failed to delete route {own.destination}: {go_errno(why)}") from None
-        for route in pod_routes(address, ip["gateway"], pod_end.index):
+        for route in pod_routes(address, ip["gateway"], pod_end.index) if ip.get("gateway") else ():
             try:
                 inside.route_add(route)
             except OSError as why:
@@ -80,6 +84,8 @@ def setup_container_veth(inside: Netlink, host: Netlink, args: CmdArgs, mtu: int
 def setup_host_veth(host: Netlink, link: Link, result: results.Result) -> None:
     """The gateway's address on the host's end – the same one on each pair –, and the route to the pod. Raises CNIError."""
     for ip in result["ips"]:
+        if not ip.get("gateway"):
+            raise CNIError(f"failed to add IP addr ({NO_ADDRESS}) to veth: numerical result out of range")
         address, gateway = parse_cidr(ip["address"]), parse_ip(ip["gateway"])
         own = parse_cidr(f"{gateway}/{gateway.max_prefixlen}")
         try:
@@ -95,7 +101,7 @@ def setup_host_veth(host: Netlink, link: Link, result: results.Result) -> None:
 
 def cmd_add(args: CmdArgs) -> results.Result:
     """ADD. Raises CNIError; the address is given back then."""
-    conf = plugin_config(args.conf, _FIELDS)
+    conf = plugin_config(args.conf, _NET_CONF)
     ipam_type = (conf.get("ipam") or {}).get("type", "")
     result = ipam.exec_add(ipam_type, args)
     try:
@@ -120,7 +126,7 @@ def cmd_add(args: CmdArgs) -> results.Result:
 
 def cmd_del(args: CmdArgs) -> None:
     """DEL. What is gone already is no error. Raises CNIError."""
-    conf: dict[str, Any] = plugin_config(args.conf, _FIELDS)
+    conf: dict[str, Any] = plugin_config(args.conf, _NET_CONF)
     ipam.exec_ipam("DEL", (conf.get("ipam") or {}).get("type", ""), args)
     if not args.netns:
         return
@@ -133,7 +139,7 @@ def cmd_del(args: CmdArgs) -> None:
 
 def cmd_check(args: CmdArgs) -> None:
     """CHECK: the pod's end, addresses, routes. Raises CNIError."""
-    conf = plugin_config(args.conf, _FIELDS)
+    conf = plugin_config(args.conf, _NET_CONF)
     with open_netns(args.netns) as inside:
         ipam.exec_ipam("CHECK", (conf.get("ipam") or {}).get("type", ""), args)
         result = prev_result(args, "ptp: Required prevResult missing")

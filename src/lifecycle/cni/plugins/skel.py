@@ -5,7 +5,6 @@ Upstream: `containernetworking/cni`, `pkg/skel/skel.go` (`dispatcher`), `pkg/ns/
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -14,8 +13,9 @@ from typing import Any, TextIO
 
 from lifecycle.cni import errors, results
 from lifecycle.cni.errors import CNIError
-from lifecycle.cni.go_json import marshal
+from lifecycle.cni.go_json import marshal, unmarshal
 from lifecycle.cni.naming import validate_container_id, validate_interface_name, validate_network_name
+from lifecycle.cni.plugins.go_structs import STRING, Struct, misfit
 from lifecycle.cni.versions import ALL, greater_than_or_equal_to, incompatible, version_info
 
 
@@ -50,6 +50,8 @@ _REQUIRED = {
     "CNI_NETNS_OVERRIDE": set(),
 }
 _VALIDATED = {"CNI_CONTAINERID": validate_container_id, "CNI_IFNAME": validate_interface_name}
+_NAMED = Struct({"name": STRING}, 'struct { Name string "json:\\"name\\"" }')
+_VERSIONED = Struct({"cniVersion": STRING}, 'struct { CNIVersion string "json:\\"cniVersion\\"" }')
 _SINCE = {"CHECK": "0.4.0", "GC": "1.1.0", "STATUS": "1.1.0"}
 
 
@@ -89,6 +91,9 @@ def dispatch(
         return marshal(version_info(supported), sort=False) + "\n"
     if command not in ("ADD", "DEL", *_SINCE):
         raise CNIError(f"unknown CNI_COMMAND: {command}", errors.INVALID_ENVIRONMENT_VARIABLES)
+    said = misfit(args.conf, _VERSIONED)
+    if said:
+        raise CNIError(f"decoding version from network config: {said}", errors.DECODING_FAILURE)
     if command in _SINCE:
         if not _at_least(args.cni_version, _SINCE[command]):
             raise CNIError(f"config version does not allow {command}", errors.INCOMPATIBLE_CNI_VERSION)
@@ -172,16 +177,16 @@ def _at_least(version: str, wanted: str) -> bool:
 
 def _validated_config(text: str) -> dict[str, Any]:
     try:
-        conf = json.loads(text)
-        if not isinstance(conf, dict):
-            raise ValueError("json: cannot unmarshal into Go value of type struct")
+        conf = unmarshal(text)
+        said = misfit(conf, _NAMED)
     except ValueError as why:
-        said = "unexpected end of JSON input" if not text.strip() else str(why)
-        raise CNIError(f"error unmarshall network config: {said}", errors.DECODING_FAILURE) from None
-    if not conf.get("name"):
+        conf, said = None, str(why)
+    if said:
+        raise CNIError(f"error unmarshall network config: {said}", errors.DECODING_FAILURE)
+    if not conf or not conf.get("name"):
         raise CNIError("missing network name", errors.INVALID_NETWORK_CONFIG)
     validate_network_name(conf["name"])
-    return conf
+    return dict(conf)
 
 
 def _is_own_netns(path: str) -> bool:

@@ -12,17 +12,41 @@ from typing import Any
 from lifecycle.cni import results
 from lifecycle.cni.addresses import parse_cidr, parse_ip
 from lifecycle.cni.errors import CNIError
+from lifecycle.cni.plugins.go_structs import DNS, IP, ROUTES, STRING, STRINGS, Shape, Slice, Struct
+from lifecycle.cni.plugins.netconf import plugin_config
 from lifecycle.cni.plugins.skel import CmdArgs, load_args, plugin_main, prev_result
 from lifecycle.cni.versions import greater_than_or_equal_to
+
+_ADDRESS = Struct({"address": STRING, "gateway": IP}, "main.Address")
+_IPAM_CONFIG: dict[str, Shape] = {
+    "type": STRING,
+    "routes": ROUTES,
+    "addresses": Slice(_ADDRESS, "[]main.Address"),
+    "dns": DNS,
+}
+_NET = Struct(
+    {
+        "name": STRING,
+        "cniVersion": STRING,
+        "ipam": Struct(_IPAM_CONFIG, "main.IPAMConfig"),
+        "runtimeConfig": Struct({"ips": STRINGS}, 'struct { IPs []string "json:\\"ips,omitempty\\"" }'),
+        "args": Struct(
+            {"cni": Struct({"ips": STRINGS}, "main.IPAMArgs")}, 'struct { A *main.IPAMArgs "json:\\"cni\\"" }'
+        ),
+    },
+    "main.Net",
+)
 
 
 def load_addresses(conf: Mapping[str, Any], env_args: str) -> list[dict[str, str]]:
     """The addresses, each perhaps with a gateway. `args` and `runtimeConfig` replace the configured ones. Raises CNIError."""
+    conf = plugin_config(conf, _NET, "")
     ipam = conf.get("ipam")
     if ipam is None:
         raise CNIError("IPAM config missing 'ipam' key")
     addresses = [
-        {"address": a.get("address", ""), "gateway": a.get("gateway", "")} for a in ipam.get("addresses") or ()
+        {"address": a.get("address") or "", "gateway": str(parse_ip(a["gateway"])) if a.get("gateway") else ""}
+        for a in ipam.get("addresses") or ()
     ]
     env = load_args(env_args, ("IP", "GATEWAY"))
     for item in env.get("IP", "").split(",") if env.get("IP") else ():
@@ -69,8 +93,9 @@ def cmd_del(args: CmdArgs) -> None:
 
 def cmd_check(args: CmdArgs) -> None:
     """CHECK: an address of ours that the result has must have our gateway. Raises CNIError."""
+    addresses = load_addresses(args.conf, args.args)
     result = prev_result(args)
-    for one in load_addresses(args.conf, args.args):
+    for one in addresses:
         for ip in result.get("ips", ()):
             same = parse_cidr(ip["address"]).ip == parse_cidr(one["address"]).ip
             if same and one["gateway"] and one["gateway"] != ip.get("gateway"):

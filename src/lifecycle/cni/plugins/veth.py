@@ -40,6 +40,8 @@ def setup_veth(
                     continue
                 raise CNIError(f'container veth name ("{if_name}") peer provided ("{peer}") already exists') from None
             raise CNIError(f"failed to make veth pair: {go_errno(why)}") from None
+        except ValueError as why:
+            raise CNIError(f"failed to make veth pair: {why}") from None
     else:
         raise CNIError("failed to find a unique veth name")
     try:

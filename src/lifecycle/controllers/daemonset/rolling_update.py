@@ -9,7 +9,7 @@ v1.36.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from lifecycle.api.wire import Object
@@ -19,7 +19,16 @@ from lifecycle.controllers.daemonset.daemon_pods import (
     template_generation,
 )
 from lifecycle.controllers.history.revisions import REVISION_LABEL
+from lifecycle.controllers.int_or_percent import scaled_value
 from lifecycle.controllers.pod_readiness import is_pod_available
+
+
+class _State(NamedTuple):
+    """A node's old and new pod, and whether it has several of a kind."""
+
+    old: Object | None
+    new: Object | None
+    several: bool
 
 
 class Step(NamedTuple):
@@ -38,72 +47,85 @@ def is_updated(ds: Object, pod: Object, revision_hash: str) -> bool:
     )
 
 
-def scaled(value: int | str, total: int) -> int:
-    """A number, or a share of `total`, rounded up."""
-    if isinstance(value, str):
-        return -(-total * int(value.rstrip("%")) // 100)
-    return value
-
-
 def rolling_update(
     ds: Object, nodes: Sequence[Object], pods_on: Mapping[str, list[Object]], revision_hash: str, now: float
 ) -> Step:
-    """The next step of a rollout; nothing to do is an empty one. `now`: seconds since 1970."""
+    """The next step of a rollout; nothing to do is an empty one. `now`: seconds since 1970.
+
+    Nodes that should have no pod, but still have one, take part: their old pods go, too, when their turn comes.
+    """
     rolling = ds["spec"]["updateStrategy"].get("rollingUpdate") or {}
-    desired = [node for node in nodes if node_should_run_daemon_pod(ds, node).run]
-    surge = scaled(rolling.get("maxSurge", 0), len(desired))
-    max_unavailable = scaled(rolling.get("maxUnavailable", 1), len(desired))
+    desired = {n["metadata"]["name"] for n in nodes if node_should_run_daemon_pod(ds, n).run}
+    surge = scaled_value(rolling.get("maxSurge", 0), len(desired), round_up=True)
+    max_unavailable = scaled_value(rolling.get("maxUnavailable", 1), len(desired), round_up=True)
     if not surge and not max_unavailable:
         max_unavailable = 1
+    names = [n["metadata"]["name"] for n in nodes]
+    taking_part = [name for name in names if name in desired or pods_on.get(name)]
+    states = {name: _old_and_new(ds, pods_on.get(name, []), revision_hash) for name in taking_part}
     min_ready = ds["spec"].get("minReadySeconds", 0)
-    unavailable, surging = 0, 0
-    gone_already: list[Object] = []
+
+    def available(pod: Object | None) -> bool:
+        return pod is not None and is_pod_available(pod, min_ready, now)
+
+    return _surge(states, desired, surge, available) if surge else _replace(states, max_unavailable, available)
+
+
+def _replace(states: Mapping[str, _State], max_unavailable: int, available: Callable[[Object | None], bool]) -> Step:
+    """Take old pods away, as long as no more than so many nodes are without an available one."""
+    unavailable = 0
+    useless: list[Object] = []
     candidates: list[Object] = []
-    new_on_ready: list[Object] = []
-    to_surge: list[str] = []
-    for node in desired:
-        name = node["metadata"]["name"]
-        old, new, several = _old_and_new(ds, pods_on.get(name, []), revision_hash)
+    for state in states.values():
+        if state.several or (state.old is None) == (state.new is None):
+            unavailable += 1
+        elif state.old is None:
+            unavailable += not available(state.new)
+        elif not available(state.old):
+            useless.append(state.old)
+            unavailable += 1
+        elif unavailable < max_unavailable:
+            candidates.append(state.old)
+    return Step(useless + candidates[: max(0, max_unavailable - unavailable)], [])
+
+
+def _surge(
+    states: Mapping[str, _State], desired: set[str], surge: int, available: Callable[[Object | None], bool]
+) -> Step:
+    """Put new pods beside old ones, so many at most; take an old one away when the new one is available.
+
+    An available pod where none should be stays until there are more than enough elsewhere.
+    """
+    surging = number_available = 0
+    to_delete: list[Object] = []
+    misplaced: list[Object] = []
+    at_once: list[str] = []
+    candidates: list[str] = []
+    for name, (old, new, several) in states.items():
         if several:
-            surging += bool(surge and old and new)
-            if surge == 0:
-                unavailable += 1
-                continue
-        available_new = new is not None and is_pod_available(new, min_ready, now)
-        available_old = old is not None and is_pod_available(old, min_ready, now)
-        if surge:
-            if old is None:
-                continue
-            if new is None:
-                if "deletionTimestamp" in old["metadata"]:
-                    continue
-                if not available_old:
-                    to_surge.insert(0, name)  # nothing to lose: does not count against the surge
-                    surging -= 1
-                else:
-                    to_surge.append(name)
-            else:
-                surging += not several
-                if available_new or not available_old:
-                    new_on_ready.append(old)
+            surging += 1
+            continue
+        number_available += available(old if old is not None else new)
+        if old is None:
             continue
         if new is not None:
-            unavailable += not available_new
-        elif old is None or "deletionTimestamp" in old["metadata"]:
-            unavailable += 1
-        elif not available_old:
-            gone_already.append(old)
-            unavailable += 1
-        else:
-            candidates.append(old)
-    if surge:
-        return Step(
-            [p for p in new_on_ready if "deletionTimestamp" not in p["metadata"]], to_surge[: max(0, surge - surging)]
-        )
-    return Step(gone_already + candidates[: max(0, max_unavailable - unavailable)], [])
+            if available(new):
+                to_delete.append(old)
+            else:
+                surging += 1
+        elif name not in desired:
+            (misplaced if available(old) else to_delete).append(old)
+        elif not available(old):
+            at_once.append(name)  # nothing to lose: does not count against the surge
+        elif surging < surge:
+            candidates.append(name)
+    to_delete += misplaced[: max(0, number_available - len(desired))]
+    return Step(to_delete, at_once + candidates[: max(0, surge - surging)])
 
 
-def _old_and_new(ds: Object, pods: Sequence[Object], revision_hash: str) -> tuple[Object | None, Object | None, bool]:
-    old = [pod for pod in pods if not is_updated(ds, pod, revision_hash)]
-    new = [pod for pod in pods if is_updated(ds, pod, revision_hash)]
-    return (old[0] if old else None), (new[0] if new else None), len(pods) > 1
+def _old_and_new(ds: Object, pods: Sequence[Object], revision_hash: str) -> _State:
+    """A node's pods that are to stay. More than one old or new one is for others to tidy up."""
+    staying = [pod for pod in pods if "deletionTimestamp" not in pod["metadata"]]
+    old = [pod for pod in staying if not is_updated(ds, pod, revision_hash)]
+    new = [pod for pod in staying if is_updated(ds, pod, revision_hash)]
+    return _State(old[0] if old else None, new[0] if new else None, len(old) > 1 or len(new) > 1)

@@ -3,13 +3,13 @@
 The controller writes ReplicaSets and nothing else: how many pods each template may have now. That pods come and
 go is the ReplicaSet controller's doing; the two never talk, they read each other's objects.
 
-One sync of one Deployment takes the first of these that applies: being deleted → count only; paused or scaled →
-resize what is there; else one step of the rollout. Then the status is written. A write that loses a race
-against its own earlier one (the copy is older than what this very sync wrote) fails with a conflict and the key
-comes back; the recorded cluster does the same.
+One sync of one Deployment takes the first of these that applies: being deleted → count only; paused → resize what is
+there; asked to roll back → do that; scaled → resize; else one step of the rollout. Then the status is written. A write
+that loses a race against its own earlier one (the copy is older than what this very sync wrote) fails with a conflict
+and the key comes back; the recorded cluster does the same.
 
 Upstream: `pkg/controller/deployment/deployment_controller.go` (`DeploymentController`, `syncDeployment`),
-v1.36. Left out: the rollback field of extensions/v1beta1.
+v1.36.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from lifecycle.controllers.controller_ref_manager import ControllerRefManager
 from lifecycle.controllers.deployment.fenceposts import is_rolling_update
 from lifecycle.controllers.deployment.recreate import rollout_recreate
 from lifecycle.controllers.deployment.replica_set_scaling import DeploymentControl
+from lifecycle.controllers.deployment.rollback import get_rollback_to, rollback
 from lifecycle.controllers.deployment.rolling import rollout_rolling
 from lifecycle.controllers.deployment.rollout_status import status_of
 from lifecycle.controllers.deployment.sync import check_paused_conditions, is_scaling_event, sync, sync_status_only
@@ -166,7 +167,14 @@ class DeploymentController:
             await sync_status_only(self._control, d, replica_sets)
             return
         await check_paused_conditions(self._control, d)
-        if d["spec"].get("paused") or await is_scaling_event(self._control, d, replica_sets):
+        if d["spec"].get("paused"):
+            await sync(self._control, d, replica_sets)
+            return
+        revision = get_rollback_to(d)
+        if revision is not None:
+            await rollback(self._control, d, replica_sets, revision)
+            return
+        if await is_scaling_event(self._control, d, replica_sets):
             await sync(self._control, d, replica_sets)
             return
 

@@ -12,18 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from lifecycle.api.wire import Object
-
-
-def scaled_value(value: int | str | None, total: int, *, round_up: bool) -> int:
-    """An `IntOrString` as a number; `"25%"` is of `total`. Raises ValueError for other text."""
-    if value is None:
-        return 0
-    if isinstance(value, int):
-        return value
-    if not value.endswith("%"):
-        raise ValueError(f"invalid value for IntOrString: invalid type: string is not a percentage: {value}")
-    product = int(value[:-1]) * total
-    return -(-product // 100) if round_up else product // 100
+from lifecycle.controllers.int_or_percent import scaled_value
 
 
 def resolve_fenceposts(max_surge: int | str | None, max_unavailable: int | str | None, desired: int) -> tuple[int, int]:

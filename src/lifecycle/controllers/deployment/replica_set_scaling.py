@@ -15,8 +15,11 @@ from lifecycle.api.wire import Object
 from lifecycle.client.events import EventRecorder
 from lifecycle.client.rest import Client
 from lifecycle.controllers.deployment.fenceposts import max_surge, replicas_of
-from lifecycle.controllers.deployment.replica_set_selection import by_creation_timestamp
-from lifecycle.controllers.deployment.revisions import replicas_annotations_need_update, set_replicas_annotations
+from lifecycle.controllers.deployment.revisions import (
+    by_revision,
+    replicas_annotations_need_update,
+    set_replicas_annotations,
+)
 from lifecycle.controllers.deployment.rollout_status import status_of
 from lifecycle.controllers.object_copy import mutable_copy
 
@@ -59,11 +62,11 @@ class DeploymentControl:
         return True, updated
 
     async def cleanup_deployment(self, old_replica_sets: Sequence[Object], d: Object) -> None:
-        """Delete the oldest empty ReplicaSets beyond `revisionHistoryLimit`."""
+        """Delete empty ReplicaSets beyond `revisionHistoryLimit`, lowest revision first."""
         limit = d["spec"].get("revisionHistoryLimit")
         if limit is None or limit == 2**31 - 1:
             return
-        alive = by_creation_timestamp(rs for rs in old_replica_sets if "deletionTimestamp" not in rs["metadata"])
+        alive = by_revision(rs for rs in old_replica_sets if "deletionTimestamp" not in rs["metadata"])
         for rs in alive[: max(0, len(alive) - limit)]:
             meta, status = rs["metadata"], status_of(rs)
             if (

@@ -73,10 +73,11 @@ def equal_ignore_hash(ours: Object, theirs: Object) -> bool:
     """Whether two pod templates mean the same, the hash label aside."""
     if ours is theirs or ours == theirs:
         return True
-    return _equal(_without_hash(ours), _without_hash(theirs))
+    return _equal(without_hash(ours), without_hash(theirs))
 
 
-def _without_hash(template: Object) -> Object:
+def without_hash(template: Object) -> Object:
+    """The template as its Deployment has it."""
     meta = template.get("metadata") or {}
     labels = {key: value for key, value in (meta.get("labels") or {}).items() if key != POD_TEMPLATE_HASH}
     return {**template, "metadata": {**meta, "labels": labels}}

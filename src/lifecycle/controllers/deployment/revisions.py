@@ -15,6 +15,7 @@ from collections.abc import Iterable
 
 from lifecycle.api.wire import Object
 from lifecycle.controllers.deployment.fenceposts import max_surge, replicas_of
+from lifecycle.controllers.deployment.replica_set_selection import by_creation_timestamp
 
 PREFIX = "deployment.kubernetes.io/"
 REVISION = PREFIX + "revision"
@@ -22,10 +23,12 @@ REVISION_HISTORY = PREFIX + "revision-history"
 DESIRED_REPLICAS = PREFIX + "desired-replicas"
 MAX_REPLICAS = PREFIX + "max-replicas"
 
+DEPRECATED_ROLLBACK_TO = "deprecated.deployment.rollback.to"
+
 ANNOTATIONS_TO_SKIP = frozenset(
     {
         "kubectl.kubernetes.io/last-applied-configuration",
-        "deprecated.deployment.rollback.to",
+        DEPRECATED_ROLLBACK_TO,
         REVISION,
         REVISION_HISTORY,
         DESIRED_REPLICAS,
@@ -46,6 +49,11 @@ def revision(obj: Object) -> int:
         return int(annotations_of(obj).get(REVISION, "0"))
     except ValueError:
         return 0
+
+
+def by_revision(replica_sets: Iterable[Object]) -> list[Object]:
+    """Lowest revision first; of those without one the oldest. Upstream: `ReplicaSetsByRevision`."""
+    return sorted(by_creation_timestamp(replica_sets), key=revision)
 
 
 def max_revision(replica_sets: Iterable[Object]) -> int:

@@ -10,6 +10,8 @@ v1.36. Left out: the clean-up of left-over Endpoints at start.
 
 from __future__ import annotations
 
+from math import ceil
+
 from lifecycle.api.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
@@ -100,7 +102,7 @@ class EndpointsController:
             self._consistency.clear(key)
             await self._delete(key)
             return
-        if not service["spec"].get("selector"):
+        if service["spec"].get("type") == "ExternalName" or not service["spec"].get("selector"):
             return  # somebody else's business
         current = self._endpoints.indexer.get_by_key(key)
         if current is not None:
@@ -218,20 +220,25 @@ def endpoint_address(service: Object, pod: Object) -> Object | None:
 
 
 def truncate_endpoints(subsets: list[Object]) -> tuple[list[Object], bool]:
-    """At most a thousand addresses, ready ones first. Whether any were left out."""
-    total = sum(len(s.get(kind, ())) for s in subsets for kind in ("addresses", "notReadyAddresses"))
-    if total <= MAX_CAPACITY:
+    """At most a thousand addresses, ready ones first. Whether any were left out.
+
+    Each subset keeps its share, rounded up, so that a few ports of a few pods are not lost behind a large subset.
+    """
+    ready, not_ready = (sum(len(s.get(kind, ())) for s in subsets) for kind in ("addresses", "notReadyAddresses"))
+    if ready + not_ready <= MAX_CAPACITY:
         return subsets, False
-    room = MAX_CAPACITY
-    result = [dict(subset) for subset in subsets]
-    for kind in ("addresses", "notReadyAddresses"):
-        for subset in result:
-            if kind in subset:
-                subset[kind] = subset[kind][:room]
-                room -= len(subset[kind])
-                if not subset[kind]:
-                    del subset[kind]
-    return [s for s in result if "addresses" in s or "notReadyAddresses" in s], True
+    too_many_ready = ready > MAX_CAPACITY
+    kind, total = ("addresses", ready) if too_many_ready else ("notReadyAddresses", not_ready)
+    room = left = MAX_CAPACITY if too_many_ready else MAX_CAPACITY - ready
+    result = []
+    for subset in map(dict, subsets):
+        if too_many_ready:
+            subset.pop("notReadyAddresses", None)
+        share = min(left, ceil(len(subset.get(kind, ())) / total * room))
+        subset[kind] = list(subset.get(kind, ()))[:share]
+        left -= len(subset[kind])
+        result.append({key: value for key, value in subset.items() if value})
+    return [s for s in result if s.keys() & {"addresses", "notReadyAddresses"}], True
 
 
 def _unchanged(current: Object, new: Object, service: Object, truncated: bool) -> bool:

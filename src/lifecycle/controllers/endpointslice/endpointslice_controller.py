@@ -14,31 +14,16 @@ from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.client.store import meta_namespace_key
 from lifecycle.client.workqueue import RateLimitingQueue
-from lifecycle.controllers.endpointslice.endpointslice_tracker import EndpointSliceTracker
-from lifecycle.controllers.endpointslice.reconciler import (
-    CONTROLLER_NAME,
-    LABEL_MANAGED_BY,
-    LABEL_SERVICE_NAME,
-    Reconciler,
-)
+from lifecycle.controllers.endpointslice.owned_slices import OwnedSlices
+from lifecycle.controllers.endpointslice.reconciler import CONTROLLER_NAME, Reconciler
 from lifecycle.controllers.keyed_worker import RetryError, run_workers
 from lifecycle.controllers.service_pods import ServicePodEvents, pods_for_service
 from lifecycle.controllers.trigger_time_tracker import TriggerTimeTracker
 
 WORKERS = 5
 MAX_RETRIES = 15
-SERVICE_INDEX = "service"
 LARGE = 200
 PAUSE_PER_POD = 200e-6
-
-
-def index_by_service(endpoint_slice: Object) -> tuple[str, ...]:
-    """Index function: the key of the Service whose slice it is, if this controller made it."""
-    meta = endpoint_slice["metadata"]
-    labels = meta.get("labels") or {}
-    if labels.get(LABEL_MANAGED_BY) != CONTROLLER_NAME or not labels.get(LABEL_SERVICE_NAME):
-        return ()
-    return (f"{meta['namespace']}/{labels[LABEL_SERVICE_NAME]}",)
 
 
 class EndpointSliceController:
@@ -48,24 +33,20 @@ class EndpointSliceController:
         self._services = informers.informer(resource("services"))
         self._pods = informers.informer(resource("pods"))
         self._nodes = informers.informer(resource("nodes"))
-        self._slices = informers.informer(resource("endpointslices.discovery.k8s.io"))
-        self._slices.add_indexers({SERVICE_INDEX: index_by_service})
-        self._tracker = EndpointSliceTracker()
-        self._reconciler = Reconciler(client, self._nodes.indexer, self._tracker)
         self._trigger_times = TriggerTimeTracker()
         self._sizes: dict[str, int] = {}
         self._queue: RateLimitingQueue[str] = RateLimitingQueue()
+        slices = informers.informer(resource("endpointslices.discovery.k8s.io"))
+        self._slices = OwnedSlices(slices, CONTROLLER_NAME, self._queue.add)
+        self._reconciler = Reconciler(client, self._nodes.indexer, self._slices.tracker)
         self._services.add_event_handler(
             add=self._enqueue, update=lambda old, new: self._enqueue(new), delete=self._enqueue
-        )
-        self._slices.add_event_handler(
-            add=self._slice_changed, update=lambda old, new: self._slice_changed(new), delete=self._slice_deleted
         )
         ServicePodEvents(self._pods, self._services, self._enqueue_for_pod)
 
     async def run(self) -> None:
         """Work until cancelled."""
-        for informer in (self._services, self._pods, self._nodes, self._slices):
+        for informer in (self._services, self._pods, self._nodes, self._slices.informer):
             await informer.wait_for_sync()
         await run_workers(
             self._queue, self._sync_service, workers=WORKERS, name="endpointslice-controller", max_retries=MAX_RETRIES
@@ -82,28 +63,17 @@ class EndpointSliceController:
         else:
             self._queue.add(key)
 
-    def _slice_changed(self, endpoint_slice: Object) -> None:
-        for key in index_by_service(endpoint_slice):
-            if self._tracker.should_sync(key, endpoint_slice):
-                self._queue.add(key)
-
-    def _slice_deleted(self, endpoint_slice: Object) -> None:
-        for key in index_by_service(endpoint_slice):
-            if not self._tracker.handle_deletion(key, endpoint_slice):
-                self._queue.add(key)
-
     async def _sync_service(self, key: str) -> None:
         service = self._services.indexer.get_by_key(key)
         if service is None:  # the slices follow through the garbage collector
             self._trigger_times.delete_service(key)
-            self._tracker.delete_service(key)
+            self._slices.tracker.delete_service(key)
             self._sizes.pop(key, None)
             return
         if service["spec"].get("type") == "ExternalName" or not service["spec"].get("selector"):
             return
-        slices = self._slices.indexer.by_index(SERVICE_INDEX, key)
-        slices = [s for s in slices if "deletionTimestamp" not in s["metadata"]]
-        if self._tracker.stale_slices(key, slices):
+        slices = [s for s in self._slices.of(key) if "deletionTimestamp" not in s["metadata"]]
+        if self._slices.tracker.stale_slices(key, slices):
             raise RetryError("EndpointSlice informer cache is out of date")
         pods = pods_for_service(self._pods.indexer, service)
         self._sizes[key] = len(pods)

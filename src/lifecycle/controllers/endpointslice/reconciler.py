@@ -18,12 +18,12 @@ from dataclasses import dataclass, field
 import orjson
 
 from lifecycle.api.resources import resource
-from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.client.indexer import Indexer
 from lifecycle.client.rest import Client
 from lifecycle.client.store import meta_namespace_key
 from lifecycle.controllers.endpointslice.endpointslice_tracker import EndpointSliceTracker
+from lifecycle.controllers.endpointslice.owned_slices import LABEL_MANAGED_BY, LABEL_SERVICE_NAME, create_slices
 from lifecycle.controllers.endpointslice.pod_endpoints import (
     address_types_for_service,
     endpoint_ports,
@@ -33,7 +33,6 @@ from lifecycle.controllers.endpointslice.traffic_distribution import hints_for
 from lifecycle.controllers.fnv import fnv128a
 from lifecycle.controllers.go_dump import dump_for_hash
 from lifecycle.controllers.keyed_worker import RetryError
-from lifecycle.controllers.namespace_terminating import is_namespace_terminating
 from lifecycle.controllers.object_copy import mutable_copy
 from lifecycle.controllers.owner_references import new_controller_ref
 from lifecycle.controllers.service_pods import (
@@ -44,8 +43,6 @@ from lifecycle.controllers.service_pods import (
 )
 
 MAX_ENDPOINTS_PER_SLICE = 100
-LABEL_SERVICE_NAME = "kubernetes.io/service-name"
-LABEL_MANAGED_BY = "endpointslice.kubernetes.io/managed-by"
 CONTROLLER_NAME = "endpointslice-controller.k8s.io"
 RESERVED_LABELS = frozenset({LABEL_SERVICE_NAME, LABEL_MANAGED_BY, IS_HEADLESS_SERVICE})
 
@@ -64,7 +61,7 @@ class _Wanted:
     """The endpoints that share ports, by what identifies them."""
 
     ports: list[Object]
-    endpoints: dict[tuple[str, str], Object] = field(default_factory=dict)
+    endpoints: dict[tuple[str, ...], Object] = field(default_factory=dict)
 
 
 class Reconciler:
@@ -159,12 +156,8 @@ class Reconciler:
         if "deletionTimestamp" not in service["metadata"]:
             for new in changes.create:
                 _set_trigger_time(new, trigger_time)
-                try:
-                    self._tracker.update(key, await self._client.create(slices, new, namespace))
-                except StatusError as error:
-                    if is_namespace_terminating(error):
-                        return
-                    raise
+            if not await create_slices(self._client, self._tracker, key, changes.create, namespace):
+                return
         for changed in changes.update:
             _set_trigger_time(changed, trigger_time)
             self._tracker.update(key, await self._client.update(slices, changed))
@@ -212,11 +205,10 @@ def _reconcile_by_port_mapping(
 
 
 def _slice_to_fill(slices: Sequence[Object], count: int) -> Object | None:
-    """The fullest slice that has room for all of them."""
-    fits = [
-        s for s in slices if len(s.get("endpoints") or ()) + count <= MAX_ENDPOINTS_PER_SLICE and s.get("endpoints")
-    ]
-    return max(fits, key=lambda s: len(s["endpoints"]), default=None)
+    """The fullest slice that has room for all of them. Upstream: `utils.go` (`getSliceToFill`)."""
+    sizes = {number: len(s.get("endpoints") or ()) for number, s in enumerate(slices)}
+    fits = [number for number, size in sizes.items() if size + count <= MAX_ENDPOINTS_PER_SLICE]
+    return slices[max(fits, key=lambda number: sizes[number])] if fits else None
 
 
 def port_map_key(ports: Sequence[Object]) -> bytes:
@@ -231,11 +223,14 @@ def in_order(ports: list[Object]) -> list[Object]:
     return sorted(ports, key=lambda port: fnv128a(dump_for_hash("discovery/v1.EndpointPort", port).encode()))
 
 
-def _identity(endpoint: Object) -> tuple[str, str]:
-    """What makes two endpoints the same one in different states: addresses, host name and pod."""
-    return ",".join(endpoint["addresses"]) + "/" + endpoint.get("hostname", ""), (endpoint.get("targetRef") or {}).get(
-        "uid", ""
-    )
+def _identity(endpoint: Object) -> tuple[str, ...]:
+    """What makes two endpoints the same one in different states: addresses, host name and the pod's name.
+
+    A pod that comes back under its name and address stays in its place. Upstream: `util/endpointset.go` (`hashEndpoint`).
+    """
+    pod = endpoint.get("targetRef") or {}
+    addresses = ",".join(sorted(endpoint["addresses"]))
+    return addresses, endpoint.get("hostname", ""), pod.get("namespace", ""), pod.get("name", "")
 
 
 def endpoint_slice_labels(service: Object) -> dict[str, str]:

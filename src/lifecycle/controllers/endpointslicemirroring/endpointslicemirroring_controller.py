@@ -23,31 +23,18 @@ from lifecycle.client.workqueue import (
     MaxOfRateLimiter,
     RateLimitingQueue,
 )
-from lifecycle.controllers.endpointslice.endpointslice_tracker import EndpointSliceTracker
+from lifecycle.controllers.endpointslice.owned_slices import OwnedSlices, create_slices
 from lifecycle.controllers.endpointslicemirroring.mirrored_slices import (
     CONTROLLER_NAME,
-    LABEL_MANAGED_BY,
-    LABEL_SERVICE_NAME,
     MAX_ENDPOINTS_PER_SUBSET,
     Changes,
     mirror,
     should_mirror,
 )
 from lifecycle.controllers.keyed_worker import RetryError, run_workers
-from lifecycle.controllers.namespace_terminating import is_namespace_terminating
 
 WORKERS = 5
 MAX_RETRIES = 15
-SERVICE_INDEX = "mirrored service"
-
-
-def index_by_service(endpoint_slice: Object) -> tuple[str, ...]:
-    """Index function: the key of the Endpoints that a slice mirrors, if this controller made it."""
-    meta = endpoint_slice["metadata"]
-    labels = meta.get("labels") or {}
-    if labels.get(LABEL_MANAGED_BY) != CONTROLLER_NAME or not labels.get(LABEL_SERVICE_NAME):
-        return ()
-    return (f"{meta['namespace']}/{labels[LABEL_SERVICE_NAME]}",)
 
 
 class EndpointSliceMirroringController:
@@ -57,28 +44,24 @@ class EndpointSliceMirroringController:
         self._client = client
         self._services = informers.informer(resource("services"))
         self._endpoints = informers.informer(resource("endpoints"))
-        self._slices = informers.informer(resource("endpointslices.discovery.k8s.io"))
-        self._slices.add_indexers({SERVICE_INDEX: index_by_service})
         self._recorder = EventRecorder(client, "endpoint-slice-mirroring-controller", clock=clock)
-        self._tracker = EndpointSliceTracker()
         # slower at first than other queues: such Endpoints may be large, and change in bursts
         self._queue: RateLimitingQueue[str] = RateLimitingQueue(
             MaxOfRateLimiter(ItemExponentialFailureRateLimiter(1.0, 100.0), BucketRateLimiter())
         )
+        slices = informers.informer(resource("endpointslices.discovery.k8s.io"))
+        self._slices = OwnedSlices(slices, CONTROLLER_NAME, self._queue.add)
         self._endpoints.add_event_handler(
             add=self._endpoints_changed, update=self._endpoints_updated, delete=self._endpoints_changed
         )
         self._services.add_event_handler(
             add=self._service_changed, update=self._service_updated, delete=self._service_changed
         )
-        self._slices.add_event_handler(
-            add=self._slice_changed, update=lambda old, new: self._slice_changed(new), delete=self._slice_deleted
-        )
 
     async def run(self) -> None:
         """Work until cancelled."""
         try:
-            for informer in (self._services, self._endpoints, self._slices):
+            for informer in (self._services, self._endpoints, self._slices.informer):
                 await informer.wait_for_sync()
             await run_workers(
                 self._queue, self._sync_endpoints, workers=WORKERS, name=CONTROLLER_NAME, max_retries=MAX_RETRIES
@@ -93,7 +76,7 @@ class EndpointSliceMirroringController:
         service = self._services.indexer.get_by_key(key)
         # Endpoints of Services with a selector change all the time; the sync would find nothing to do (ours: spares the queue)
         selected = service is not None and service["spec"].get("selector")
-        if should_mirror(endpoints) and not (selected and not self._slices.indexer.by_index(SERVICE_INDEX, key)):
+        if should_mirror(endpoints) and not (selected and not self._slices.of(key)):
             self._queue.add(key)
 
     def _endpoints_updated(self, old: Object, new: Object) -> None:
@@ -109,30 +92,20 @@ class EndpointSliceMirroringController:
         if bool(old["spec"].get("selector")) != bool(new["spec"].get("selector")):
             self._queue.add(meta_namespace_key(new))
 
-    def _slice_changed(self, endpoint_slice: Object) -> None:
-        for key in index_by_service(endpoint_slice):
-            if self._tracker.should_sync(key, endpoint_slice):
-                self._queue.add(key)
-
-    def _slice_deleted(self, endpoint_slice: Object) -> None:
-        for key in index_by_service(endpoint_slice):
-            if not self._tracker.handle_deletion(key, endpoint_slice):
-                self._queue.add(key)
-
     # -- the sync -----------------------------------------------------------------------------------------------------
 
     async def _sync_endpoints(self, key: str) -> None:
         endpoints = self._endpoints.indexer.get_by_key(key)
         service = self._services.indexer.get_by_key(key)
-        existing = self._slices.indexer.by_index(SERVICE_INDEX, key)
+        existing = self._slices.of(key)
         gone = endpoints is None or not should_mirror(endpoints)
         if endpoints is None or gone or service is None or service["spec"].get("selector"):
-            self._tracker.delete_service(key)
+            self._slices.tracker.delete_service(key)
             for endpoint_slice in existing:
                 meta = endpoint_slice["metadata"]
                 await self._delete(meta["name"], meta["namespace"])
             return
-        if self._tracker.stale_slices(key, existing):
+        if self._slices.tracker.stale_slices(key, existing):
             raise RetryError("EndpointSlice informer cache is out of date")
         changes = mirror(endpoints, existing)
         self._tell(endpoints, changes)
@@ -153,19 +126,15 @@ class EndpointSliceMirroringController:
 
     async def _write(self, key: str, endpoints: Object, changes: Changes) -> None:
         slices, namespace = resource("endpointslices.discovery.k8s.io"), endpoints["metadata"]["namespace"]
-        if "deletionTimestamp" not in endpoints["metadata"]:
-            for new in changes.create:
-                try:
-                    self._tracker.update(key, await self._client.create(slices, new, namespace))
-                except StatusError as error:
-                    if is_namespace_terminating(error):
-                        return
-                    raise
+        tracker = self._slices.tracker
+        new = [] if "deletionTimestamp" in endpoints["metadata"] else changes.create
+        if not await create_slices(self._client, tracker, key, new, namespace):
+            return
         for changed in changes.update:
-            self._tracker.update(key, await self._client.update(slices, changed))
+            tracker.update(key, await self._client.update(slices, changed))
         for doomed in changes.delete:
             await self._delete(doomed["metadata"]["name"], namespace)
-            self._tracker.expect_deletion(key, doomed)
+            tracker.expect_deletion(key, doomed)
 
     async def _delete(self, name: str, namespace: str) -> None:
         try:

@@ -16,11 +16,10 @@ from ipaddress import ip_address
 import orjson
 
 from lifecycle.api.wire import Object
+from lifecycle.controllers.endpointslice.owned_slices import LABEL_MANAGED_BY, LABEL_SERVICE_NAME
 from lifecycle.controllers.owner_references import new_controller_ref
 
 CONTROLLER_NAME = "endpointslicemirroring-controller.k8s.io"
-LABEL_MANAGED_BY = "endpointslice.kubernetes.io/managed-by"
-LABEL_SERVICE_NAME = "kubernetes.io/service-name"
 LABEL_SKIP_MIRROR = "endpointslice.kubernetes.io/skip-mirror"
 LEADER = "control-plane.alpha.kubernetes.io/leader"
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"

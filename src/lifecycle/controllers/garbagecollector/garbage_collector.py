@@ -26,6 +26,7 @@ from lifecycle.api.names import NameSource
 from lifecycle.api.resources import Resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
+from lifecycle.client.events import EventRecorder
 from lifecycle.client.rest import MERGE_PATCH, STRATEGIC_MERGE_PATCH, Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.controllers.garbagecollector.graph import Identity, Node
@@ -36,12 +37,17 @@ WORKERS = 20
 INITIAL_SYNC_TIMEOUT = 30.0
 
 
+class NamespacedOwnerOfClusterScopedObject(Exception):
+    """A reference that can never be followed. Upstream: `namespacedOwnerOfClusterScopedObjectErr`."""
+
+
 class GarbageCollector:
     """Deletes what nothing owns any more."""
 
     def __init__(self, client: Client, informers: SharedInformerFactory, *, clock: Clock, names: NameSource) -> None:
         self._client = client
-        self.graph = GraphBuilder(informers)
+        self._recorder = EventRecorder(client, "garbage-collector-controller", clock=clock)
+        self.graph = GraphBuilder(informers, self._recorder)
 
     async def run(self) -> None:
         """Work until cancelled. Starts after half a minute even if some resource cannot be listed."""
@@ -62,6 +68,7 @@ class GarbageCollector:
                 )
         finally:
             await self.graph.stop()
+            await self._recorder.stop()
 
     # Deleting.
 
@@ -88,7 +95,10 @@ class GarbageCollector:
 
     async def _judge(self, node: Node, latest: Object, owners: list[Object]) -> None:
         """What the owners' states mean for the object. Upstream: the second half of `attemptToDeleteItem`."""
-        solid, dangling, waiting = await self._classify(node, owners)
+        try:
+            solid, dangling, waiting = await self._classify(node, owners)
+        except NamespacedOwnerOfClusterScopedObject:
+            return  # asking again will not help: it stays
         if solid:
             uids = [ref["uid"] for ref in (*dangling, *waiting)]
             if uids:
@@ -126,7 +136,7 @@ class GarbageCollector:
         """The owner as it is now; None if there is none of that uid. Upstream: `isDangling`."""
         row = _mapping(self.graph, ref["apiVersion"], ref["kind"])
         if row.namespaced and not node.identity.namespace:
-            raise RetryError("cluster-scoped objects cannot refer to namespaced owners")
+            raise NamespacedOwnerOfClusterScopedObject
         namespace = node.identity.namespace if row.namespaced else ""
         identity = Identity(ref["apiVersion"], ref["kind"], namespace, ref["name"], ref["uid"])
         if self.graph.absent_owners.get(identity):

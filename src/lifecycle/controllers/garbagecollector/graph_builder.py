@@ -17,6 +17,7 @@ from lifecycle.api.custom_resources import served_resource
 from lifecycle.api.resources import Resource, all_resources, resource, resource_for_kind
 from lifecycle.api.wire import Object
 from lifecycle.client.event_correlator import LRU
+from lifecycle.client.events import EventRecorder
 from lifecycle.client.shared_informer import SharedInformer, SharedInformerFactory
 from lifecycle.client.workqueue import RateLimitingQueue
 from lifecycle.controllers.garbagecollector.graph import Identity, Node, matches_coordinates
@@ -39,9 +40,11 @@ class GraphBuilder:
     """The graph, and the queues of nodes to look at.
 
     `absent_owners` remembers owners known not to exist, so that a thousand dependents of one do not ask a thousand times.
+    Without a `recorder` nobody is told of references to owners in other namespaces.
     """
 
-    def __init__(self, informers: SharedInformerFactory) -> None:
+    def __init__(self, informers: SharedInformerFactory, recorder: EventRecorder | None = None) -> None:
+        self._recorder = recorder
         self.nodes: dict[str, Node] = {}
         self.attempt_to_delete: RateLimitingQueue[Node] = RateLimitingQueue()
         self.attempt_to_orphan: RateLimitingQueue[Node] = RateLimitingQueue()
@@ -152,6 +155,7 @@ class GraphBuilder:
         node.identity = Identity(obj["apiVersion"], obj["kind"], meta.get("namespace", ""), meta["name"], meta["uid"])
         for dependent in node.dependents:
             if self._misnames(dependent, node):
+                self._report_wrong_namespace(dependent, node)
                 self.attempt_to_delete.add(dependent)
 
     def _change_owners(self, node: Node, owners: list[Object]) -> None:
@@ -181,7 +185,23 @@ class GraphBuilder:
                 continue
             owner.dependents[node] = None
             if self._misnames(node, owner):
+                if not owner.virtual:
+                    self._report_wrong_namespace(node, owner)
                 self.attempt_to_delete.add(node)
+
+    def _report_wrong_namespace(self, dependent: Node, owner: Node) -> None:
+        """Say that the owner is elsewhere: for the dependent it does not exist. Upstream: `reportInvalidNamespaceOwnerRef`."""
+        here, there = dependent.identity.namespace, owner.identity.namespace
+        if self._recorder is None or not there or there == here:
+            return
+        for ref in dependent.owners:
+            if ref["uid"] == owner.identity.uid:
+                what = f"[{ref['apiVersion']}/{ref['kind']}, namespace: {here}, name: {ref['name']}, uid: {ref['uid']}]"
+                identity = dependent.identity
+                meta = {"namespace": here, "name": identity.name, "uid": identity.uid}
+                about = {"kind": identity.kind, "apiVersion": identity.api_version, "metadata": meta}
+                message = f'ownerRef {what} does not exist in namespace "{here}"'
+                self._recorder.event(about, "Warning", "OwnerRefInvalidNamespace", message)
 
     @staticmethod
     def _misnames(dependent: Node, owner: Node) -> bool:

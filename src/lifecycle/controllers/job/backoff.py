@@ -31,5 +31,10 @@ def remaining_backoff(succeeded: Iterable[Object], failed: Iterable[Object], now
     ends = [end for end in map(finished_at, failed) if end > last_success]
     if not ends:
         return 0.0
-    wait = min(DEFAULT_JOB_POD_FAILURE_BACKOFF * 2 ** min(len(ends) - 1, 10), MAX_JOB_POD_FAILURE_BACKOFF)
-    return max(0.0, max(ends) + wait - now)
+    return remaining_after(len(ends), max(ends), now)
+
+
+def remaining_after(failures: int, last_failure: float, now: float) -> float:
+    """Seconds still to wait after so many failures, the last one then. Upstream: `getRemainingTimeForFailuresCount`."""
+    wait = min(DEFAULT_JOB_POD_FAILURE_BACKOFF * 2 ** min(failures - 1, 10), MAX_JOB_POD_FAILURE_BACKOFF)
+    return max(0.0, last_failure + wait - now)

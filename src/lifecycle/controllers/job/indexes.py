@@ -11,9 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from lifecycle.api.wire import Object
+from lifecycle.controllers.replicaset.victim_ranking import get_pods_to_delete
 
 COMPLETION_INDEX = "batch.kubernetes.io/job-completion-index"
 ENV_NAME = "JOB_COMPLETION_INDEX"
+MAX_GENERATED_NAME_LENGTH = 58
+"""63 less the five random letters."""
 
 
 def parse_intervals(text: str, completions: int) -> set[int]:
@@ -62,6 +65,25 @@ def first_pending_indexes(count: int, completions: int, active: Sequence[Object]
     return found
 
 
+def superfluous(active: Sequence[Object], completions: int, now: float) -> tuple[list[Object], list[Object]]:
+    """Active pods that no index needs (a second one of it, a number beyond the end, none at all), and the others.
+
+    Upstream: `appendDuplicatedIndexPodsForRemoval`.
+    """
+    by_index: dict[int, list[Object]] = {}
+    for pod in active:
+        by_index.setdefault(completion_index(pod), []).append(pod)
+    useless: list[Object] = []
+    left: list[Object] = []
+    for index in sorted(by_index):
+        pods = by_index[index]
+        extra = len(pods) - 1 if 0 <= index < completions else len(pods)
+        victims = get_pods_to_delete(pods, pods, extra, now)
+        useless += victims
+        left += [pod for pod in pods if pod not in victims]
+    return useless, left
+
+
 def with_index(pod: Object, job_name: str, index: int) -> Object:
     """The pod to be created for an index: told it by annotation, label, host name and environment."""
     meta, spec = pod["metadata"], pod["spec"]
@@ -86,7 +108,7 @@ def with_index(pod: Object, job_name: str, index: int) -> Object:
         **pod,
         "metadata": {
             **meta,
-            "generateName": f"{job_name}-{index}-",
+            "generateName": f"{job_name[: MAX_GENERATED_NAME_LENGTH - len(str(index)) - 2]}-{index}-",
             "labels": {**(meta.get("labels") or {}), COMPLETION_INDEX: str(index)},
             "annotations": {**(meta.get("annotations") or {}), COMPLETION_INDEX: str(index)},
         },

@@ -11,14 +11,13 @@ interrupted anywhere:
 Whoever finds a uid in the list whose pod has no finalizer any more knows that only step 3 is missing.
 
 Upstream: `pkg/controller/job/job_controller.go` (`syncJob`, `manageJob`, `trackJobStatusAndRemoveFinalizers`),
-v1.36. Left out: back-off limits per index, success policies, `managedBy`, elastic Indexed Jobs' shrinking of
-status.
+v1.36.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -42,17 +41,28 @@ from lifecycle.controllers.job.indexes import (
     first_pending_indexes,
     format_intervals,
     parse_intervals,
+    superfluous,
     with_index,
 )
 from lifecycle.controllers.job.job_status import (
     Condition,
     ensure_condition,
+    failed_indexes_target,
     failure_target,
     is_job_finished,
+    job_condition,
     new_condition,
     success_criteria,
 )
+from lifecycle.controllers.job.per_index import (
+    delayed_pods,
+    failed_indexes,
+    failure_counts,
+    has_backoff_limit_per_index,
+    indexes_to_add_now,
+)
 from lifecycle.controllers.job.pod_failure_policy import match_pod_failure_policy
+from lifecycle.controllers.job.success_policy import match_success_policy
 from lifecycle.controllers.keyed_worker import RetryError, run_workers
 from lifecycle.controllers.object_copy import mutable_copy
 from lifecycle.controllers.owned_pods import OwnedPods
@@ -66,6 +76,9 @@ from lifecycle.controllers.pod_readiness import (
     pod_phase,
 )
 from lifecycle.controllers.replicaset.victim_ranking import get_pods_to_delete
+
+CONTROLLER_NAME = "kubernetes.io/job-controller"
+"""The `managedBy` of Jobs that are this controller's. Another's are left alone."""
 
 TRACKING_FINALIZER = "batch.kubernetes.io/job-tracking"
 MAX_POD_CREATE_DELETE_PER_SYNC = 500
@@ -89,6 +102,8 @@ class _Count:
     terminating: int
     status: Object
     counted_indexes: set[int] = field(default_factory=set)
+    failed_indexes: set[int] = field(default_factory=set)
+    delayed: dict[int, Object] = field(default_factory=dict)
     new_succeeded: list[Object] = field(default_factory=list)
     new_failed: list[Object] = field(default_factory=list)
     ignored: list[Object] = field(default_factory=list)
@@ -193,7 +208,7 @@ class JobController:
             self._expectations.delete_expectations(key)
             self._written.pop(key, None)
             return
-        if is_job_finished(job):
+        if is_job_finished(job) or job["spec"].get("managedBy", CONTROLLER_NAME) != CONTROLLER_NAME:
             return
         written = self._written.get(key)
         if written is not None and int(job["metadata"]["resourceVersion"]) < int(written):
@@ -212,8 +227,11 @@ class JobController:
             if left > 0:
                 self._queue.add_after(key, left)
         target = failure_target({**job, "status": status}, pods, count.failed, now)
+        if count.indexed:
+            target = self._judge_indexes(count, target)
         if target is None:
             target = success_criteria({**job, "status": status}, count.succeeded, len(count.active), now)
+        self._settle_the_rest(count, target)
         active, error = len(count.active), None
         ready = sum(1 for pod in count.active if is_pod_ready(pod))
         if target is not None or suspended:
@@ -248,6 +266,34 @@ class JobController:
                 (count.new_failed if counts else count.ignored).append(pod)
         return count
 
+    def _judge_indexes(self, count: _Count, target: Condition | None) -> Condition | None:
+        """What the Job's limits per index and its success policy say, if nothing else has decided."""
+        job, now = {**count.job, "status": count.status}, self._clock.now()
+        completions, failed = job["spec"].get("completions") or 0, [*count.new_failed, *count.ignored]
+        if has_backoff_limit_per_index(job):
+            count.failed_indexes = failed_indexes(job, failed)
+            target = target or failed_indexes_target(job, count.failed_indexes, count.done, now)
+            running = {completion_index(pod) for pod in count.active}
+            if "deletionTimestamp" not in job["metadata"] and target is None:
+                count.delayed = delayed_pods(failed, count.done | count.failed_indexes | running, completions)
+        if target is None and job_condition(job, "SuccessCriteriaMet") is None:
+            message = match_success_policy(job["spec"].get("successPolicy"), completions, count.done)
+            if message is not None:
+                target = new_condition("SuccessCriteriaMet", "True", "SuccessPolicy", message, now)
+        return target
+
+    def _settle_the_rest(self, count: _Count, target: Condition | None) -> None:
+        """With the outcome certain, what still runs failed with the Job; or is let go uncounted, if the Job did not."""
+        if target is None:
+            return
+        seen = {id(pod) for pod in (*count.new_succeeded, *count.new_failed, *count.ignored)}
+        rest = [pod for pod in count.pods if has_finalizer(pod) and id(pod) not in seen and not is_pod_terminal(pod)]
+        if target["type"] == "FailureTarget":
+            listed = (count.status.get("uncountedTerminatedPods") or {}).get("failed") or ()
+            count.new_failed += [pod for pod in rest if pod["metadata"]["uid"] not in listed]
+        else:
+            count.ignored += rest
+
     async def _manage(self, count: _Count, key: str) -> tuple[int, Exception | None]:
         """Create what is missing, delete what is too much; how many pods are active then. Upstream: `manageJob`."""
         job, spec, active = count.job, count.job["spec"], len(count.active)
@@ -257,10 +303,8 @@ class JobController:
         else:
             wanted = min(completions - count.succeeded, parallelism)
         wanted = max(0, wanted)
-        if active > wanted:
-            victims = get_pods_to_delete(
-                count.active, count.active, min(active - wanted, MAX_POD_CREATE_DELETE_PER_SYNC), self._clock.now()
-            )
+        victims = self._pods_to_remove(count, max(0, active - wanted))
+        if victims:
             return active - await self._delete(job, victims), None
         only_failed = spec.get("podReplacementPolicy") == "Failed"
         missing = wanted - active - (count.terminating if only_failed else 0)
@@ -273,23 +317,42 @@ class JobController:
             [pod for pod in ended if pod_phase(pod) == "Failed"],
             self._clock.now(),
         )
-        if wait > 0:
+        per_index = has_backoff_limit_per_index(job)
+        if wait > 0 and not per_index:
             self._queue.add_after(key, wait)
             return active, None
         indexes: Sequence[int | None] = [None] * missing
         if count.indexed:
-            indexes = first_pending_indexes(missing, completions or 0, count.active, count.done)
+            pending = first_pending_indexes(missing, completions or 0, count.active, count.done | count.failed_indexes)
+            if per_index:
+                pending, wait = indexes_to_add_now(pending, count.delayed, self._clock.now())
+                if wait > 0:
+                    self._queue.add_after(key, wait)
+                    return active, None
+            indexes = pending
         self._expectations.expect_creations(key, len(indexes))
-        created, error = await _in_growing_batches(indexes, lambda index: self._create(job, index))
+        created, error = await _in_growing_batches(indexes, lambda index: self._create(job, index, count.delayed))
         for _ in range(len(indexes) - created):
             self._expectations.creation_observed(key)
         return active + created, error
 
-    async def _create(self, job: Object, index: int | None) -> None:
+    def _pods_to_remove(self, count: _Count, at_least: int) -> list[Object]:
+        """The least useful active pods; of an Indexed Job first what no index needs. Upstream: `activePodsForRemoval`."""
+        useless: list[Object] = []
+        left = count.active
+        if count.indexed:
+            useless, left = superfluous(count.active, count.job["spec"].get("completions") or 0, self._clock.now())
+        if len(useless) < at_least:
+            useless = [*useless, *get_pods_to_delete(left, left, at_least - len(useless), self._clock.now())]
+        return useless[:MAX_POD_CREATE_DELETE_PER_SYNC]
+
+    async def _create(self, job: Object, index: int | None, delayed: Mapping[int, Object]) -> None:
         pod = pod_from_template(job["spec"]["template"], job)
         pod["metadata"]["finalizers"] = [*(pod["metadata"].get("finalizers") or ()), TRACKING_FINALIZER]
         if index is not None:
             pod = with_index(pod, job["metadata"]["name"], index)
+            if has_backoff_limit_per_index(job):
+                pod["metadata"]["annotations"].update(failure_counts(job, delayed.get(index)))
         await self._pod_control.create_pod(orjson.dumps(pod), job["metadata"]["namespace"], job)
 
     async def _delete(self, job: Object, pods: Sequence[Object]) -> int:
@@ -329,16 +392,20 @@ class JobController:
         """The three steps, and the end if this is it. Upstream: `trackJobStatusAndRemoveFinalizers`."""
         job, status = count.job, count.status
         uncounted = status.setdefault("uncountedTerminatedPods", {})
-        for kind, pods in (("succeeded", count.new_succeeded), ("failed", count.new_failed)):
+        waiting = {pod["metadata"]["uid"] for pod in count.delayed.values()}
+        new_failed = [pod for pod in count.new_failed if pod["metadata"]["uid"] not in waiting]
+        for kind, pods in (("succeeded", count.new_succeeded), ("failed", new_failed)):
             if count.indexed and kind == "succeeded":
                 continue  # an index is counted where it stands, in completedIndexes
             room = MAX_UNCOUNTED_PODS - sum(map(len, uncounted.values()))
             uids = [*(uncounted.get(kind) or ()), *(pod["metadata"]["uid"] for pod in pods[:room])]
             if uids:
                 uncounted[kind] = uids
-        if count.indexed and count.done:
+        if count.indexed:
             status["completedIndexes"] = format_intervals(count.done)
             status["succeeded"] = len(count.done)
+            if has_backoff_limit_per_index(job):
+                status["failedIndexes"] = format_intervals(count.failed_indexes)
         conditions = status.setdefault("conditions", [])
         if target is not None:
             ensure_condition(conditions, target)
@@ -347,7 +414,8 @@ class JobController:
         job = await self._write(key, job, status)
         listed = {uid for uids in uncounted.values() for uid in uids}
         known = {pod["metadata"]["uid"]: pod for pod in count.pods}
-        to_free = [pod for uid, pod in known.items() if uid in listed] + count.ignored
+        to_free = [pod for uid, pod in known.items() if uid in listed]
+        to_free += [pod for pod in count.ignored if pod["metadata"]["uid"] not in waiting]
         if count.indexed:
             to_free += count.new_succeeded
         for pod in to_free:
@@ -399,7 +467,7 @@ class JobController:
         )
 
 
-_ALWAYS = frozenset({"uncountedTerminatedPods", "terminating", "ready"})
+_ALWAYS = frozenset({"uncountedTerminatedPods", "terminating", "ready", "failedIndexes"})
 
 
 async def _in_growing_batches(

@@ -73,6 +73,18 @@ def restarts(pods: Sequence[Object]) -> int:
     )
 
 
+def failed_indexes_target(job: Object, failed_indexes: set[int], done: set[int], now: float) -> Condition | None:
+    """Whether too many indexes were given up, or all others are done."""
+    spec = job["spec"]
+    most = spec.get("maxFailedIndexes")
+    if most is not None and len(failed_indexes) > most:
+        message = "Job has exceeded the specified maximal number of failed indexes"
+        return new_condition("FailureTarget", "True", "MaxFailedIndexesExceeded", message, now)
+    if failed_indexes and len(failed_indexes) + len(done) >= (spec.get("completions") or 0):
+        return new_condition("FailureTarget", "True", "FailedIndexes", "Job has failed indexes", now)
+    return None
+
+
 def failure_target(job: Object, pods: Sequence[Object], failed: int, now: float) -> Condition | None:
     """Why the Job must fail; None as long as it need not. `failed`: failures so far, counted and not."""
     existing = job_condition(job, "FailureTarget")

@@ -1,9 +1,8 @@
-"""What a failed pod means: count it, ignore it, or give the whole Job up at once.
+"""What a failed pod means: count it, ignore it, give its index up, or the whole Job.
 
 Rules are tried in order; the first that matches decides. A pod that no rule matches counts against the limit.
 
-Upstream: `pkg/controller/job/pod_failure_policy.go` (`matchPodFailurePolicy`), v1.36. Left out: `FailIndex` counts as
-`Count` here, since the limits per index are left out.
+Upstream: `pkg/controller/job/pod_failure_policy.go` (`matchPodFailurePolicy`), v1.36.
 """
 
 from __future__ import annotations
@@ -14,10 +13,11 @@ from lifecycle.api.wire import Object
 
 
 class Verdict(NamedTuple):
-    """Whether the pod counts as a failure, and the message if it fails the Job."""
+    """Whether the pod counts as a failure, the message if it fails the Job, and whether it fails its index."""
 
     counts: bool
     job_failure: str = ""
+    fails_index: bool = False
 
 
 def match_pod_failure_policy(policy: Object | None, pod: Object) -> Verdict:
@@ -28,7 +28,7 @@ def match_pod_failure_policy(policy: Object | None, pod: Object) -> Verdict:
             continue
         if rule["action"] == "FailJob":
             return Verdict(True, f"{found} matching FailJob rule at index {number}")
-        return Verdict(rule["action"] != "Ignore")
+        return Verdict(rule["action"] != "Ignore", fails_index=rule["action"] == "FailIndex")
     return Verdict(True)
 
 
@@ -36,7 +36,7 @@ def _matched(rule: Object, pod: Object) -> str | None:
     meta, status = pod["metadata"], pod.get("status") or {}
     if rule.get("onExitCodes"):
         wanted = rule["onExitCodes"]
-        for container in (*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())):
+        for container in (*(status.get("containerStatuses") or ()), *(status.get("initContainerStatuses") or ())):
             code = ((container.get("state") or {}).get("terminated") or {}).get("exitCode", 0)
             if not code or wanted.get("containerName", container["name"]) != container["name"]:
                 continue

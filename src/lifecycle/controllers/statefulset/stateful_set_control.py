@@ -3,11 +3,10 @@
 In order (`OrderedReady`), a step stops at the first pod that is not ready: the next one is not made, and none is
 removed. Pods beyond the wanted number go from the highest down, one at a time. Only when all is well does an update
 begin, again from the highest down to the partition. `Parallel` makes and removes at once, but updates in order all
-the same.
+the same, `maxUnavailable` at a time.
 
 Upstream: `pkg/controller/statefulset/stateful_set_control.go` (`updateStatefulSet`, `processReplica`,
-`processCondemned`), `stateful_pod_control.go`, v1.36. Left out: retention policies of claims, repairs of labels by
-hand.
+`processCondemned`), `stateful_pod_control.go`, v1.36. Left out: repairs of labels by hand.
 """
 
 from __future__ import annotations
@@ -21,7 +20,11 @@ from lifecycle.api.wire import Object
 from lifecycle.client.events import EventRecorder
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformer
+from lifecycle.controllers.int_or_percent import scaled_value
+from lifecycle.controllers.object_copy import mutable_copy
+from lifecycle.controllers.statefulset.claim_retention import foreign_controller, retained_references
 from lifecycle.controllers.statefulset.stateful_pods import (
+    claim_name,
     claims_of,
     is_created,
     is_healthy,
@@ -56,6 +59,7 @@ class StatefulPodControl:
             self._record("create", set_, meta["name"], error)
             raise
         self._record("create", set_, meta["name"])
+        await self.update_claim_retention(set_, made)
         return made
 
     async def create_missing_claims(self, set_: Object, pod: Object) -> None:
@@ -74,6 +78,26 @@ class StatefulPodControl:
                 self._recorder.event(set_, "Warning", "FailedCreate", f"{what} failed error: {error.message}")
                 raise
             self._recorder.event(set_, "Normal", "SuccessfulCreate", f"{what} success")
+
+    async def update_claim_retention(self, set_: Object, pod: Object) -> None:
+        """Give the pod's claims the owners that the set's policy asks for. Raises StatusError."""
+        for template in set_["spec"].get("volumeClaimTemplates") or ():
+            name = claim_name(set_, template, ordinal_of(pod))
+            claim = self._claims.indexer.get_by_key(f"{pod['metadata']['namespace']}/{name}")
+            if claim is None:
+                continue
+            if foreign_controller(set_, pod, claim):
+                message = (
+                    f"PersistentVolumeClaim {name} has a conflicting OwnerReference that acts as a managing controller, "
+                    "the retention policy is ignored for this claim"
+                )
+                self._recorder.event(claim, "Warning", "ConflictingController", message)
+                continue
+            references = retained_references(set_, pod, claim)
+            if references != (claim["metadata"].get("ownerReferences") or []):
+                copy = mutable_copy(claim)
+                copy["metadata"]["ownerReferences"] = references
+                await self._client.update(CLAIMS, copy)
 
     async def delete(self, set_: Object, pod: Object) -> None:
         """Raises StatusError; a pod that is gone already is none."""
@@ -102,8 +126,14 @@ class StatefulSetControl:
         self._control = control
         self._clock = clock
 
-    async def step(self, set_: Object, current: Object, update: Object, pods: Sequence[Object]) -> list[Object]:
-        """Do what can be done now. The pods as far as this step knows them, for the status. Raises StatusError."""
+    async def step(
+        self, set_: Object, current: Object, update: Object, pods: Sequence[Object]
+    ) -> tuple[list[Object], int]:
+        """Do what can be done now. The pods as far as this step knows them, and how many of them an update took away.
+
+        Both are for the status. The pod that an update takes away must not count as a current one any more: without
+        a partition that count says which pods come back as they were. Raises StatusError.
+        """
         spec = set_["spec"]
         first, count = start_ordinal(set_), spec.get("replicas", 1)
         by_ordinal = {ordinal_of(pod): pod for pod in pods}
@@ -114,26 +144,27 @@ class StatefulSetControl:
         replicas = [by_ordinal.get(o) or self._new_pod(set_, current, update, o) for o in wanted]
         known = list(pods)
         if "deletionTimestamp" in set_["metadata"]:
-            return known
+            return known, 0
         ordered = spec.get("podManagementPolicy", "OrderedReady") == "OrderedReady"
+        for pod in condemned:
+            await self._control.update_claim_retention(set_, pod)
         for pod in replicas:
             if await self._process_replica(set_, pod, ordered, known) and ordered:
-                return known
+                return known, 0
         unhealthy = [p for p in (*replicas, *reversed(condemned)) if not self._healthy(set_, p)]
         for pod in condemned:
             if "deletionTimestamp" in pod["metadata"]:
                 if ordered:
-                    return known
+                    return known, 0
                 continue
             if ordered and not self._available(set_, pod) and pod is not unhealthy[0]:
-                return known
+                return known, 0
             await self._control.delete(set_, pod)
             if ordered:
-                return known
-        strategy = spec.get("updateStrategy") or {}
-        if strategy.get("type") != "OnDelete":
-            await self._update(set_, update, replicas)
-        return known
+                return known, 0
+        if (spec.get("updateStrategy") or {}).get("type") == "OnDelete":
+            return known, 0
+        return known, await self._update(set_, update, replicas)
 
     async def _process_replica(self, set_: Object, pod: Object, ordered: bool, known: list[Object]) -> bool:
         """Make sure of one pod; whether an ordered step has to stop here."""
@@ -146,19 +177,25 @@ class StatefulSetControl:
             return True
         if (pod.get("status") or {}).get("phase") == "Pending":
             await self._control.create_missing_claims(set_, pod)
+        if "deletionTimestamp" not in pod["metadata"]:
+            await self._control.update_claim_retention(set_, pod)
         return "deletionTimestamp" in pod["metadata"] or not self._available(set_, pod)
 
-    async def _update(self, set_: Object, update: Object, replicas: Sequence[Object]) -> None:
-        """Replace pods of an older revision from the highest down, each only when those above it are well."""
+    async def _update(self, set_: Object, update: Object, replicas: Sequence[Object]) -> int:
+        """Replace pods of an older revision from the highest down, so many at once as may be unavailable. How many went."""
         rolling = (set_["spec"].get("updateStrategy") or {}).get("rollingUpdate") or {}
         partition = rolling.get("partition", 0)
+        limit = max(1, scaled_value(rolling.get("maxUnavailable", 1), len(replicas), round_up=False))
+        unavailable = taken = 0
         for pod in reversed(replicas[partition:]):
-            if revision_of(pod) != update["metadata"]["name"] and "deletionTimestamp" not in pod["metadata"]:
-                if is_created(pod):
-                    await self._control.delete(set_, pod)
-                return
-            if not self._healthy(set_, pod):
-                return
+            if unavailable >= limit:
+                break
+            old = revision_of(pod) != update["metadata"]["name"] and "deletionTimestamp" not in pod["metadata"]
+            if old and is_created(pod):
+                await self._control.delete(set_, pod)
+                taken += 1
+            unavailable += old or not self._healthy(set_, pod)
+        return taken
 
     @staticmethod
     def _new_pod(set_: Object, current: Object, update: Object, ordinal: int) -> Object:
@@ -182,9 +219,9 @@ class StatefulSetControl:
 
 
 def set_status(
-    set_: Object, current: Object, update: Object, pods: Sequence[Object], collisions: int, now: float
+    set_: Object, current: Object, update: Object, pods: Sequence[Object], taken: int, collisions: int, now: float
 ) -> Object:
-    """The status. Upstream: `updateStatus`, `completeRollingUpdate`."""
+    """The status. `taken`: how many pods an update took away just now. Upstream: `updateStatus`, `completeRollingUpdate`."""
     names = current["metadata"]["name"], update["metadata"]["name"]
     min_ready = set_["spec"].get("minReadySeconds", 0)
     created = [pod for pod in pods if is_created(pod)]
@@ -194,7 +231,7 @@ def set_status(
         "replicas": len(created),
         "readyReplicas": sum(map(is_running_and_ready, created)),
         "availableReplicas": sum(is_running_and_available(pod, min_ready, now) for pod in created),
-        "currentReplicas": sum(revision_of(pod) == names[0] for pod in standing),
+        "currentReplicas": sum(revision_of(pod) == names[0] for pod in standing) - taken,
         "updatedReplicas": sum(revision_of(pod) == names[1] for pod in standing),
         "currentRevision": names[0],
         "updateRevision": names[1],

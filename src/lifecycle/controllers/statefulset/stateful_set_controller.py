@@ -86,11 +86,12 @@ class StatefulSetController:
         pods = [pod for pod in claimed if is_member(set_, pod)]
         current, update, collisions, revisions = await self._get_revisions(set_)
         error: StatusError | None = None
+        taken = 0
         try:
-            pods = await self._control.step(set_, current, update, pods)
+            pods, taken = await self._control.step(set_, current, update, pods)
         except StatusError as refused:
             error = refused
-        status = set_status(set_, current, update, pods, collisions, self._clock.now())
+        status = set_status(set_, current, update, pods, taken, collisions, self._clock.now())
         old = set_.get("status") or {}
         if status != {name: value for name, value in old.items() if name != "conditions"}:
             updated = await self._client.update(

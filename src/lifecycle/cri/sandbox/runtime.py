@@ -238,6 +238,7 @@ class SandboxRuntime(NodeSide):
     async def stop_pod_sandbox(self, pod_sandbox_id: str) -> None:
         """Kill what runs in it, disconnect it, end the pause process."""
         sandbox = self._sandbox(pod_sandbox_id)
+        sandbox.state = PodSandboxState.NOTREADY  # at once: nobody who hears its containers end starts new ones in it
         inside = [c for c in self._containers.values() if c.status.pod_sandbox_id == pod_sandbox_id]
         await asyncio.gather(*(self._kill(container) for container in inside))
         if sandbox.networked:
@@ -250,7 +251,6 @@ class SandboxRuntime(NodeSide):
             with suppress(ProcessLookupError):
                 os.kill(sandbox.pid, signal.SIGKILL)
             await sandbox.ended.wait()
-        sandbox.state = PodSandboxState.NOTREADY
         sandbox.save()
         await asyncio.to_thread(self._let_go, sandbox)
 

@@ -3,81 +3,150 @@
 Client-side, kubectl remembers what it applied last in an annotation, and sends the difference of three: what it applied, what it should be,
 what it is. Server-side, it sends the configuration as it is, and the server knows the rest.
 
-Upstream: `kubectl/pkg/cmd/apply/apply.go` (`applyOneObject`), `patcher.go` (`buildStrategicMergePatch`), `kubectl/pkg/util/apply.go`
-(`GetModifiedConfiguration`), v1.36. Left out: `--prune`, `-k`, retries on conflict, recreating with `--force`.
+Upstream: `kubectl/pkg/cmd/apply/apply.go` (`Run`, `applyOneObject`), `patcher.go` (`buildStrategicMergePatch`), v1.36. Left out: `--prune`,
+`-k`, `view-last-applied` and its like, retries on conflict, recreating with `--force`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import orjson
 
-from lifecycle.api.resources import Resource
-from lifecycle.api.schema import schema_for
+from lifecycle.api.go_format import go_quote
+from lifecycle.api.patch.merge_patch import apply_merge_patch
+from lifecycle.api.patch.strategic import strategic_merge_patch
+from lifecycle.api.schema import Schema, schema_for
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
-from lifecycle.client.rest import APPLY_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH
-from lifecycle.kubectl.failures import CommandError, UsageError
-from lifecycle.kubectl.flags import DRY_RUN, OUTPUT, Parsed, dry_run_strategy, flag, parse
-from lifecycle.kubectl.printers import check_format, print_object
-from lifecycle.kubectl.resource_args import load_files
+from lifecycle.client.rest import MERGE_PATCH, STRATEGIC_MERGE_PATCH
+from lifecycle.kubectl.commands.server_side_migration import migrated
+from lifecycle.kubectl.failures import CommandError, UsageError, several
+from lifecycle.kubectl.flags import (
+    DRY_RUN,
+    PRINT,
+    VALIDATE,
+    Parsed,
+    dry_run_strategy,
+    flag,
+    parse,
+    validation_directive,
+)
+from lifecycle.kubectl.last_applied import LAST_APPLIED, modified_configuration
+from lifecycle.kubectl.printers import Printer
+from lifecycle.kubectl.printing.key_order import in_key_order
+from lifecycle.kubectl.record import RECORD, announce, recorded
 from lifecycle.kubectl.session import Session
 from lifecycle.kubectl.three_way_merge import three_way_merge_patch
+from lifecycle.kubectl.visitor import FILES, Found, files_of, source_named
 
-LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+CLIENT_SIDE, SERVER_SIDE = "kubectl-client-side-apply", "kubectl"
 FLAGS = (
-    OUTPUT,
+    *PRINT,
+    *FILES,
     DRY_RUN,
-    flag("filename", "slice", short="f"),
-    flag("recursive", "bool", short="R"),
+    VALIDATE,
+    RECORD,
     flag("server-side", "bool"),
     flag("force-conflicts", "bool"),
     flag("force", "bool"),
     flag("field-manager"),
-    flag("validate", default="strict", bare="strict"),
     flag("overwrite", "bool", True),
+    flag("selector", short="l"),
+    flag("all", "bool"),
+    flag("wait", "bool"),
+    flag("timeout", "duration"),
+    flag("grace-period", "int", -1),
+    flag("cascade", default="background", bare="background"),
+    flag("openapi-patch", "bool", True),
 )
 
 
 async def apply(argv: Sequence[str], session: Session) -> None:
-    """Run `kubectl apply ARGV`."""
+    """Run `kubectl apply ARGV`. Every object that can be applied is, whatever happens to the rest."""
     p = parse(argv, FLAGS, "apply")
-    if p.args:
-        raise UsageError(f"Unexpected args: [{' '.join(p.args)}]", "apply")
+    announce(p, session.warn)
     dry_run = dry_run_strategy(p)
-    if p["force-conflicts"] and not p["server-side"]:
-        raise CommandError("--force-conflicts only works with --server-side")
+    query = _query(p, dry_run)
+    printer = Printer(p, dry_run)
+    _check(p, dry_run)
+    wrong: list[CommandError | StatusError] = []
+    done: list[Object] = []
+    count = 0
+    for info in await files_of(session, p, validate=validation_directive(p) != "Ignore"):
+        count += 1
+        try:
+            if isinstance(info, CommandError):
+                raise info
+            obj, operation = await _apply_one(info, p, dry_run, query, session)
+        except (CommandError, StatusError) as refused:
+            wrong.append(refused)
+            continue
+        if p["output"] in ("", "name") and not p["template"]:
+            session.print(printer.text(in_key_order(obj), operation))
+        done.append(in_key_order(obj))
+    if wrong:
+        raise several(wrong)
+    if not count:
+        raise CommandError("no objects passed to apply")
+    if p["output"] not in ("", "name") or p["template"]:
+        listed = {"apiVersion": "v1", "items": done, "kind": "List", "metadata": {}}
+        session.print(printer.text(done[0] if len(done) == 1 else listed, ""))
+
+
+def _check(p: Parsed, dry_run: str) -> None:
+    if p["force"] and p["server-side"]:
+        raise CommandError("--force cannot be used with --server-side")
     if dry_run == "client" and p["server-side"]:
         raise CommandError("--dry-run=client doesn't work with --server-side (did you mean --dry-run=server instead?)")
-    if not p["filename"]:
+    if p["force-conflicts"] and not p["server-side"]:
+        raise CommandError("--force-conflicts only works with --server-side")
+    if not p["filename"] and not p["kustomize"]:
         raise CommandError("must specify one of -f and -k")
-    check_format(p["output"])
-    for obj in load_files(p["filename"]):
-        resource = await session.resource_for_kind(obj["apiVersion"], obj["kind"])
-        if resource.namespaced:
-            obj = {**obj, "metadata": {"namespace": session.namespace, **(obj.get("metadata") or {})}}
-        how = _server_side if p["server-side"] else _client_side
-        done, operation = await how(obj, resource, p, dry_run, session)
-        session.print(print_object(done, p["output"], operation, dry_run))
+    if p.args:
+        raise UsageError(f"Unexpected args: [{' '.join(p.args)}]", "apply")
 
 
-def _query(p: Parsed, dry_run: str, manager: str) -> dict[str, str]:
-    directive = {"true": "Strict", "strict": "Strict", "warn": "Warn"}.get(p["validate"], "Ignore")
+def _query(p: Parsed, dry_run: str) -> dict[str, str]:
     return {
         "dryRun": "All" if dry_run == "server" else "",
-        "fieldManager": p["field-manager"] or manager,
-        "fieldValidation": directive,
+        "fieldManager": p["field-manager"] or (SERVER_SIDE if p["server-side"] else CLIENT_SIDE),
+        "fieldValidation": validation_directive(p),
     }
 
 
-async def _server_side(
-    obj: Object, resource: Resource, p: Parsed, dry_run: str, session: Session
+async def _apply_one(
+    info: Found, p: Parsed, dry_run: str, query: dict[str, str], session: Session
 ) -> tuple[Object, str]:
-    query = {**_query(p, dry_run, "kubectl"), "force": "true" if p["force-conflicts"] else "false"}
-    path = resource.path(obj["metadata"].get("namespace", ""), obj["metadata"]["name"])
+    obj = recorded(info.obj, "apply", p)
+    info = Found(info.resource, obj, info.source)
+    if not info.name:
+        if (obj.get("metadata") or {}).get("generateName"):
+            raise CommandError(f"from {obj['metadata']['generateName']}: cannot use generate name with apply")
+        nameless = "resource name may not be empty"
+        raise CommandError(nameless if p["server-side"] else f"{_retrieving(info)}: {nameless}")
+    if p["server-side"]:
+        return await _server_side(info, p, query, session), "serverside-applied"
+    return await _client_side(info, dry_run, query, session)
+
+
+def _retrieving(info: Found) -> str:
+    """The long way of saying which object it was."""
+    resource = info.resource
+    version = f"{resource.group}/{resource.version}"
+    return (
+        "error when retrieving current configuration of:\n"
+        f"Resource: {go_quote(f'{version}, Resource={resource.plural}')}, GroupVersionKind: "
+        f"{go_quote(f'{version}, Kind={resource.kind}')}\n"
+        f"Name: {go_quote(info.name)}, Namespace: {go_quote(info.namespace)}\nfrom server for: {go_quote(info.source)}"
+    )
+
+
+async def _server_side(info: Found, p: Parsed, query: dict[str, str], session: Session) -> Object:
+    query = {**query, "force": "true" if p["force-conflicts"] else "false"}
     try:
-        return await session.send("PATCH", path, query, obj, APPLY_PATCH), "serverside-applied"
+        return await migrated(info, in_key_order(info.obj), query, session)
     except StatusError as refused:
         if refused.code != 409:
             raise
@@ -94,45 +163,50 @@ async def _server_side(
         ) from None
 
 
-def modified_configuration(obj: Object) -> Object:
-    """The object with the annotation that remembers it."""
-    metadata = dict(obj["metadata"])
-    annotations = {key: value for key, value in (metadata.get("annotations") or {}).items() if key != LAST_APPLIED}
-    plain = {**obj, "metadata": {**metadata, "annotations": annotations}}
-    text = orjson.dumps(plain, option=orjson.OPT_SORT_KEYS).decode() + "\n"
-    return {**plain, "metadata": {**metadata, "annotations": {**annotations, LAST_APPLIED: text}}}
-
-
-async def _client_side(
-    obj: Object, resource: Resource, p: Parsed, dry_run: str, session: Session
-) -> tuple[Object, str]:
-    namespace, name = obj["metadata"].get("namespace", ""), obj["metadata"].get("name", "")
-    modified = modified_configuration(obj)
-    query = _query(p, dry_run, "kubectl-client-side-apply")
+async def _client_side(info: Found, dry_run: str, query: dict[str, str], session: Session) -> tuple[Object, str]:
+    modified = in_key_order(modified_configuration(info.obj))
     try:
-        current = await session.client.get(resource, name, namespace)
+        current = await session.client.get(info.resource, info.name, info.namespace)
     except StatusError as refused:
         if refused.code != 404:
-            raise
-        made = (
-            modified if dry_run == "client" else await session.send("POST", resource.path(namespace), query, modified)
-        )
-        return made, "created"
+            message = f"{_retrieving(info)}: {refused.message}"
+            raise StatusError({**refused.status, "message": message}) from None
+        return await _created(info, modified, dry_run, query, session), "created"
     last = (current["metadata"].get("annotations") or {}).get(LAST_APPLIED)
     if last is None:
-        session.warn(_NO_ANNOTATION.format(resource.plural, name))
+        session.warn(_NO_ANNOTATION.format(info.resource.plural, info.name))
     try:
-        schema = schema_for(obj["apiVersion"], obj["kind"])
-        content_type = STRATEGIC_MERGE_PATCH
+        schema: Schema | None = schema_for(info.obj["apiVersion"], info.obj["kind"])
     except KeyError:
         schema = None
-        content_type = MERGE_PATCH
     patch = three_way_merge_patch(orjson.loads(last) if last else {}, modified, current, schema)
     if not patch:
         return current, "unchanged"
     if dry_run == "client":
-        return current, "configured"
-    return await session.send("PATCH", resource.path(namespace, name), query, patch, content_type), "configured"
+        local = apply_merge_patch(current, patch) if schema is None else strategic_merge_patch(current, patch, schema)
+        return local, "configured"
+    content_type = MERGE_PATCH if schema is None else STRATEGIC_MERGE_PATCH
+    try:
+        return await session.send("PATCH", info.path, query, patch, content_type), "configured"
+    except StatusError as refused:
+        about = _retrieving(info).partition("\n")[2].replace("\nfrom server for: ", "\nfor: ")
+        text = orjson.dumps(in_key_order(patch)).decode()
+        message = f"error when applying patch:\n{text}\nto:\n{about}: {refused.message}"
+        raise StatusError({**refused.status, "message": message}) from None
+
+
+async def _created(info: Found, modified: Object, dry_run: str, query: dict[str, str], session: Session) -> Object:
+    modified = _without_nulls(modified)
+    if dry_run == "client":
+        return modified
+    with source_named(info.source, "creating"):
+        return await session.send("POST", info.resource.path(info.namespace), query, modified)
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+    return [_without_nulls(item) for item in value] if isinstance(value, list) else value
 
 
 _NO_ANNOTATION = (

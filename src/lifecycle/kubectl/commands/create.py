@@ -10,12 +10,25 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from lifecycle.api.go_format import go_quote
-from lifecycle.api.resources import resource_for_kind
+from lifecycle.api.resources import Resource, resource_for_kind
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
+from lifecycle.kubectl.commands.create_from_files import create_from_files
 from lifecycle.kubectl.commands.create_rbac import CLUSTER_ROLE_FLAGS, ROLE_FLAGS, role_object
+from lifecycle.kubectl.commands.create_token import create_token
 from lifecycle.kubectl.failures import CommandError, ConnectionFailed, UsageError
-from lifecycle.kubectl.flags import DRY_RUN, OUTPUT, Flag, Parsed, dry_run_strategy, flag, parse, word_positions
+from lifecycle.kubectl.flags import (
+    DRY_RUN,
+    PRINT,
+    VALIDATE,
+    Flag,
+    Parsed,
+    dry_run_strategy,
+    flag,
+    parse,
+    validation_directive,
+    word_positions,
+)
 from lifecycle.kubectl.generators import (
     create_configmap,
     create_deployment,
@@ -23,29 +36,28 @@ from lifecycle.kubectl.generators import (
     create_job,
     create_namespace,
     create_rbac,
+    create_secret,
 )
 from lifecycle.kubectl.generators.create_service import create_service
-from lifecycle.kubectl.printers import check_format, print_object, typed
-from lifecycle.kubectl.resource_args import load_sources, source_named
-from lifecycle.kubectl.session import Session
+from lifecycle.kubectl.last_applied import with_saved_configuration
+from lifecycle.kubectl.printers import output_format, print_object, typed
+from lifecycle.kubectl.session import JSON_OR_ANYTHING, Session
 
 Make = Callable[[str, Parsed, Session], Awaitable[Object]]
-COMMON = (
-    OUTPUT,
-    DRY_RUN,
-    flag("save-config", "bool"),
-    flag("validate", default="strict", bare="strict"),
-    flag("field-manager"),
-)
+COMMON = (*PRINT, DRY_RUN, flag("save-config", "bool"), VALIDATE, flag("field-manager", default="kubectl-create"))
 
 
 @dataclass(slots=True, frozen=True)
 class Subcommand:
-    """A subcommand: its flags and how it makes its object. `wraps` words the error of a refused request (typed clients only)."""
+    """A subcommand: its flags and how it makes its object. `wraps` goes before the error of a refused request (typed clients only).
+
+    `nameless`: an empty name is refused by the server only.
+    """
 
     flags: Sequence[Flag]
     make: Make
     wraps: str = ""
+    nameless: bool = False
 
 
 def _plain(make: Callable[[str, Parsed], Object]) -> Make:
@@ -64,10 +76,22 @@ def _deployment(name: str, p: Parsed) -> Object:
     )
 
 
-def _job(name: str, p: Parsed) -> Object:
-    if not p["image"] and not p["from"]:
+async def _job(name: str, p: Parsed, session: Session) -> Object:
+    if bool(p["image"]) == bool(p["from"]):
         raise CommandError("either --image or --from must be specified")
-    return create_job.create_job(name, p["image"], p.args[1:])
+    if not p["from"]:
+        return create_job.create_job(name, p["image"], p.args[1:])
+    if p.args[1:]:
+        raise CommandError("cannot specify --from and command")
+    [target, *more] = await session.targets([p["from"]])
+    if not target.name:
+        raise CommandError("resource(s) were provided, but no name was specified")
+    if more:
+        raise CommandError("from must be an existing cronjob")
+    found = await session.get_named(target.resource.path(session.namespace, target.name), accept=JSON_OR_ANYTHING)
+    if found.get("kind") != "CronJob":
+        raise CommandError(f"unknown object type *{target.resource.version}.{found.get('kind')}")
+    return create_job.create_job_from_cronjob(name, found)
 
 
 def _cronjob(name: str, p: Parsed) -> Object:
@@ -90,17 +114,18 @@ def _binding(name: str, p: Parsed, cluster: bool) -> Object:
 
 
 def _docker(name: str, p: Parsed) -> Object:
-    if p["from-file"]:
-        return create_configmap.create_secret_generic(
-            name, files=p["from-file"], type_="kubernetes.io/dockerconfigjson"
+    if not p["from-file"] and not all(p[part] for part in ("docker-username", "docker-password", "docker-server")):
+        raise CommandError(
+            "either --from-file or the combination of --docker-username, --docker-password and --docker-server is required"
         )
-    for wanted in ("docker-username", "docker-password", "docker-server"):
-        if not p[wanted]:
-            raise CommandError(
-                "either --from-file or the combination of --docker-username, --docker-password and --docker-server is required"
-            )
-    return create_configmap.create_secret_docker(
-        name, p["docker-server"], p["docker-username"], p["docker-password"], p["docker-email"]
+    return create_secret.create_secret_docker(
+        name,
+        p["docker-server"],
+        p["docker-username"],
+        p["docker-password"],
+        p["docker-email"],
+        files=p["from-file"],
+        append_hash=p["append-hash"],
     )
 
 
@@ -118,12 +143,8 @@ def _service(type_: str) -> Make:
 
 
 TCP = flag("tcp", "slice")
-SOURCES = (
-    flag("from-literal", "array"),
-    flag("from-file", "slice"),
-    flag("from-env-file", "slice"),
-    flag("append-hash", "bool"),
-)
+HASH = flag("append-hash", "bool")
+SOURCES = (flag("from-literal", "array"), flag("from-file", "slice"), flag("from-env-file", "slice"), HASH)
 SUBJECTS = (flag("user", "array"), flag("group", "array"), flag("serviceaccount", "array"))
 IMAGE = flag("image", required=True)
 DOCKER = tuple(flag(f"docker-{part}") for part in ("username", "password", "email"))
@@ -136,52 +157,61 @@ SUBCOMMANDS: dict[str, Subcommand] = {
             flag("replicas", "int32", 1, short="r"),
         ),
         _plain(_deployment),
-        "failed to create deployment",
+        "failed to create deployment: ",
+        nameless=True,
     ),
     "service clusterip": Subcommand(
-        (TCP, flag("clusterip")), _service("ClusterIP"), "failed to create ClusterIP service"
+        (TCP, flag("clusterip")), _service("ClusterIP"), "failed to create ClusterIP service: ", nameless=True
     ),
     "service nodeport": Subcommand(
-        (TCP, flag("node-port", "int")), _service("NodePort"), "failed to create NodePort service"
+        (TCP, flag("node-port", "int")), _service("NodePort"), "failed to create NodePort service: ", nameless=True
     ),
-    "service loadbalancer": Subcommand((TCP,), _service("LoadBalancer"), "failed to create LoadBalancer service"),
+    "service loadbalancer": Subcommand(
+        (TCP,), _service("LoadBalancer"), "failed to create LoadBalancer service: ", nameless=True
+    ),
     "service externalname": Subcommand(
-        (TCP, flag("external-name", required=True)), _service("ExternalName"), "failed to create ExternalName service"
+        (TCP, flag("external-name", required=True)),
+        _service("ExternalName"),
+        "failed to create ExternalName service: ",
+        nameless=True,
     ),
     "configmap": Subcommand(
         SOURCES,
         _plain(
-            lambda n, p: create_configmap.create_configmap(n, p["from-literal"], p["from-file"], p["from-env-file"])
+            lambda n, p: create_configmap.create_configmap(
+                n, p["from-literal"], p["from-file"], p["from-env-file"], append_hash=p["append-hash"]
+            )
         ),
-        "failed to create configmap",
+        "failed to create configmap: ",
     ),
     "secret generic": Subcommand(
         (*SOURCES, flag("type")),
         _plain(
-            lambda n, p: create_configmap.create_secret_generic(
-                n, p["from-literal"], p["from-file"], p["from-env-file"], p["type"]
+            lambda n, p: create_secret.create_secret_generic(
+                n, p["from-literal"], p["from-file"], p["from-env-file"], p["type"], append_hash=p["append-hash"]
             )
         ),
-        "failed to create secret",
+        "failed to create secret ",
     ),
     "secret docker-registry": Subcommand(
-        (*DOCKER, flag("docker-server", default="https://index.docker.io/v1/"), flag("from-file", "slice")),
+        (*DOCKER, flag("docker-server", default="https://index.docker.io/v1/"), flag("from-file", "slice"), HASH),
         _plain(_docker),
-        "failed to create secret",
+        "failed to create secret ",
     ),
     "secret tls": Subcommand(
-        (flag("cert"), flag("key")),
-        _plain(lambda n, p: create_configmap.create_secret_tls(n, p["cert"], p["key"])),
-        "failed to create secret",
+        (flag("cert"), flag("key"), HASH),
+        _plain(lambda n, p: create_secret.create_secret_tls(n, p["cert"], p["key"], append_hash=p["append-hash"])),
+        "failed to create secret ",
+        nameless=True,
     ),
     "namespace": Subcommand((), _plain(lambda n, p: create_namespace.create_namespace(n))),
     "serviceaccount": Subcommand(
-        (), _plain(lambda n, p: create_namespace.create_serviceaccount(n)), "failed to create serviceaccount"
+        (), _plain(lambda n, p: create_namespace.create_serviceaccount(n)), "failed to create serviceaccount: "
     ),
     "quota": Subcommand(
         (flag("hard"), flag("scopes")),
         _plain(lambda n, p: create_namespace.create_quota(n, p["hard"], p["scopes"])),
-        "failed to create quota",
+        "failed to create quota: ",
     ),
     "priorityclass": Subcommand(
         (
@@ -199,16 +229,16 @@ SUBCOMMANDS: dict[str, Subcommand] = {
                 preemption_policy=p["preemption-policy"],
             )
         ),
-        "failed to create priorityclass",
+        "failed to create priorityclass: ",
     ),
     "poddisruptionbudget": Subcommand(
         (flag("selector"), flag("min-available"), flag("max-unavailable")),
         _plain(lambda n, p: create_namespace.create_pdb(n, p["selector"], p["min-available"], p["max-unavailable"])),
-        "failed to create poddisruptionbudgets",
+        "failed to create poddisruptionbudgets: ",
     ),
-    "job": Subcommand((flag("image"), flag("from")), _plain(_job), "failed to create job"),
+    "job": Subcommand((flag("image"), flag("from")), _job, "failed to create job: ", nameless=True),
     "cronjob": Subcommand(
-        (IMAGE, flag("schedule", required=True), flag("restart")), _plain(_cronjob), "failed to create cronjob"
+        (IMAGE, flag("schedule", required=True), flag("restart")), _plain(_cronjob), "failed to create cronjob: "
     ),
     "ingress": Subcommand(
         (flag("rule", "array"), flag("class"), flag("default-backend"), flag("annotation", "array")),
@@ -217,19 +247,19 @@ SUBCOMMANDS: dict[str, Subcommand] = {
                 n, p["rule"], class_name=p["class"], default_backend=p["default-backend"], annotations=p["annotation"]
             )
         ),
-        "failed to create ingress",
+        "failed to create ingress: ",
     ),
     "role": Subcommand(ROLE_FLAGS, lambda n, p, s: role_object(n, p, s, cluster=False)),
     "clusterrole": Subcommand(CLUSTER_ROLE_FLAGS, lambda n, p, s: role_object(n, p, s, cluster=True)),
     "rolebinding": Subcommand(
         (flag("role"), flag("clusterrole"), *SUBJECTS),
         _plain(lambda n, p: _binding(n, p, False)),
-        "failed to create rolebinding",
+        "failed to create rolebinding: ",
     ),
     "clusterrolebinding": Subcommand(
         (flag("clusterrole", required=True), *SUBJECTS),
         _plain(lambda n, p: _binding(n, p, True)),
-        "failed to create clusterrolebinding",
+        "failed to create clusterrolebinding: ",
     ),
 }
 ALIASES = {
@@ -263,9 +293,13 @@ async def create(argv: Sequence[str], session: Session) -> None:
     if found is None:
         words = [argv[i] for i in word_positions(argv)]
         parent = ALIASES.get(words[0], words[0]) if words else ""
+        if parent == "token":
+            await create_token([word for i, word in enumerate(argv) if i != word_positions(argv)[0]], session)
+            return
         if parent in ("service", "secret"):
-            raise UsageError(f"unknown command {go_quote(' '.join(words[1:]))}", f"create {parent}")
-        await _create_from_files(argv, session)
+            rest = parse([word for word in argv if word != words[0]], (), f"create {parent}").args
+            raise UsageError(f"unknown command {go_quote(' '.join(rest))}", f"create {parent}")
+        await create_from_files(argv, session)
         return
     name, rest = found
     subcommand = SUBCOMMANDS[name]
@@ -275,55 +309,31 @@ async def create(argv: Sequence[str], session: Session) -> None:
     if len(arguments) != 1 or not (takes_command or len(p.args) == 1):
         raise UsageError(f"exactly one NAME is required, got {len(arguments)}", f"create {name}")
     dry_run = dry_run_strategy(p)
-    check_format(p["output"])
+    output = output_format(p)
+    validation = validation_directive(p)
+    if not arguments[0] and not subcommand.nameless:
+        raise CommandError("name must be specified")
     obj = await subcommand.make(arguments[0], p, session)
     resource = resource_for_kind(obj["apiVersion"], obj["kind"])
     assert resource is not None
     if session.explicit_namespace and resource.namespaced:
         obj["metadata"] = {**obj["metadata"], "namespace": session.namespace}
     obj = typed(obj)
+    if p["save-config"]:
+        obj = typed(with_saved_configuration(obj))
     if dry_run != "client":
-        try:
-            obj = await session.create_typed(
-                resource,
-                obj,
-                manager=p["field-manager"] or "kubectl-create",
-                dry_run=dry_run,
-                validation=_validation(p),
-            )
-        except StatusError as refused:
-            if not subcommand.wraps:
-                raise
-            raise CommandError(f"{subcommand.wraps}: {refused.message}") from None
-        except ConnectionFailed as silent:
-            raise CommandError(f"{subcommand.wraps}: {silent}" if subcommand.wraps else str(silent)) from None
-    session.print(print_object(obj, p["output"], "created", dry_run))
+        obj = typed(await _send(resource, obj, subcommand.wraps, p["field-manager"], dry_run, validation, session))
+    session.print(print_object(obj, output, "created", dry_run, managed_fields=p["show-managed-fields"]))
 
 
-def _validation(p: Parsed) -> str:
-    return {"true": "Strict", "strict": "Strict", "warn": "Warn", "false": "Ignore", "ignore": "Ignore"}.get(
-        p["validate"], "Strict"
-    )
-
-
-async def _create_from_files(argv: Sequence[str], session: Session) -> None:
-    p = parse(argv, [*COMMON, flag("filename", "slice", short="f"), flag("recursive", "bool", short="R")], "create")
-    if p.args:
-        raise UsageError(f"Unexpected args: [{' '.join(p.args)}]", "create")
-    if not p["filename"]:
-        raise CommandError("must specify one of -f and -k")
-    dry_run = dry_run_strategy(p)
-    for source, obj in load_sources(p["filename"]):
-        resource = await session.resource_for_kind(obj["apiVersion"], obj["kind"])
-        namespace = obj.get("metadata", {}).get("namespace", "")
-        if dry_run != "client":
-            with source_named(source, "creating"):
-                obj = await session.create(
-                    resource,
-                    obj,
-                    manager="kubectl-create",
-                    dry_run=dry_run,
-                    validation=_validation(p),
-                    namespace=namespace,
-                )
-        session.print(print_object(obj, p["output"], "created", dry_run))
+async def _send(
+    resource: Resource, obj: Object, wraps: str, manager: str, dry_run: str, validation: str, session: Session
+) -> Object:
+    try:
+        return await session.create_typed(resource, obj, manager=manager, dry_run=dry_run, validation=validation)
+    except StatusError as refused:
+        if not wraps:
+            raise
+        raise CommandError(f"{wraps}{refused.message}") from None
+    except ConnectionFailed as silent:
+        raise CommandError(f"{wraps}{silent}") from None

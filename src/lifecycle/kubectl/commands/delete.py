@@ -1,21 +1,29 @@
 """`kubectl delete`: ask for deletion, and by default stay until it has happened.
 
-Upstream: `kubectl/pkg/cmd/delete/delete.go` (`DeleteResult`, `PrintObj`), `kubectl/pkg/cmd/wait/delete.go` (`IsDeleted`), v1.36.
+Upstream: `kubectl/pkg/cmd/delete/delete.go` (`Complete`, `Validate`, `DeleteResult`, `PrintObj`),
+`kubectl/pkg/cmd/wait/delete.go` (`IsDeleted`), v1.36. Left out: `--interactive` asks nobody and deletes nothing.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
-from lifecycle.kubectl.failures import CommandError
-from lifecycle.kubectl.flags import DRY_RUN, OUTPUT, Parsed, dry_run_strategy, flag, parse
-from lifecycle.kubectl.resource_args import NOTHING_NAMED, Target, load_files
+from lifecycle.kubectl.failures import CommandError, several
+from lifecycle.kubectl.flags import ALL_NAMESPACES, DRY_RUN, OUTPUT, Parsed, dry_run_strategy, flag, parse
 from lifecycle.kubectl.session import Session
+from lifecycle.kubectl.visitor import FILES, Found, source_named, visit
 
+IMMEDIATE = (
+    "Warning: Immediate deletion does not wait for confirmation that the running resource has been terminated. The resource "
+    "may continue to run on the cluster indefinitely.\n"
+)
 FLAGS = (
     OUTPUT,
+    *FILES,
+    ALL_NAMESPACES,
     DRY_RUN,
     flag("selector", short="l"),
     flag("field-selector"),
@@ -26,8 +34,9 @@ FLAGS = (
     flag("cascade", default="background", bare="background"),
     flag("wait", "bool", True),
     flag("ignore-not-found", "bool"),
-    flag("filename", "slice", short="f"),
-    flag("timeout"),
+    flag("timeout", "duration"),
+    flag("interactive", "bool", short="i"),
+    flag("raw"),
 )
 PROPAGATION = {
     "background": "Background",
@@ -38,87 +47,149 @@ PROPAGATION = {
 }
 
 
+def bad_cascade(given: str) -> CommandError:
+    """The refusal of a `--cascade`."""
+    return CommandError(f'invalid cascade value ({given}). Must be "background", "foreground", or "orphan"')
+
+
 async def delete(argv: Sequence[str], session: Session) -> None:
-    """Run `kubectl delete ARGV`."""
+    """Run `kubectl delete ARGV`. Everything that can be deleted is, whatever happens to the rest."""
     p = parse(argv, FLAGS, "delete")
-    dry_run = dry_run_strategy(p)
     if p["cascade"] not in PROPAGATION:
-        raise CommandError(f'invalid cascade value ({p["cascade"]}). Must be "background", "foreground", or "orphan"')
-    if not p.args and not p["filename"]:
-        raise CommandError(NOTHING_NAMED)
-    waiting = []
-    for target, namespace in await _targets(p, session):
-        if dry_run != "client":
-            try:
-                answer = await session.send(
-                    "DELETE", target.resource.path(namespace, target.name), {"dryRun": _all(dry_run)}, _options(p)
-                )
-            except StatusError as refused:
-                if refused.code == 404 and p["ignore-not-found"]:
-                    continue
-                raise
-            if answer.get("kind") != "Status" and dry_run == "none":
-                waiting.append((target, namespace))
-        _report(target, namespace, p, dry_run, session)
-    if p["wait"]:
-        for target, namespace in waiting:
-            await _wait(target, namespace, session)
-
-
-def _all(dry_run: str) -> str:
-    return "All" if dry_run == "server" else ""
-
-
-def _options(p: Parsed) -> Object:
-    grace = 1 if p["now"] else 0 if p["force"] and p["grace-period"] < 0 else p["grace-period"]
-    options: Object = {"gracePeriodSeconds": grace} if grace >= 0 else {}
-    return {**options, "propagationPolicy": PROPAGATION[p["cascade"]]}
-
-
-async def _targets(p: Parsed, session: Session) -> list[tuple[Target, str]]:
-    if p["filename"]:
-        loaded = [(obj, obj["metadata"]) for obj in load_files(p["filename"])]
-        return [
-            (
-                Target(await session.resource_for_kind(obj["apiVersion"], obj["kind"]), meta["name"]),
-                meta.get("namespace") or session.namespace,
+        raise bad_cascade(p["cascade"])
+    for old, new in (("true", "background"), ("false", "orphan")):
+        if p["cascade"] == old:
+            session.warn(
+                f"warning: --cascade={old} is deprecated (boolean value) and can be replaced with --cascade={new}.\n"
             )
-            for obj, meta in loaded
-        ]
-    found: list[tuple[Target, str]] = []
-    for target in await session.targets(p.args):
-        if target.name:
-            found.append((target, session.namespace))
-            continue
-        if not (p["all"] or p["selector"] or p["field-selector"]):
-            raise CommandError("resource(s) were provided, but no name was specified")
-        namespace = "" if p["all-namespaces"] else session.namespace
-        query = {"labelSelector": p["selector"], "fieldSelector": p["field-selector"]}
-        listed = await session.send("GET", target.resource.path(namespace), query)
-        for item in listed.get("items") or ():
-            found.append((Target(target.resource, item["metadata"]["name"]), item["metadata"].get("namespace", "")))
-    if not found:
+    grace = _grace_period(p)
+    dry_run = dry_run_strategy(p)
+    if p["raw"]:
+        session.print((await session.raw("DELETE", p["raw"])).decode())
+        return
+    if p["all"] and p["selector"]:
+        raise CommandError("setting 'all' parameter but found a non empty selector. ")
+    if not p["filename"] and not p["kustomize"]:
+        if not p.args and any(p[name] for name in ("all", "selector", "field-selector")):
+            raise CommandError("at least one resource must be specified to use a selector")
+        targets = await session.targets(p.args)  # what names nothing is said before what makes no sense
+        if p["all"] and any(target.name for target in targets):
+            raise CommandError("name cannot be provided when a selector is specified")
+    _check(p, grace, session)
+    deleted = await _delete_all(p, grace, dry_run, session)
+    if deleted is None:
         session.print("No resources found\n")
-    return found
+    elif p["wait"] and dry_run == "none":
+        for each, uid in deleted:
+            await _wait(each, uid, p["timeout"], session)
 
 
-def _report(target: Target, namespace: str, p: Parsed, dry_run: str, session: Session) -> None:
-    resource = target.resource
+def _grace_period(p: Parsed) -> int:
+    """Seconds; -1 to leave it to the object. Zero is only for `--force`."""
+    grace = int(p["grace-period"])
+    if p["now"]:
+        if grace != -1:
+            raise CommandError("--now and --grace-period cannot be specified together")
+        grace = 1
+    if grace == 0 and not p["force"]:
+        return 1
+    return 0 if p["force"] and grace < 0 else grace
+
+
+def _check(p: Parsed, grace: int, session: Session) -> None:
+    if p["output"] not in ("", "name"):
+        raise CommandError(f"unexpected -o output mode: {p['output']}. We only support '-o name'")
+    for flag_name in ("selector", "field-selector"):
+        if p["all"] and p[flag_name]:
+            raise CommandError(f"cannot set --all and --{flag_name} at the same time")
+    if p["force"] and grace == 0:
+        session.warn(IMMEDIATE)
+    elif p["force"] and grace > 0:
+        raise CommandError("--force and --grace-period greater than 0 cannot be specified together")
+    if p["interactive"]:
+        raise CommandError("--interactive is not built into this kubectl")
+
+
+async def _delete_all(p: Parsed, grace: int, dry_run: str, session: Session) -> list[tuple[Found, str]] | None:
+    """What was deleted, with the UIDs; None if nothing was found. Raises what could not be."""
+    ignoring = (
+        p["ignore-not-found"]
+        if "ignore-not-found" in p.changed
+        else bool(p["all"] or p["selector"] or p["field-selector"])
+    )
+    wrong: list[CommandError | StatusError] = []
+    deleted = []
+    found = 0
+    warned = not session.explicit_namespace or p["all-namespaces"]
+    async for each in visit(session, p, p.args, latest=False, fetch=False):
+        if not isinstance(each, Found):
+            wrong.append(each)
+            continue
+        found += 1
+        if not warned and not each.resource.namespaced:
+            warned = True
+            session.warn("Warning: deleting cluster-scoped resources, not scoped to the provided namespace\n")
+        try:
+            uid = await _delete_one(each, p, grace, dry_run, session)
+        except StatusError as refused:
+            wrong.append(refused)
+            continue
+        deleted.append((each, uid))
+    wrong = [each for each in wrong if not (ignoring and isinstance(each, StatusError) and each.code == 404)]
+    if wrong:
+        raise several(wrong)
+    return deleted if found else None
+
+
+async def _delete_one(each: Found, p: Parsed, grace: int, dry_run: str, session: Session) -> str:
+    uid = ""
+    if dry_run != "client":
+        options: Object = {"gracePeriodSeconds": grace} if grace >= 0 else {}
+        options["propagationPolicy"] = PROPAGATION[p["cascade"]]
+        if dry_run == "server":
+            options["dryRun"] = ["All"]  # with a body, the server does not look at the query
+        if each.source:
+            with source_named(each.source, "deleting"):
+                answer = await session.send("DELETE", each.path, {}, options)
+        else:
+            answer = await session.send("DELETE", each.path, {}, options)
+        uid = str(
+            ((answer.get("details") if answer.get("kind") == "Status" else answer.get("metadata")) or {}).get("uid", "")
+        )
+    _report(each, p, grace, dry_run, session)
+    return uid
+
+
+def _report(each: Found, p: Parsed, grace: int, dry_run: str, session: Session) -> None:
+    resource = each.resource
     kind = resource.kind.lower() + (f".{resource.group}" if resource.group else "")
     if p["output"] == "name":
-        session.print(f"{kind}/{target.name}\n")
+        session.print(f"{kind}/{each.name}\n")
         return
-    operation = "force deleted" if p["force"] and _options(p).get("gracePeriodSeconds") == 0 else "deleted"
-    where = f" from {namespace} namespace" if resource.namespaced and namespace else ""
+    operation = "force deleted" if grace == 0 else "deleted"
+    where = f" from {each.namespace} namespace" if resource.namespaced else ""
     note = {"client": " (dry run)", "server": " (server dry run)"}.get(dry_run, "")
-    session.print(f'{kind} "{target.name}" {operation}{where}{note}\n')
+    session.print(f'{kind} "{each.name}" {operation}{where}{note}\n')
 
 
-async def _wait(target: Target, namespace: str, session: Session) -> None:
-    listed = await session.client.list(target.resource, namespace, field_selector=f"metadata.name={target.name}")
-    if not listed.get("items"):
-        return
-    watch = await session.watch_one(target.resource, namespace, target.name, listed["metadata"]["resourceVersion"])
-    async for frame in watch:
-        if frame.type == "DELETED":
+async def _wait(each: Found, uid: str, timeout: float, session: Session) -> None:
+    try:
+        await asyncio.wait_for(_gone(each, uid, session), timeout or None)
+    except TimeoutError:
+        named = f"{each.resource.plural}/{each.name}"
+        raise CommandError(f"timed out waiting for the condition on {named}") from None
+
+
+async def _gone(each: Found, uid: str, session: Session) -> None:
+    resource, namespace = each.resource, each.namespace
+    while True:
+        listed = await session.client.list(resource, namespace, field_selector=f"metadata.name={each.name}")
+        items = listed.get("items") or ()
+        if not items or (uid and items[0]["metadata"].get("uid") != uid):
             return
+        revision = listed["metadata"]["resourceVersion"]
+        async for frame in await session.watch_one(resource, namespace, each.name, revision):
+            if frame.type == "DELETED":
+                return
+            if frame.type == "ERROR":
+                break

@@ -1,6 +1,6 @@
 """`kubectl expose TYPE NAME --port=PORT`.
 
-Upstream: `kubectl/pkg/cmd/expose/expose.go` (`RunExpose`), v1.36. Left out: `-f`.
+Upstream: `kubectl/pkg/cmd/expose/expose.go` (`RunExpose`), v1.36.
 """
 
 from __future__ import annotations
@@ -8,19 +8,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lifecycle.api.resources import Resource
+from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
-from lifecycle.kubectl.commands.run import generated, overridden
-from lifecycle.kubectl.failures import CommandError
-from lifecycle.kubectl.flags import DRY_RUN, OUTPUT, Parsed, dry_run_strategy, flag, parse
+from lifecycle.kubectl.commands.run import generated
+from lifecycle.kubectl.failures import CommandError, several
+from lifecycle.kubectl.flags import DRY_RUN, PRINT, Parsed, dry_run_strategy, flag, parse
 from lifecycle.kubectl.generators.expose import EXPOSABLE, ports_of, selector_of, service
 from lifecycle.kubectl.generators.labels_and_env import parse_labels
-from lifecycle.kubectl.printers import check_format, print_object, typed
+from lifecycle.kubectl.generators.overrides import overridden
+from lifecycle.kubectl.last_applied import with_saved_configuration
+from lifecycle.kubectl.printers import Printer, typed
 from lifecycle.kubectl.printing.key_order import in_key_order
 from lifecycle.kubectl.record import announce, recorded
 from lifecycle.kubectl.session import JSON_OR_ANYTHING, Session
+from lifecycle.kubectl.visitor import FILES, Found, visit
 
 FLAGS = (
-    OUTPUT,
+    *PRINT,
+    *FILES,
     DRY_RUN,
     *(
         flag(n)
@@ -38,23 +43,45 @@ async def expose(argv: Sequence[str], session: Session) -> None:
     p = parse(argv, FLAGS, "expose")
     announce(p, session.warn)
     dry_run = dry_run_strategy(p)
-    check_format(p["output"])
-    for target in await session.targets(p.args):
-        resource = target.resource
-        path = resource.path(session.namespace, target.name)
-        obj = await session.get_named(path, session.namespace, accept=JSON_OR_ANYTHING)
-        if (resource.group, resource.kind) not in EXPOSABLE:
-            shown = f"{resource.kind}.{resource.group}" if resource.group else resource.kind
-            raise CommandError(f"cannot expose a {shown}")
-        made = recorded(typed(overridden(typed(_service_for(obj, p)), p["overrides"], p["override-type"])), "expose", p)
-        if dry_run != "client":
-            services: Resource = await session.resource_for_kind("v1", "Service")
-            made = await session.create(
-                services, in_key_order(made), manager=p["field-manager"], dry_run=dry_run, accept=JSON_OR_ANYTHING
-            )
-        elif session.explicit_namespace:
-            made = typed({**made, "metadata": {**made["metadata"], "namespace": session.namespace}})
-        session.print(print_object(made, p["output"], "exposed", dry_run))
+    printer = Printer(p, dry_run)
+    wrong: list[CommandError | StatusError] = []
+    async for each in visit(session, p, p.args, accept=JSON_OR_ANYTHING, latest=False, selecting=False):
+        if not isinstance(each, Found):
+            wrong.append(each)
+            continue
+        try:
+            made = await _exposed(each, p, dry_run, session)
+        except (CommandError, StatusError) as refused:
+            wrong.append(refused)
+            continue
+        session.print(printer.text(made, "exposed"))
+    if wrong:
+        raise several(wrong)
+
+
+async def _exposed(each: Found, p: Parsed, dry_run: str, session: Session) -> Object:
+    resource = each.resource
+    if (resource.group, resource.kind) not in EXPOSABLE:
+        shown = f"{resource.kind}.{resource.group}" if resource.group else resource.kind
+        raise CommandError(f"cannot expose a {shown}")
+    generated_service = overridden(typed(_service_for(each.obj, p)), p["overrides"], p["override-type"])
+    made = recorded(typed(generated_service), "expose", p)
+    if dry_run == "client":
+        if session.explicit_namespace:
+            made = {**made, "metadata": {**made["metadata"], "namespace": session.namespace}}
+        return typed(made)
+    if p["save-config"]:
+        made = with_saved_configuration(made)
+    services: Resource = await session.resource_for_kind("v1", "Service")
+    return typed(
+        await session.create(
+            services,
+            in_key_order(made),
+            manager=p["field-manager"],
+            dry_run=dry_run,
+            accept=JSON_OR_ANYTHING,
+        )
+    )
 
 
 def _service_for(obj: Object, p: Parsed) -> Object:

@@ -1,7 +1,7 @@
 """`kubectl get`: the server prints the tables; kubectl only aligns them.
 
 Upstream: `kubectl/pkg/cmd/get/get.go` (`GetOptions.Run`), `table_printer.go`, `cli-runtime/pkg/printers/tableprinter.go` (`decorateTable`),
-v1.36.2. Left out: `--watch` of anything but tables, `--output-watch-events`, `--subresource`.
+v1.36.2. Left out: `--watch` of anything but tables, `--output-watch-events`.
 """
 
 from __future__ import annotations
@@ -10,14 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
-
+from lifecycle.api.go_format import go_quote
 from lifecycle.api.resources import Resource
 from lifecycle.api.status import StatusError
-from lifecycle.api.wire import Object, Request
-from lifecycle.kubectl.discovery.discovery_client import document_of
-from lifecycle.kubectl.failures import CommandError, UsageError, message_for
-from lifecycle.kubectl.flags import OUTPUT, Parsed, flag, parse
+from lifecycle.api.wire import Object
+from lifecycle.kubectl.failures import CommandError, SeveralFailures, UsageError, message_for
+from lifecycle.kubectl.flags import ALL_NAMESPACES, PRINT, Parsed, flag, parse
 from lifecycle.kubectl.printers import (
     GET_FORMATS,
     render_table,
@@ -30,11 +28,14 @@ from lifecycle.kubectl.printing import templates
 from lifecycle.kubectl.printing.custom_columns import sort_objects
 from lifecycle.kubectl.printing.key_order import in_key_order
 from lifecycle.kubectl.printing.label_columns import with_label_columns
-from lifecycle.kubectl.resource_args import load_files
+from lifecycle.kubectl.printing.plain_table import plain_table
 from lifecycle.kubectl.session import Session
+from lifecycle.kubectl.visitor import FILES, files_of, list_refused
 
 FLAGS = (
-    OUTPUT,
+    *PRINT,
+    *FILES,
+    ALL_NAMESPACES,
     flag("selector", short="l"),
     flag("field-selector"),
     flag("no-headers", "bool"),
@@ -46,8 +47,10 @@ FLAGS = (
     flag("chunk-size", "int64", 500),
     flag("watch", "bool", short="w"),
     flag("watch-only", "bool"),
-    flag("filename", "slice", short="f"),
     flag("raw"),
+    flag("server-print", "bool", True),
+    flag("subresource"),
+    flag("output-watch-events", "bool"),
 )
 NO_TYPE = (
     'Required resource not specified.\nUse "kubectl explain <resource>" for a detailed description of that resource '
@@ -62,25 +65,27 @@ class Asked:
     resource: Resource
     name: str
     namespace: str
+    subresource: str = ""
 
     @property
     def path(self) -> str:
         """The URL."""
-        return self.resource.path(self.namespace, self.name)
+        return self.resource.path(self.namespace, self.name, self.subresource)
 
 
 async def get(argv: Sequence[str], session: Session) -> None:
     """Run `kubectl get ARGV`."""
     p = parse(argv, FLAGS, "get")
     if p["raw"]:
-        await _raw(p["raw"], session)
+        _check_raw(p)
+        session.print((await session.raw("GET", p["raw"])).decode())
         return
-    if not p.args and not p["filename"]:
+    if not p.args and not p["filename"] and not p["kustomize"]:
         session.warn(
             'You must specify the type of resource to get. Use "kubectl api-resources" for a complete list of supported resources.\n\n'
         )
         raise UsageError(NO_TYPE, "get")
-    output = p["output"]
+    output = p.values["output"] = _output(p)
     if output not in ("", "wide", "name", "json", "yaml") and not templates.check(output, columns=True):
         raise unknown_format(output, GET_FORMATS)
     asked = await _asked(p, session)
@@ -92,34 +97,44 @@ async def get(argv: Sequence[str], session: Session) -> None:
         await _objects(asked, p, session)
 
 
-async def _raw(path: str, session: Session) -> None:
-    """What the server sends for a path, as it is."""
-    url, _, query = path.partition("?")
-    wanted: dict[str, list[str]] = {}
-    for pair in query.split("&") if query else ():
-        name, _, value = pair.partition("=")
-        wanted.setdefault(name, []).append(value)
-    request = Request(
-        method="GET", path=url, query=wanted, headers={**session.client.headers, "accept": "application/json, */*"}
-    )
-    response = await session.client.transport.round_trip(request)
-    if response.status >= 400:
-        raise StatusError(document_of(response))
-    session.print((response.body if response.body is not None else orjson.dumps(response.obj)).decode())
+def _output(p: Parsed) -> str:
+    output = str(p["output"])
+    if p["template"] and output in ("", "go-template", "go-template-file"):
+        return f"{output or 'go-template'}={p['template']}"
+    return output.lower() if output.lower() in ("json", "yaml", "name") else output
+
+
+def _check_raw(p: Parsed) -> None:
+    if p.args:
+        raise CommandError("arguments may not be passed when --raw is specified")
+    if p["output"]:
+        raise CommandError("--raw and --output are mutually exclusive")
+    if not p["raw"].startswith("/"):
+        path = go_quote(p["raw"])
+        raise CommandError(f"--raw must be a valid URL path: parse {path}: invalid URI for request")
 
 
 async def _asked(p: Parsed, session: Session) -> list[Asked]:
     found = []
-    for obj in load_files(p["filename"]) if p["filename"] else ():
-        resource = await session.resource_for_kind(obj["apiVersion"], obj["kind"])
-        metadata = obj.get("metadata") or {}
-        found.append(Asked(resource, metadata.get("name", ""), metadata.get("namespace") or session.namespace))
+    if (p["filename"] or p["kustomize"]) and p.args:
+        raise CommandError(
+            "when paths, URLs, or stdin is provided as input, you may not specify resource arguments as well"
+        )
+    for each in await files_of(session, p) if p["filename"] or p["kustomize"] else ():
+        if isinstance(each, CommandError):
+            raise SeveralFailures([each])
+        found.append(Asked(each.resource, each.name, each.namespace))
     if not p.args:
         return found
     for target in await session.targets(p.args):
         if target.name and p["all-namespaces"]:
             raise CommandError("a resource cannot be retrieved by name across all namespaces")
-        found.append(Asked(target.resource, target.name, "" if p["all-namespaces"] else session.namespace))
+        if target.name and (p["selector"] or p["field-selector"]):
+            raise CommandError("name cannot be provided when a selector is specified")
+        if p["subresource"] and not target.name:
+            raise CommandError("subresource cannot be used when bulk resources are specified")
+        namespace = "" if p["all-namespaces"] else session.namespace
+        found.append(Asked(target.resource, target.name, namespace, p["subresource"]))
     return found
 
 
@@ -160,16 +175,20 @@ class SilentFailure(CommandError):
 async def _tables(asked: list[Asked], p: Parsed, session: Session) -> None:
     by_resource: dict[Resource, list[Object]] = {}
     refusals = _Refusals(p["ignore-not-found"])
+    answered: set[Resource] = set()
     whole = {"includeObject": "Object"} if p["sort-by"] else {}
     for each in asked:
         try:
             query = {**whole, **(_query(p) if not each.name else {})}
-            async for table in _pages(each.path, query, session):
+            async for table in _pages(each.path, query, session, p["server-print"]):
                 if table.get("rows"):
                     by_resource.setdefault(each.resource, []).append(table)
         except StatusError as refused:
+            refused = refused if each.name else list_refused(refused, each.resource, _query(p))
             refusals.note(await session.rather_the_namespace(refused, each.namespace if each.name else ""))
-    several = len({each.resource for each in asked}) > 1
+            continue
+        answered.add(each.resource)
+    several = len(answered) > 1
     if p["sort-by"] and several:  # then it is the tables themselves that are looked at
         sort_objects([table for tables in by_resource.values() for table in tables], p["sort-by"])
     texts = []
@@ -189,17 +208,18 @@ async def _tables(asked: list[Asked], p: Parsed, session: Session) -> None:
             )
         )
     if texts:
-        session.print("\n".join(texts))
+        session.print(("" if p["no-headers"] else "\n").join(texts))
     elif not refusals.all and not p["ignore-not-found"]:
         inside = not p["all-namespaces"] and all(each.resource.namespaced for each in asked)
         session.warn(f"No resources found in {session.namespace} namespace.\n" if inside else "No resources found\n")
     refusals.tell(session)
 
 
-async def _pages(path: str, query: dict[str, str], session: Session) -> Any:
+async def _pages(path: str, query: dict[str, str], session: Session, server_print: bool) -> Any:
     """The tables of a list, page by page."""
     while True:
-        table = await session.table(path, query)
+        answer = await session.table(path, query) if server_print else await session.send("GET", path, query)
+        table = answer if answer.get("kind") == "Table" else plain_table(answer)
         yield table
         token = (table.get("metadata") or {}).get("continue")
         if not token:
@@ -273,7 +293,7 @@ async def _objects(asked: list[Asked], p: Parsed, session: Session) -> None:
                 if not query["continue"]:
                     break
         except StatusError as refused:
-            refusals.note(refused)
+            refusals.note(refused if each.name else list_refused(refused, each.resource, _query(p)))
     alone = len(asked) == 1 and bool(asked[0].name)
     if p["sort-by"]:
         items = sort_objects(items, p["sort-by"])
@@ -283,7 +303,7 @@ async def _objects(asked: list[Asked], p: Parsed, session: Session) -> None:
             session.print(f"{item['kind'].lower()}{'.' + group if group else ''}/{item['metadata']['name']}\n")
     elif not (alone and not items):
         shown = items[0] if alone else _list(items)
-        if not p["show-managed-fields"]:
+        if not p["show-managed-fields"] and p["output"] in ("json", "yaml"):  # templates see all there is
             shown = without_managed_fields(shown)
         session.print(_text(shown, p))
     refusals.tell(session)

@@ -4,7 +4,7 @@
 knows nothing of it.
 
 Upstream: `kubectl/pkg/cmd/label/label.go` (`RunLabel`, `labelFunc`), `kubectl/pkg/cmd/annotate/annotate.go` (`RunAnnotate`),
-`kubectl/pkg/cmd/util/helpers.go` (`GetResourcesAndPairs`), v1.36.2. Left out: `--local`.
+`kubectl/pkg/cmd/util/helpers.go` (`GetResourcesAndPairs`), v1.36.2.
 """
 
 from __future__ import annotations
@@ -17,11 +17,13 @@ from lifecycle.api.validation.content import label_value
 from lifecycle.api.wire import Object
 from lifecycle.client.rest import MERGE_PATCH
 from lifecycle.kubectl.failures import CommandError
-from lifecycle.kubectl.flags import DRY_RUN, OUTPUT, Parsed, dry_run_strategy, flag, parse
-from lifecycle.kubectl.printers import check_format, print_object
+from lifecycle.kubectl.flags import ALL_NAMESPACES, DRY_RUN, PRINT, Parsed, dry_run_strategy, flag, parse
+from lifecycle.kubectl.generators.labels_and_env import resources_and_pairs
+from lifecycle.kubectl.printers import Printer
+from lifecycle.kubectl.printing.key_order import in_key_order
 from lifecycle.kubectl.record import RECORD, announce, recorded
 from lifecycle.kubectl.session import Session
-from lifecycle.kubectl.visitor import Found, objects_of
+from lifecycle.kubectl.visitor import FILES, Found, local_objects, objects_of
 
 
 @dataclass(slots=True, frozen=True)
@@ -35,7 +37,9 @@ class Kind:
 
 LABEL, ANNOTATE = Kind("label", "labels", "label"), Kind("annotate", "annotations", "annotation")
 FLAGS = (
-    OUTPUT,
+    *PRINT,
+    *FILES,
+    ALL_NAMESPACES,
     DRY_RUN,
     RECORD,
     flag("overwrite", "bool"),
@@ -44,7 +48,7 @@ FLAGS = (
     flag("selector", short="l"),
     flag("field-selector"),
     flag("resource-version"),
-    flag("filename", "slice", short="f"),
+    flag("local", "bool"),
     flag("field-manager"),
 )
 
@@ -57,15 +61,6 @@ async def label(argv: Sequence[str], session: Session) -> None:
 async def annotate(argv: Sequence[str], session: Session) -> None:
     """Run `kubectl annotate ARGV`."""
     await _change(argv, session, ANNOTATE)
-
-
-def resources_and_pairs(args: Sequence[str], what: str) -> tuple[list[str], list[str]]:
-    """(what names resources, the changes). Raises CommandError if a resource comes after a change."""
-    first = next((i for i, arg in enumerate(args) if ("=" in arg and arg[0] != "=") or arg.endswith("-")), len(args))
-    late = [arg for arg in args[first:] if "=" not in arg and not arg.endswith("-")]
-    if late:
-        raise CommandError(f"all resources must be specified before {what} changes: {late[0]}")
-    return list(args[:first]), list(args[first:])
 
 
 def changes(pairs: Sequence[str], kind: Kind) -> tuple[dict[str, str], list[str]]:
@@ -93,15 +88,15 @@ async def _change(argv: Sequence[str], session: Session, kind: Kind) -> None:
     p = parse(argv, FLAGS, kind.command)
     announce(p, session.warn)
     dry_run = dry_run_strategy(p)
-    check_format(p["output"])
+    printer = Printer(p, dry_run)
     resources, pairs = resources_and_pairs(p.args, kind.one)
     wanted, removed = changes(pairs, kind)
     _check(p, resources, bool(wanted or removed), kind)
-    found = await objects_of(session, p, resources)
+    found = local_objects(p) if p["local"] else await objects_of(session, p, resources)
     if p["resource-version"] and len(found) > 1:
         raise CommandError("--resource-version may only be used with a single resource")
     for each in found:
-        await _change_one(each, wanted, removed, p, dry_run, session, kind, alone=len(found) == 1)
+        await _change_one(each, wanted, removed, p, dry_run, session, kind, printer, alone=len(found) == 1)
 
 
 def _check(p: Parsed, resources: Sequence[str], anything: bool, kind: Kind) -> None:
@@ -125,12 +120,13 @@ async def _change_one(
     dry_run: str,
     session: Session,
     kind: Kind,
+    printer: Printer,
     *,
     alone: bool,
 ) -> None:
     obj = found.obj
     now = obj["metadata"].get(kind.field) or {}
-    sending = dry_run != "client" and not p["list"]
+    sending = dry_run != "client" and not p["list"] and not p["local"]
     if kind is LABEL and sending:
         for key in removed:
             if key not in now:
@@ -149,7 +145,7 @@ async def _change_one(
     shown = {**obj, "metadata": {**obj["metadata"], kind.field: after}}
     if sending and (added or gone or kind is ANNOTATE):
         shown = await _send(found, shown, now, p, dry_run, session, kind)
-    session.print(print_object(shown, p["output"], _operation(added, gone, kind), dry_run))
+    session.print(printer.text(in_key_order(shown), _operation(added, gone, kind)))
 
 
 async def _send(

@@ -16,7 +16,7 @@ from lifecycle.api.labels import format_label_selector
 from lifecycle.api.wire import Object
 from lifecycle.client.rest import JSON_PATCH
 from lifecycle.kubectl.failures import CommandError
-from lifecycle.kubectl.flags import DRY_RUN, OUTPUT, dry_run_strategy, flag, parse
+from lifecycle.kubectl.flags import DRY_RUN, PRINT, dry_run_strategy, flag, parse
 from lifecycle.kubectl.printers import check_format, print_object, typed
 from lifecycle.kubectl.printing.pod_template import describe_pod_template
 from lifecycle.kubectl.record import CHANGE_CAUSE
@@ -87,7 +87,7 @@ def _table(revisions: dict[int, Object]) -> str:
 
 async def undo(argv: Sequence[str], session: Session) -> None:
     """Run `kubectl rollout undo ARGV`."""
-    p = parse(argv, (OUTPUT, DRY_RUN, flag("to-revision", "int64")), "rollout undo")
+    p = parse(argv, (*PRINT, DRY_RUN, flag("to-revision", "int64")), "rollout undo")
     dry_run, wanted = dry_run_strategy(p), p["to-revision"]
     check_format(p["output"])
     if not p.args:

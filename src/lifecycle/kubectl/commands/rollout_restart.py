@@ -16,15 +16,15 @@ from lifecycle.api.go_format import go_quote
 from lifecycle.api.wire import Object
 from lifecycle.client.rest import STRATEGIC_MERGE_PATCH
 from lifecycle.kubectl.failures import CommandError
-from lifecycle.kubectl.flags import OUTPUT, Parsed, flag, parse
+from lifecycle.kubectl.flags import PRINT, Parsed, flag, parse
 from lifecycle.kubectl.printers import check_format, print_object
 from lifecycle.kubectl.session import JSON_OR_ANYTHING, Session
-from lifecycle.kubectl.visitor import Found, objects_of
+from lifecycle.kubectl.visitor import FILES, Found, objects_of
 
 FLAGS = (
-    OUTPUT,
+    *PRINT,
     flag("selector", short="l"),
-    flag("filename", "slice", short="f"),
+    *FILES,
     flag("field-manager", default="kubectl-rollout"),
 )
 RESTARTED_AT = "kubectl.kubernetes.io/restartedAt"

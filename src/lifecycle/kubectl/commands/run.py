@@ -7,20 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import orjson
-
-from lifecycle.api.patch.json_patch import apply_json_patch
-from lifecycle.api.patch.merge_patch import apply_merge_patch
-from lifecycle.api.patch.strategic import strategic_merge_patch
-from lifecycle.api.schema import schema_for
 from lifecycle.api.wire import Object
+from lifecycle.kubectl.commands.delete import PROPAGATION, bad_cascade
 from lifecycle.kubectl.failures import CommandError, UsageError
-from lifecycle.kubectl.flags import DRY_RUN, OUTPUT, Flag, Parsed, dry_run_strategy, flag, parse
+from lifecycle.kubectl.flags import DRY_RUN, PRINT, Flag, Parsed, dry_run_strategy, flag, parse
 from lifecycle.kubectl.generators.labels_and_env import parse_envs, parse_labels, parse_pairs
+from lifecycle.kubectl.generators.overrides import overridden
 from lifecycle.kubectl.generators.run import PULL_POLICIES, RESTART_POLICIES, check_image, run_pod, run_service
-from lifecycle.kubectl.printers import check_format, print_object, typed
+from lifecycle.kubectl.last_applied import with_saved_configuration
+from lifecycle.kubectl.printers import Printer, typed
 from lifecycle.kubectl.record import RECORD, announce, recorded
 from lifecycle.kubectl.session import JSON_OR_ANYTHING, Session
+from lifecycle.kubectl.visitor import FILES
 
 
 def generated(command: str) -> tuple[Flag, ...]:
@@ -35,7 +33,7 @@ def generated(command: str) -> tuple[Flag, ...]:
 
 
 FLAGS = (
-    OUTPUT,
+    *PRINT,
     DRY_RUN,
     flag("annotations", "array"),
     flag("image", required=True),
@@ -47,6 +45,8 @@ FLAGS = (
     flag("stdin", "bool", short="i"),
     flag("tty", "bool", short="t"),
     flag("attach", "bool"),
+    flag("detach-keys"),
+    flag("pod-running-timeout", "duration", 60.0),
     flag("leave-stdin-open", "bool"),
     flag("restart", default="Always"),
     flag("command", "bool"),
@@ -54,6 +54,13 @@ FLAGS = (
     flag("quiet", "bool", short="q"),
     flag("privileged", "bool"),
     *generated("run"),
+    *FILES,
+    flag("grace-period", "int", -1),
+    flag("cascade", default="background", bare="background"),
+    flag("force", "bool"),
+    flag("now", "bool"),
+    flag("wait", "bool"),
+    flag("timeout", "duration"),
 )
 
 
@@ -61,7 +68,7 @@ async def run(argv: Sequence[str], session: Session) -> None:
     """Run `kubectl run ARGV`. Everything that can be refused locally is, before the first request."""
     p = parse(argv, FLAGS, "run")
     dry_run = dry_run_strategy(p)
-    check_format(p["output"])
+    printer = Printer(p, dry_run)
     _check(p, dry_run)
     name = p.args[0]
     labels = parse_labels(p["labels"]) if p["labels"] else None
@@ -83,21 +90,27 @@ async def run(argv: Sequence[str], session: Session) -> None:
     )
     announce(p, session.warn)
     pod = recorded(pod, "run", p)
+    if not name:
+        raise CommandError("Parameter: name is required")
     pod = await _create(overridden(typed(pod), p["overrides"], p["override-type"]), session, p, dry_run)
     if p["expose"]:
         service = await _create(typed(run_service(name, p["port"], labels)), session, p, dry_run)
-        session.print(print_object(service, p["output"], "created", dry_run))
+        session.print(printer.text(service, "created"))
         if p["output"] == "yaml":
             session.print("---\n")
-    session.print(print_object(pod, p["output"], "created", dry_run))
+    session.print(printer.text(pod, "created"))
 
 
 def _check(p: Parsed, dry_run: str) -> None:
-    if not p.args or p.dash == 0:
+    if not p.args:
         raise UsageError("NAME is required for run", "run")
+    if p["cascade"] not in PROPAGATION:
+        raise bad_cascade(p["cascade"])
     if not p["image"]:
         raise CommandError("--image is required")
     check_image(p["image"])
+    if p["pod-running-timeout"] <= 0:
+        raise UsageError("--pod-running-timeout must be higher than zero", "run")
     if p["tty"] and not p["stdin"]:
         raise UsageError("-i/--stdin is required for containers with -t/--tty=true", "run")
     if p["expose"] and not p["port"]:
@@ -122,21 +135,7 @@ async def _create(obj: Object, session: Session, p: Parsed, dry_run: str) -> Obj
         if session.explicit_namespace:
             obj = {**obj, "metadata": {**obj["metadata"], "namespace": session.namespace}}
         return typed(obj)
-    return await session.create(resource, obj, manager=p["field-manager"], dry_run=dry_run, accept=JSON_OR_ANYTHING)
-
-
-def overridden(obj: Object, text: str, how: str = "merge") -> Object:
-    """A generated object with `--overrides` laid over it: `merge`, `strategic` or `json`. Raises CommandError for what is no JSON."""
-    if not text:
-        return obj
-    try:
-        patch = orjson.loads(text)
-    except orjson.JSONDecodeError as wrong:
-        raise CommandError(f"invalid character in overrides: {wrong}") from None
-    if how == "json":
-        return typed(apply_json_patch(obj, patch))
-    if how == "strategic":
-        return typed(strategic_merge_patch(obj, patch, schema_for(obj["apiVersion"], obj["kind"])))
-    if how != "merge":
-        raise CommandError(f"invalid merge type: {how}")
-    return typed(apply_merge_patch(obj, patch))
+    if p["save-config"]:
+        obj = with_saved_configuration(obj)
+    made = await session.create(resource, obj, manager=p["field-manager"], dry_run=dry_run, accept=JSON_OR_ANYTHING)
+    return typed(made)

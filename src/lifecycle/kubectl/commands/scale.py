@@ -1,56 +1,95 @@
 """`kubectl scale TYPE NAME --replicas=N`: a merge patch of `/scale`, whatever the type.
 
-Upstream: `kubectl/pkg/cmd/scale/scale.go`, `kubectl/pkg/scale/scale.go` (`genericScaler.ScaleSimple`), v1.36. Left out: `--timeout`.
+Under a condition it is read, looked at and written back instead, so that what was looked at is what is changed.
+
+Upstream: `kubectl/pkg/cmd/scale/scale.go` (`RunScale`, `updateReplicas`), `kubectl/pkg/scale/scale.go` (`genericScaler.ScaleSimple`,
+`ScalePrecondition`), v1.36. Left out: `--timeout` waits for nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from lifecycle.api.status import StatusError
+from lifecycle.api.wire import Object
 from lifecycle.client.rest import MERGE_PATCH
-from lifecycle.kubectl.failures import CommandError
-from lifecycle.kubectl.flags import DRY_RUN, OUTPUT, dry_run_strategy, flag, parse
-from lifecycle.kubectl.printers import check_format, print_object
+from lifecycle.kubectl.failures import CommandError, several
+from lifecycle.kubectl.flags import DRY_RUN, PRINT, Parsed, dry_run_strategy, flag, parse
+from lifecycle.kubectl.printers import Printer
+from lifecycle.kubectl.printing.key_order import in_key_order
 from lifecycle.kubectl.record import CHANGE_CAUSE, RECORD, announce, change_cause
 from lifecycle.kubectl.session import JSON_OR_ANYTHING, Session
+from lifecycle.kubectl.visitor import FILES, Found, visit
 
 FLAGS = (
-    OUTPUT,
+    *PRINT,
+    *FILES,
     DRY_RUN,
     flag("replicas", "int", required=True),
     flag("current-replicas", "int", -1),
     flag("resource-version"),
     RECORD,
-    flag("timeout"),
+    flag("timeout", "duration"),
+    flag("all", "bool"),
+    flag("selector", short="l"),
 )
+SCALABLE = (("apps", "Deployment"), ("apps", "ReplicaSet"), ("apps", "StatefulSet"), ("", "ReplicationController"))
+"""Kinds whose `spec.replicas` is known to be the scale."""
 
 
 async def scale(argv: Sequence[str], session: Session) -> None:
     """Run `kubectl scale ARGV`."""
     p = parse(argv, FLAGS, "scale")
     announce(p, session.warn)
+    dry_run = dry_run_strategy(p)
+    printer = Printer(p, dry_run)
     if p["replicas"] < 0:
         raise CommandError("The --replicas=COUNT flag is required, and COUNT must be greater than or equal to 0")
-    check_format(p["output"])
-    dry_run = dry_run_strategy(p)
-    for target in await session.targets(p.args):
-        where = target.resource.path(session.namespace, target.name)
-        obj = await session.get_named(where, session.namespace)
-        if dry_run != "client":
-            path = target.resource.path(session.namespace, target.name, "scale")
-            await _check_precondition(path, p["current-replicas"], session)
-            query = {"dryRun": "All" if dry_run == "server" else ""}
-            patch = {"spec": {"replicas": p["replicas"]}}
-            await session.send("PATCH", path, query, patch, MERGE_PATCH, accept=JSON_OR_ANYTHING)
-            if p["record"]:
-                note = {"metadata": {"annotations": {CHANGE_CAUSE: change_cause("scale", p)}}}
-                obj = await session.send("PATCH", where, {}, note, MERGE_PATCH)
-        session.print(print_object(obj, p["output"], "scaled", dry_run))
+    if p["current-replicas"] < -1:
+        raise CommandError("The --current-replicas must specify an integer of -1 or greater")
+    found: list[Found] = []
+    wrong: list[CommandError | StatusError] = []
+    async for each in visit(session, p, p.args):
+        if isinstance(each, Found):
+            found.append(each)
+        else:
+            wrong.append(each)
+    if p["resource-version"] and len(found) > 1:
+        raise CommandError("cannot use --resource-version with multiple resources")
+    if not found and not wrong:
+        raise CommandError("no objects passed to scale")
+    for each in found:
+        replicas = p["replicas"] if dry_run == "client" else await _scaled(each, p, dry_run, session)
+        obj = each.obj
+        if (each.resource.group, each.resource.kind) in SCALABLE:
+            obj = {**obj, "spec": {**(obj.get("spec") or {}), "replicas": replicas}}
+        if p["record"] and dry_run != "client":
+            note = {"metadata": {"annotations": {CHANGE_CAUSE: change_cause("scale", p)}}}
+            await session.send("PATCH", each.path, {}, note, MERGE_PATCH)
+        session.print(printer.text(in_key_order(obj), "scaled"))
+    if wrong:
+        raise several(wrong)
 
 
-async def _check_precondition(path: str, wanted: int, session: Session) -> None:
-    if wanted < 0:
-        return
-    current = ((await session.send("GET", path)).get("spec") or {}).get("replicas", 0)
-    if current != wanted:
-        raise CommandError(f"Expected replicas to be {wanted}, was {current}")
+async def _scaled(each: Found, p: Parsed, dry_run: str, session: Session) -> int:
+    """Set the scale; the number that the server now has."""
+    path = each.resource.path(each.namespace, each.name, "scale")
+    query = {"dryRun": "All" if dry_run == "server" else ""}
+    if p["current-replicas"] == -1 and not p["resource-version"]:
+        patch = {"spec": {"replicas": p["replicas"]}}
+        answer = await session.send("PATCH", path, query, patch, MERGE_PATCH, accept=JSON_OR_ANYTHING)
+    else:
+        current = await session.send("GET", path)
+        _check_precondition(current, p)
+        wanted = {**current, "spec": {**(current.get("spec") or {}), "replicas": p["replicas"]}}
+        answer = await session.send("PUT", path, query, wanted, accept=JSON_OR_ANYTHING)
+    return int((answer.get("spec") or {}).get("replicas", 0))
+
+
+def _check_precondition(scale_now: Object, p: Parsed) -> None:
+    replicas = (scale_now.get("spec") or {}).get("replicas", 0)
+    if p["current-replicas"] != -1 and replicas != p["current-replicas"]:
+        raise CommandError(f"Expected replicas to be {p['current-replicas']}, was {replicas}")
+    revision = scale_now["metadata"].get("resourceVersion", "")
+    if p["resource-version"] and revision != p["resource-version"]:
+        raise CommandError(f"Expected resource version to be {p['resource-version']}, was {revision}")

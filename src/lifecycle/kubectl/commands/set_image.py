@@ -1,6 +1,7 @@
 """`kubectl set image TYPE/NAME CONTAINER=IMAGE…`: a strategic merge patch that names one container by its key.
 
-Upstream: `kubectl/pkg/cmd/set/set_image.go`, `helper.go` (`CalculatePatches`), v1.36. Left out: `--local`, `-f`, selectors.
+Upstream: `kubectl/pkg/cmd/set/set_image.go`, `helper.go` (`CalculatePatches`), `kubectl/pkg/polymorphichelpers/updatepodspec.go`
+(`updatePodSpecForObject`), v1.36.
 """
 
 from __future__ import annotations
@@ -9,59 +10,162 @@ from collections.abc import Sequence
 from typing import Any
 
 from lifecycle.api.go_format import go_quote
+from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.client.rest import STRATEGIC_MERGE_PATCH
-from lifecycle.kubectl.failures import CommandError
-from lifecycle.kubectl.flags import DRY_RUN, OUTPUT, dry_run_strategy, flag, parse
-from lifecycle.kubectl.printers import check_format, print_object
-from lifecycle.kubectl.record import CHANGE_CAUSE, RECORD, announce, change_cause
+from lifecycle.kubectl.failures import CommandError, several
+from lifecycle.kubectl.flags import DRY_RUN, PRINT, Parsed, dry_run_strategy, flag, parse
+from lifecycle.kubectl.generators.labels_and_env import parse_pairs, resources_and_pairs
+from lifecycle.kubectl.printers import Printer, typed
+from lifecycle.kubectl.record import CHANGE_CAUSE, RECORD, announce, change_cause, recorded
 from lifecycle.kubectl.session import JSON_OR_ANYTHING, Session
+from lifecycle.kubectl.visitor import FILES, Found, local_objects, visit
 
-FLAGS = (OUTPUT, DRY_RUN, flag("field-manager", default="kubectl-set"), RECORD, flag("all", "bool"))
+FLAGS = (
+    *PRINT,
+    *FILES,
+    DRY_RUN,
+    RECORD,
+    flag("field-manager", default="kubectl-set"),
+    flag("all", "bool"),
+    flag("local", "bool"),
+    flag("selector", short="l"),
+)
+LOCAL_ONLY = (
+    "error: you must specify resources by --filename when --local is set.\nExample resource specifications include:\n   '-f rsrc.yaml'\n"
+    "   '--filename=rsrc.json'"
+)
 
 
 async def set_image(argv: Sequence[str], session: Session) -> None:
     """Run `kubectl set image ARGV`."""
     p = parse(argv, FLAGS, "set image")
     announce(p, session.warn)
-    check_format(p["output"])
     dry_run = dry_run_strategy(p)
-    images = dict(arg.split("=", 1) for arg in p.args if "=" in arg)
-    named = [arg for arg in p.args if "=" not in arg]
-    found = await session.targets(named)
-    if not images:
-        raise CommandError("at least one image update is required")
-    for target in found:
-        path = target.resource.path(session.namespace, target.name)
-        obj = await session.get_named(path, session.namespace, accept=JSON_OR_ANYTHING)
-        patch = image_patch(obj, images)
+    printer = Printer(p, dry_run)
+    resources, pairs = resources_and_pairs(p.args, "image")
+    images = parse_pairs(pairs, "image")
+    found = await _found(p, resources, session)
+    _check(p, resources, images, dry_run)
+    wrong: list[CommandError | StatusError] = []
+    for each in found:
+        try:
+            patch, unknown = image_patch(each.obj, images)
+        except CommandError as refused:
+            wrong.append(CommandError(f"error: {each.resource.plural}/{each.name} {refused}\n"))
+            continue
+        wrong += [CommandError(f"error: unable to find container named {go_quote(name)}") for name in unknown]
         if not patch:
             continue
-        if dry_run != "client":
-            if p["record"]:
-                patch = {"metadata": {"annotations": {CHANGE_CAUSE: change_cause("set image", p)}}, **patch}
-            query = {"dryRun": "All" if dry_run == "server" else "", "fieldManager": p["field-manager"]}
-            obj = await session.send("PATCH", path, query, patch, STRATEGIC_MERGE_PATCH, accept=JSON_OR_ANYTHING)
-        session.print(print_object(obj, p["output"], "image updated", dry_run))
+        if p["local"] or dry_run == "client":
+            shown = typed(recorded(with_images(each.obj, images), "set image", p))
+        else:
+            try:
+                shown = await _send(each, patch, p, dry_run, session)
+            except StatusError as refused:
+                wrong.append(CommandError(f"failed to patch image update to pod template: {refused.message}"))
+                continue
+        session.print(printer.text(shown, "image updated"))
+    if wrong:
+        raise several(wrong)
 
 
-def image_patch(obj: Object, images: dict[str, str]) -> Object:
-    """The patch that gives containers (`*`: all) their new images; empty if they have them. Raises CommandError for unknown containers."""
-    pod = obj["spec"] if obj["kind"] == "Pod" else obj["spec"]["template"]["spec"]
+async def _found(p: Parsed, resources: Sequence[str], session: Session) -> list[Found]:
+    """The objects; if one of them cannot be had, none is changed."""
+    if p["local"]:
+        if resources:
+            raise CommandError(LOCAL_ONLY)
+        return local_objects(p)
+    found: list[Found] = []
+    wrong: list[CommandError | StatusError] = []
+    async for each in visit(session, p, resources, accept=JSON_OR_ANYTHING):
+        if isinstance(each, Found):
+            found.append(each)
+        else:
+            wrong.append(each)
+    if wrong:
+        raise several(wrong)
+    return found
+
+
+def _check(p: Parsed, resources: Sequence[str], images: dict[str, str], dry_run: str) -> None:
+    wrong: list[CommandError | StatusError] = []
+    if p["all"] and p["selector"]:
+        wrong.append(CommandError("cannot set --all and --selector at the same time"))
+    if not resources and not p["filename"] and not p["kustomize"]:
+        message = "one or more resources must be specified as <resource> <name> or <resource>/<name>"
+        wrong.append(CommandError(message))
+    if not images:
+        wrong.append(CommandError("at least one image update is required"))
+    elif len(images) > 1 and "*" in images:
+        message = (
+            "all containers are already specified by *, but saw more than one container_name=container_image pairs"
+        )
+        wrong.append(CommandError(message))
+    if p["local"] and dry_run == "server":
+        wrong.append(CommandError("cannot specify --local and --dry-run=server - did you mean --dry-run=client?"))
+    if wrong:
+        raise several(wrong)
+
+
+async def _send(each: Found, patch: Object, p: Parsed, dry_run: str, session: Session) -> Object:
+    if p["record"]:
+        patch = {"metadata": {"annotations": {CHANGE_CAUSE: change_cause("set image", p)}}, **patch}
+    query = {"dryRun": "All" if dry_run == "server" else "", "fieldManager": p["field-manager"]}
+    return typed(await session.send("PATCH", each.path, query, patch, STRATEGIC_MERGE_PATCH, accept=JSON_OR_ANYTHING))
+
+
+def _way_to_pod_spec(obj: Object) -> tuple[str, ...]:
+    """Where the pod's spec is in an object. Raises CommandError for an object that has none."""
+    if obj["kind"] == "Pod":
+        return ("spec",)
+    if obj["kind"] == "CronJob":
+        return ("spec", "jobTemplate", "spec", "template", "spec")
+    if ((obj.get("spec") or {}).get("template") or {}).get("spec") is not None:
+        return ("spec", "template", "spec")
+    version = obj["apiVersion"].rpartition("/")[2]
+    raise CommandError(f"the object is not a pod or does not have a pod template: *{version}.{obj['kind']}")
+
+
+def _wanted(container: Object, images: dict[str, str]) -> str:
+    return str(images.get(container["name"], images.get("*", container.get("image", ""))))
+
+
+def image_patch(obj: Object, images: dict[str, str]) -> tuple[Object, list[str]]:
+    """(the patch that gives containers (`*`: all) their new images, empty if they have them; names that no container has)."""
+    way = _way_to_pod_spec(obj)
+    pod: Any = obj
+    for key in way:
+        pod = pod[key]
     part: dict[str, Any] = {}
-    unknown = [name for name in images if name != "*"]
+    unknown = sorted(name for name in images if name != "*")
     for field in ("containers", "initContainers"):
         containers = pod.get(field) or []
         unknown = [name for name in unknown if name not in {c["name"] for c in containers}]
-        wanted = {c["name"]: images.get(c["name"], images.get("*", c["image"])) for c in containers}
         changed = [
-            {"image": wanted[c["name"]], "name": c["name"]} for c in containers if wanted[c["name"]] != c["image"]
+            {"image": _wanted(c, images), "name": c["name"]} for c in containers if _wanted(c, images) != c.get("image")
         ]
         if changed:
             part[f"$setElementOrder/{field}"] = [{"name": c["name"]} for c in containers]
             part[field] = changed
-    if unknown:
-        raise CommandError(f"unable to find container named {go_quote(unknown[0])}")
     if not part:
-        return {}
-    return {"spec": part} if obj["kind"] == "Pod" else {"spec": {"template": {"spec": part}}}
+        return {}, unknown
+    for key in reversed(way):
+        part = {key: part}
+    return part, unknown
+
+
+def with_images(obj: Object, images: dict[str, str]) -> Object:
+    """The object as it would be."""
+    return _inside(obj, _way_to_pod_spec(obj), images)
+
+
+def _inside(value: Object, way: Sequence[str], images: dict[str, str]) -> Object:
+    if way:
+        return {**value, way[0]: _inside(value[way[0]], way[1:], images)}
+    changed = {
+        field: [{**c, "image": _wanted(c, images)} for c in value[field]]
+        for field in ("containers", "initContainers")
+        if value.get(field)
+    }
+    return {**value, **changed}

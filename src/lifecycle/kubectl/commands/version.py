@@ -1,27 +1,55 @@
 """`kubectl version`: the client's, and what `/version` says.
 
-Upstream: `kubectl/pkg/cmd/version/version.go` (`Options.Run`), `skew_warning.go`, v1.36.2. Left out: `-o json`, `-o yaml`.
+Upstream: `kubectl/pkg/cmd/version/version.go` (`Options.Run`), `skew_warning.go`, v1.36.2.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
-from lifecycle.kubectl.flags import flag, parse
+from lifecycle.api.go_yaml import to_yaml
+from lifecycle.api.wire import Object
+from lifecycle.kubectl.failures import CommandError
+from lifecycle.kubectl.flags import OUTPUT, flag, parse
 from lifecycle.kubectl.session import JSON_OR_ANYTHING, Session
 
 CLIENT, KUSTOMIZE = "v1.36.2", "v5.8.1"
 SUPPORTED_SKEW = 1
+CLIENT_VERSION = {
+    "major": "1",
+    "minor": "36",
+    "gitVersion": CLIENT,
+    "gitCommit": "$Format",
+    "gitTreeState": "",
+    "buildDate": "1970-01-01T00:00:00Z",
+    "goVersion": "",
+    "compiler": "",
+    "platform": "linux/amd64",
+}
+"""What this kubectl says of itself. It was built by nobody at no time, and says so as a kubectl without build information does."""
 
 
 async def version(argv: Sequence[str], session: Session) -> None:
     """Run `kubectl version ARGV`."""
-    p = parse(argv, (flag("client", "bool"),), "version")
-    session.print(f"Client Version: {CLIENT}\nKustomize Version: {KUSTOMIZE}\n")
+    p = parse(argv, (OUTPUT, flag("client", "bool")), "version")
+    if p.args:
+        raise CommandError(f"extra arguments: [{' '.join(p.args)}]")
+    if p["output"] not in ("", "json", "yaml"):
+        raise CommandError("--output must be 'yaml' or 'json'")
+    told: Object = {"clientVersion": CLIENT_VERSION, "kustomizeVersion": KUSTOMIZE}
+    if not p["client"]:
+        told["serverVersion"] = await session.send("GET", "/version", {"timeout": "32s"}, accept=JSON_OR_ANYTHING)
+    if p["output"]:
+        written = json.dumps(told, indent=2) if p["output"] == "json" else to_yaml(told)
+        session.print(f"{written}\n")
+    else:
+        session.print(f"Client Version: {CLIENT}\nKustomize Version: {KUSTOMIZE}\n")
     if p["client"]:
         return
-    server = (await session.send("GET", "/version", {"timeout": "32s"}, accept=JSON_OR_ANYTHING))["gitVersion"]
-    session.print(f"Server Version: {server}\n")
+    server = told["serverVersion"]["gitVersion"]
+    if not p["output"]:
+        session.print(f"Server Version: {server}\n")
     minors = [int(text.split(".")[1]) for text in (CLIENT, server)]
     if abs(minors[0] - minors[1]) > SUPPORTED_SKEW:
         session.warn(

@@ -1,6 +1,9 @@
 """`kubectl create ingress NAME --rule=host/path=service:port[,tls[=secret]]`.
 
-Upstream: `kubectl/pkg/cmd/create/create_ingress.go` (`buildIngressRules`, `buildTLSRules`), v1.36.
+A rule is first held against a pattern, loosely (what follows the match does not matter), and then simply split: at commas, at the first
+`/`, at `=` and `:`. So a comma and any one word make a rule a TLS rule.
+
+Upstream: `kubectl/pkg/cmd/create/create_ingress.go` (`Validate`, `buildIngressRules`, `buildTLSRules`), v1.36.
 """
 
 from __future__ import annotations
@@ -10,56 +13,92 @@ from collections.abc import Sequence
 
 from lifecycle.api.wire import Object
 from lifecycle.kubectl.failures import CommandError
-from lifecycle.kubectl.generators.labels_and_env import parse_pairs
+from lifecycle.kubectl.flag_values import go_int
 
-_rule = re.compile(r"([\w*\-.]*)(/.*)=([\w\-]+):([\w\-]+)(,(tls)=?([\w\-]+)?)?", re.ASCII)
-_backend = re.compile(r"[^:]+:[^:]+")
+_rule = re.compile(r"[\w*\-.]*/.*=[\w\-]+:[\w\-]+", re.ASCII)
 
 
 def create_ingress(
     name: str, rules: Sequence[str], *, class_name: str = "", default_backend: str = "", annotations: Sequence[str] = ()
 ) -> Object:
     """The Ingress. A path ending in `*` is a prefix. Raises CommandError for a rule that cannot be read."""
-    if not rules and not default_backend:
-        raise CommandError("not enough information provided: every ingress has to either specify a default-backend (which catches all traffic) or a list of rules (which catch specific paths)")  # fmt: skip # noqa: E501
-    if default_backend and not _backend.fullmatch(default_backend):
-        raise CommandError("default-backend should be in format servicename:serviceport")
-    hosts: dict[str, list[Object]] = {}
-    tls: dict[str, list[str]] = {}
-    for text in rules:
-        match = _rule.match(text)
-        if match is None:
-            raise CommandError(
-                f"rule {text} is invalid and should be in format host/path=svcname:svcport[,tls[=secret]]"
-            )
-        host, path, service, port, _, secure, secret = match.groups()
-        kind = "Prefix" if path.endswith("*") else "Exact"
-        hosts.setdefault(host, []).append(
-            {"path": path.removesuffix("*"), "pathType": kind, "backend": _service(service, port)}
-        )
-        if secure:
-            named = tls.setdefault(secret or "", [])
-            if host and host not in named:
-                named.append(host)
+    _check(rules, default_backend, annotations)
     spec: Object = {}
     if class_name:
         spec["ingressClassName"] = class_name
     if default_backend:
-        spec["defaultBackend"] = _service(*default_backend.split(":"))
+        spec["defaultBackend"] = _service(default_backend)
+    tls = _tls(rules)
     if tls:
-        spec["tls"] = [
-            {**({"hosts": named} if named else {}), **({"secretName": s} if s else {})} for s, named in tls.items()
-        ]
+        spec["tls"] = tls
+    hosts: dict[str, list[Object]] = {}
+    for rule in rules:
+        host, _, rest = rule.split(",")[0].partition("/")
+        hosts.setdefault(host, []).append(_path(rest, rule))
     if hosts:
         spec["rules"] = [
             {**({"host": host} if host else {}), "http": {"paths": paths}} for host, paths in hosts.items()
         ]
     metadata: Object = {"name": name}
     if annotations:
-        metadata["annotations"] = parse_pairs(annotations, "annotation")
+        metadata["annotations"] = dict(text.split("=", 1) for text in annotations)
     return {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": metadata, "spec": spec}
 
 
-def _service(name: str, port: str) -> Object:
-    shown = {"number": int(port)} if port.isdigit() else {"name": port}
+def _check(rules: Sequence[str], default_backend: str, annotations: Sequence[str]) -> None:
+    if not rules and not default_backend:
+        raise CommandError("not enough information provided: every ingress has to either specify a default-backend (which catches all traffic) or a list of rules (which catch specific paths)")  # fmt: skip # noqa: E501
+    for rule in rules:
+        if _rule.match(rule) is None:
+            raise _unreadable(rule)
+    for text in annotations:
+        if "=" not in text:
+            raise CommandError(f"annotation {text} is invalid and should be in format key=[value]")
+    if default_backend and default_backend.count(":") != 1:
+        raise CommandError("default-backend should be in format servicename:serviceport")
+
+
+def _unreadable(rule: str) -> CommandError:
+    return CommandError(f"rule {rule} is invalid and should be in format host/path=svcname:svcport[,tls[=secret]]")
+
+
+def _tls(rules: Sequence[str]) -> list[Object]:
+    """One entry for each secret, with its hosts; a host counts once, with the first secret it comes with."""
+    found: list[Object] = []
+    seen: set[str] = set()
+    for rule in rules:
+        parts = rule.split(",")
+        host = rule.partition("/")[0]
+        if len(parts) != 2 or host in seen:
+            continue
+        seen.add(host)
+        words = parts[1].split("=")
+        secret = words[1] if len(words) > 1 else ""
+        same = next((entry for entry in found if entry.get("secretName", "") == secret), None)
+        if same is not None:
+            same["hosts"] = [*same.get("hosts", ()), host]
+            continue
+        entry: Object = {"hosts": [host]} if host else {}
+        if secret:
+            entry["secretName"] = secret
+        if entry:
+            found.append(entry)
+    return found
+
+
+def _path(text: str, rule: str) -> Object:
+    """One path. The real kubectl ends in a panic where a path holds `=`; here that is refused."""
+    parts = text.split("=")
+    if len(parts) < 2 or ":" not in parts[1]:
+        raise _unreadable(rule)
+    kind = "Prefix" if parts[0].endswith("*") else "Exact"
+    return {"path": "/" + parts[0].removesuffix("*"), "pathType": kind, "backend": _service(parts[1])}
+
+
+def _service(text: str) -> Object:
+    name, port = text.split(":")[:2]
+    try:
+        shown: Object = {"number": go_int(port, "strconv.Atoi")}
+    except ValueError:
+        shown = {"name": port} if port else {}
     return {"service": {"name": name, "port": shown}}

@@ -1,6 +1,6 @@
-"""`kubectl create job` and `kubectl create cronjob`.
+"""`kubectl create job`, from an image or from a CronJob's template, and `kubectl create cronjob`.
 
-Upstream: `kubectl/pkg/cmd/create/create_job.go`, `create_cronjob.go`, v1.36. Left out: `--from=cronjob/NAME`.
+Upstream: `kubectl/pkg/cmd/create/create_job.go`, `create_cronjob.go`, v1.36.
 """
 
 from __future__ import annotations
@@ -21,6 +21,19 @@ def create_job(name: str, image: str, command: Sequence[str] = ()) -> Object:
     """A Job that runs once."""
     spec = {"template": _template(name, image, command, "Never")}
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name}, "spec": spec}
+
+
+def create_job_from_cronjob(name: str, cronjob: Object) -> Object:
+    """What the CronJob would make, now and by hand; it counts as the CronJob's own."""
+    template = cronjob["spec"]["jobTemplate"]
+    about = template.get("metadata") or {}
+    metadata: Object = {"name": name}
+    if about.get("labels"):
+        metadata["labels"] = about["labels"]
+    metadata["annotations"] = {"cronjob.kubernetes.io/instantiate": "manual", **(about.get("annotations") or {})}
+    owner = {"apiVersion": "batch/v1", "kind": "CronJob", "name": cronjob["metadata"]["name"]}
+    metadata["ownerReferences"] = [{**owner, "uid": cronjob["metadata"].get("uid", ""), "controller": True}]
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": template.get("spec") or {}}
 
 
 def create_cronjob(

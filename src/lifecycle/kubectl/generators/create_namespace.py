@@ -6,8 +6,10 @@ Upstream: `kubectl/pkg/cmd/create/create_namespace.go`, `create_serviceaccount.g
 
 from __future__ import annotations
 
+from lifecycle.api.go_format import go_quote
 from lifecycle.api.labels import parse_selector
-from lifecycle.api.quantity import parse_quantity
+from lifecycle.api.quantity import FORMAT_WRONG, parse_quantity
+from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.kubectl.failures import CommandError
 
@@ -25,17 +27,21 @@ def create_serviceaccount(name: str) -> Object:
 def create_quota(name: str, hard: str = "", scopes: str = "") -> Object:
     """A ResourceQuota. `hard`: `pods=2,cpu=1`. Raises CommandError for anything else."""
     limits = {}
-    for statement in filter(None, hard.split(",")):
+    for statement in hard.split(",") if hard else ():
         resource, equals, amount = statement.partition("=")
         if not equals or "=" in amount:
             raise CommandError(f"Invalid argument syntax {statement}, expected <resource>=<value>")
         try:
+            if amount != amount.strip():  # JSON forgives white space, a flag does not
+                raise ValueError(FORMAT_WRONG)
             limits[resource] = str(parse_quantity(amount))
         except ValueError as wrong:
             raise CommandError(str(wrong)) from None
     spec: Object = {"hard": dict(sorted(limits.items()))} if limits else {}
     if scopes:
         spec["scopes"] = scopes.split(",")
+        if "" in spec["scopes"]:
+            raise CommandError('invalid resource quota scope ""')
     return {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": name}, "spec": spec}
 
 
@@ -84,12 +90,21 @@ _OPERATORS = {"in": "In", "notin": "NotIn", "exists": "Exists", "!": "DoesNotExi
 def _label_selector(text: str) -> Object:
     labels: dict[str, str] = {}
     expressions: list[Object] = []
-    for requirement in parse_selector(text).requirements:
+    try:
+        selector = parse_selector(text)
+    except StatusError as wrong:
+        raise CommandError(f"couldn't parse the selector string {go_quote(text)}: {wrong.message}") from None
+    for requirement in selector.requirements:
         if requirement.operator in ("=", "=="):
             labels[requirement.key] = requirement.values[0]
             continue
         if requirement.operator not in _OPERATORS:
-            raise CommandError(f'"{requirement.operator}" isn\'t supported in label selectors')
+            why = (
+                "isn't supported in label selectors"
+                if requirement.operator in ("gt", "lt")
+                else ("is not a valid label selector operator")
+            )
+            raise CommandError(f"{go_quote(requirement.operator)} {why}")
         expression: Object = {"key": requirement.key, "operator": _OPERATORS[requirement.operator]}
         if requirement.values:
             expression["values"] = list(requirement.values)

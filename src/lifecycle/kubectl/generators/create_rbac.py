@@ -3,12 +3,12 @@
 Roles name resources as the user does; discovery turns `deploy` into `deployments` of the group `apps`, and one rule is made for each group.
 
 Upstream: `kubectl/pkg/cmd/create/create_role.go` (`validateResource`, `generateResourcePolicyRules`), `create_clusterrole.go`,
-`create_rolebinding.go`, `create_clusterrolebinding.go`, v1.36. Left out: `--aggregation-rule`.
+`create_rolebinding.go`, `create_clusterrolebinding.go`, v1.36.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from lifecycle.api.wire import Object
 from lifecycle.kubectl.failures import CommandError
@@ -40,6 +40,12 @@ def create_role(
         rules = [*rules, {"verbs": list(verbs), "nonResourceURLs": list(urls)}]
     kind = "ClusterRole" if cluster else "Role"
     return {"apiVersion": f"{RBAC}/v1", "kind": kind, "metadata": {"name": name}, "rules": rules}
+
+
+def create_aggregated(name: str, labels: Mapping[str, str]) -> Object:
+    """A ClusterRole without rules of its own: the rules of all ClusterRoles with these labels."""
+    about: Object = {"apiVersion": f"{RBAC}/v1", "kind": "ClusterRole", "metadata": {"name": name}, "rules": None}
+    return {**about, "aggregationRule": {"clusterRoleSelectors": [{"matchLabels": dict(sorted(labels.items()))}]}}
 
 
 def create_rolebinding(

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from lifecycle.api.label_requirements import validate_label_key
 from lifecycle.api.wire import Object
 from lifecycle.kubectl.failures import CommandError
-from lifecycle.kubectl.flags import go_int
+from lifecycle.kubectl.flag_values import go_int
 
 
 def create_service(

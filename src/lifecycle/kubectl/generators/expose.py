@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from lifecycle.api.go_format import go_quote
 from lifecycle.api.wire import Object
 from lifecycle.kubectl.failures import CommandError
-from lifecycle.kubectl.flags import go_int
+from lifecycle.kubectl.flag_values import go_int
 
 EXPOSABLE = {
     ("", "ReplicationController"),
@@ -91,9 +92,11 @@ def selector_of(obj: Object) -> dict[str, str]:
     found: dict[str, str] = {}
     if kind in ("Deployment", "ReplicaSet"):
         selector = spec.get("selector") or {}
-        if selector.get("matchExpressions"):
-            why = f'couldn\'t convert expressions - "{selector["matchExpressions"]}" to map-based selector format'
         found = selector.get("matchLabels") or {}
+        if selector.get("matchExpressions"):
+            why = f"couldn't convert expressions - {go_quote(_go_expressions(selector['matchExpressions']))} to map-based selector format"
+        if not found:
+            why = f"invalid {kind.lower()}: no selectors, therefore cannot be exposed"
     elif kind == "Pod":
         found = obj["metadata"].get("labels") or {}
         why = "" if found else "the pod has no labels and cannot be exposed"
@@ -103,6 +106,14 @@ def selector_of(obj: Object) -> dict[str, str]:
     if why:
         raise CommandError(f"couldn't retrieve selectors via --selector flag or introspection: {why}")
     return dict(found)
+
+
+def _go_expressions(expressions: Sequence[Mapping[str, Any]]) -> str:
+    """As Go's `%+v` shows them."""
+    each = (
+        f"{{Key:{e['key']} Operator:{e['operator']} Values:[{' '.join(e.get('values') or ())}]}}" for e in expressions
+    )
+    return f"[{' '.join(each)}]"
 
 
 def ports_of(obj: Object) -> dict[str, list[str]]:

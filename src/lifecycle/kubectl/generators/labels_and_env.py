@@ -1,17 +1,15 @@
 """The small languages of kubectl's flags: `a=1,b=2` for labels, `A=1` for environment variables and annotations.
 
 Upstream: `kubectl/pkg/generate/generate.go` (`ParseLabels`), `kubectl/pkg/cmd/util/env_file.go` and `generate/versioned/run.go`
-(`parseEnvs`), `kubectl/pkg/cmd/util/helpers.go` (`ParsePairs`), v1.36.
+(`parseEnvs`), `kubectl/pkg/cmd/util/helpers.go` (`ParsePairs`, `GetResourcesAndPairs`), v1.36.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from lifecycle.kubectl.failures import CommandError
-
-_ENV_NAME = re.compile(r"[^=\x00-\x1f\x7f-\U0010ffff]+")
+from lifecycle.kubectl.generators.data_sources import env_name_errors
 
 
 def parse_labels(text: str) -> dict[str, str]:
@@ -21,8 +19,10 @@ def parse_labels(text: str) -> dict[str, str]:
     labels: dict[str, str] = {}
     for part in text.split(","):
         key, equals, value = part.partition("=")
-        if not equals or "=" in value or not key:
+        if not equals or "=" in value:
             raise CommandError(f"unexpected label spec: {part}")
+        if not key:
+            raise CommandError("unexpected empty label key")
         labels[key] = value
     return labels
 
@@ -32,7 +32,7 @@ def parse_envs(items: Sequence[str]) -> list[dict[str, str]]:
     envs = []
     for item in items:
         name, equals, value = item.partition("=")
-        if not equals or not name or not _ENV_NAME.fullmatch(name):
+        if not equals or not name or env_name_errors(name):
             raise CommandError(f"invalid env: {item}")
         envs.append({"name": name, "value": value} if value else {"name": name})
     return envs
@@ -51,3 +51,12 @@ def parse_pairs(items: Sequence[str], what: str) -> dict[str, str]:
     if wrong:
         raise CommandError(f"invalid {what} format: {', '.join(wrong)}")
     return pairs
+
+
+def resources_and_pairs(args: Sequence[str], what: str) -> tuple[list[str], list[str]]:
+    """(what names resources, the changes). Raises CommandError if a resource comes after a change."""
+    first = next((i for i, arg in enumerate(args) if ("=" in arg and arg[0] != "=") or arg.endswith("-")), len(args))
+    late = [arg for arg in args[first:] if "=" not in arg and not arg.endswith("-")]
+    if late:
+        raise CommandError(f"all resources must be specified before {what} changes: {late[0]}")
+    return list(args[:first]), list(args[first:])

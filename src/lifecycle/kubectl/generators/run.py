@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.wire import Object
 from lifecycle.kubectl.failures import CommandError
-from lifecycle.kubectl.flags import go_int
+from lifecycle.kubectl.flag_values import go_int
 from lifecycle.kubectl.generators.expose import service
 
 _COMPONENT = r"[a-z0-9]+(?:(?:\.|_|__|[-]+)[a-z0-9]+)*"

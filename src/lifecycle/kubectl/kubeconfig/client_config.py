@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import base64
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -69,6 +69,8 @@ class Overrides:
     impersonate: str = ""
     impersonate_uid: str = ""
     impersonate_groups: tuple[str, ...] = ()
+    impersonate_extra: tuple[str, ...] = ()
+    """`KEY=VALUE` each."""
     certificate_authority: str = ""
     client_certificate: str = ""
     client_key: str = ""
@@ -76,10 +78,16 @@ class Overrides:
     server_name: str = ""
 
 
-def client_config(config: Config, *, environ: Mapping[str, str] | None = None, **flags: Any) -> ClientConfig:
+def client_config(
+    config: Config, *, environ: Mapping[str, str] | None = None, namespace_first: bool = False, **flags: Any
+) -> ClientConfig:
     """What a client is to use. `flags` are fields of `Overrides`, and win over the files. Raises CommandError, in the words that
-    kubectl prints. `environ`: where to look for a pod's own API server if nothing is configured."""
-    return DirectClientConfig(config, Overrides(**flags)).client_config(environ)
+    kubectl prints. `environ`: where to look for a pod's own API server if nothing is configured. `namespace_first`: as commands do,
+    which ask for the namespace before they ask for a client, and so hear of other mistakes first."""
+    direct = DirectClientConfig(config, Overrides(**flags))
+    if namespace_first:
+        direct.namespace()
+    return direct.client_config(environ)
 
 
 class DirectClientConfig:
@@ -117,6 +125,7 @@ class DirectClientConfig:
             "as": flags.impersonate,
             "as-uid": flags.impersonate_uid,
             "as-groups": list(flags.impersonate_groups),
+            "as-user-extra": _extra(flags.impersonate_extra),
             "client-certificate": flags.client_certificate,
             "client-key": flags.client_key,
         }
@@ -149,12 +158,14 @@ class DirectClientConfig:
     def confirm_usable(self) -> None:
         """Raises ConfigurationError, with everything that is wrong with the chosen context, user and cluster."""
         name = self.context_name
-        errors = []
         if name and find(self.config, "contexts", name) is None:
-            errors.append(f"context was not found for specified context: {name}")
+            raise ConfigurationError([f"context was not found for specified context: {name}"])
         context = self._or_nothing(self.context)
-        errors += user_errors(context.get("user", ""), self._or_nothing(self.user))
-        errors += cluster_errors(context.get("cluster", ""), self._or_nothing(self.cluster))
+        errors = user_errors(context.get("user", ""), self._or_nothing(self.user))
+        try:
+            errors += cluster_errors(context.get("cluster", ""), self.cluster())
+        except CommandError:  # a flag names a cluster that is not there
+            errors.append(f'no server found for cluster "{context.get("cluster", "")}"')
         if errors:
             raise ConfigurationError(errors)
 
@@ -208,6 +219,14 @@ class DirectClientConfig:
         except CommandError:
             return {}
         return found
+
+
+def _extra(pairs: Iterable[str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for pair in pairs:
+        key, _, value = pair.partition("=")
+        found.setdefault(key, []).append(value)
+    return found
 
 
 def _plugin(user: Mapping[str, Any]) -> Mapping[str, Any] | None:

@@ -16,12 +16,16 @@ INTERACTIVE_MODES = ("Never", "IfAvailable", "Always")
 
 
 class ConfigurationError(CommandError):
-    """A configuration that cannot be used. `errors` are its sentences; kubectl prints several as a list."""
+    """A configuration that cannot be used. `errors` are its sentences; kubectl prints several as a list, and a missing context as if
+    it were one."""
 
     def __init__(self, errors: list[str], prefix: str = "") -> None:
-        super().__init__(
-            errors[0] if len(errors) == 1 else "Error in configuration: \n" + "\n".join(f"* {each}" for each in errors)
-        )
+        text = errors[0]
+        if len(errors) > 1:
+            text = "Error in configuration: \n" + "\n".join(f"* {each}" for each in errors)
+        elif text.startswith("context was not found"):
+            text = f"Error in configuration: {text}"
+        super().__init__(text)
         self.errors = errors
         self.prefix = prefix
 

@@ -16,7 +16,10 @@ from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.wire import Object
 from lifecycle.kubectl.failures import CommandError
 from lifecycle.kubectl.printing.columns import align
-from lifecycle.kubectl.printing.jsonpath import Path, find_results, parse
+from lifecycle.kubectl.printing.jsonpath import find_all, go_sprint, parse
+
+Lookup = tuple[Any, ...]
+"""A parsed JSONPath."""
 
 _relaxed = re.compile(r"^\{\.?([^{}]+)\}$|^\.?([^{}]+)$")
 
@@ -33,7 +36,7 @@ def relaxed_jsonpath(text: str) -> str:
     return "{." + (match[1] or match[2]) + "}"
 
 
-def parse_spec(spec: str) -> list[tuple[str, Path]]:
+def parse_spec(spec: str) -> list[tuple[str, Lookup]]:
     """(header, lookup) of each column. Raises CommandError."""
     if not spec:
         raise CommandError("custom-columns format specified but no custom columns given")
@@ -46,7 +49,7 @@ def parse_spec(spec: str) -> list[tuple[str, Path]]:
     return columns
 
 
-def parse_template(text: str) -> list[tuple[str, Path]]:
+def parse_template(text: str) -> list[tuple[str, Lookup]]:
     """The columns of a file: a line of headers, a line of lookups. Raises CommandError."""
     lines = text.splitlines()
     for number, what in ((1, "header"), (2, "spec")):
@@ -61,29 +64,23 @@ def parse_template(text: str) -> list[tuple[str, Path]]:
     return [(header, _lookup(spec)) for header, spec in zip(headers, specs, strict=True)]
 
 
-def _lookup(text: str) -> Path:
-    [path] = [node for node in parse(relaxed_jsonpath(text)) if isinstance(node, Path)] or [Path(())]
-    return path
+def _lookup(text: str) -> Lookup:
+    return parse(relaxed_jsonpath(text))
 
 
-def render_columns(objects: Sequence[Object], columns: Sequence[tuple[str, Path]], *, no_headers: bool = False) -> str:
+def _values(path: Lookup, obj: Any) -> list[Any]:
+    return [value for values in find_all(path, obj) for value in values]
+
+
+def render_columns(
+    objects: Sequence[Object], columns: Sequence[tuple[str, Lookup]], *, no_headers: bool = False
+) -> str:
     """The table: several values of one lookup joined by commas, `<none>` where there is none."""
     rows = [] if no_headers else [[header for header, _ in columns]]
     for obj in objects:
-        found = [find_results(path, obj, obj) for _, path in columns]
+        found = [_values(path, obj) for _, path in columns]
         rows.append([",".join(go_sprint(value) for value in values) or "<none>" for values in found])
     return align(rows)
-
-
-def go_sprint(value: Any) -> str:
-    """A value as Go's `fmt.Sprint` prints it: `map[a:1 b:2]`, `[x y]`, `<nil>`."""
-    if isinstance(value, dict):
-        return "map[" + " ".join(f"{key}:{go_sprint(value[key])}" for key in sorted(value)) + "]"
-    if isinstance(value, list):
-        return "[" + " ".join(go_sprint(item) for item in value) + "]"
-    if isinstance(value, bool):
-        return str(value).lower()
-    return "<nil>" if value is None else str(value)
 
 
 def sort_objects(objects: Sequence[Any], field: str, of: Any = lambda item: item) -> list[Any]:
@@ -93,7 +90,7 @@ def sort_objects(objects: Sequence[Any], field: str, of: Any = lambda item: item
     """
     expression = relaxed_jsonpath(field)
     path = _lookup(field)
-    keyed: list[tuple[list[Any], Any]] = [(find_results(path, of(item), of(item))[:1], item) for item in objects]
+    keyed: list[tuple[list[Any], Any]] = [(_values(path, of(item))[:1], item) for item in objects]
     if objects and not any(values for values, _ in keyed):
         raise CommandError(f"couldn't find any field with path {go_quote(expression)} in the list of objects")
     keyed.sort(key=cmp_to_key(_compare_keyed))

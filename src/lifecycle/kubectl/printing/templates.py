@@ -43,7 +43,7 @@ def _template(name: str, template: str) -> str:
     return _read(template) if name == "jsonpath-file" else template
 
 
-def _columns(name: str, template: str) -> list[tuple[str, jsonpath.Path]]:
+def _columns(name: str, template: str) -> list[tuple[str, custom_columns.Lookup]]:
     return custom_columns.parse_template(_read(template)) if name == COLUMNS[1] else custom_columns.parse_spec(template)
 
 
@@ -67,7 +67,7 @@ def render(obj: Object, output: str, *, no_headers: bool = False) -> str | None:
     text = _template(name, template)
     try:
         if name == "jsonpath-as-json":
-            return _as_json(jsonpath.results(text, obj))
+            return "".join(_as_json(values) for values in jsonpath.find_all(jsonpath.parse(text), obj))
         return jsonpath.execute(jsonpath.parse(text), obj)
     except CommandError as wrong:
         if str(wrong).startswith("error parsing"):

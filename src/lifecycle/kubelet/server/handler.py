@@ -214,7 +214,7 @@ class KubeletServer:
         async def forward(port: int, streams: Streams) -> None:
             await self._runtime.port_forward(ready[0].id, port, streams)
 
-        return port_forward.serve(request, forward, f"{ready[0].id}, uid : {pod['metadata']['uid']}")
+        return port_forward.serve(request, forward, f"{ready[0].id}, uid ")  # the runtime's server knows of no uid
 
 
 class _RuntimeLogFile:

@@ -15,9 +15,9 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 
+from lifecycle.api.spdy import SpdyConnection, SpdyStream
 from lifecycle.api.wire import Connection, Request, Response
 from lifecycle.cri.runtime import RuntimeServiceError, Streams
-from lifecycle.kubelet.server.spdy import SpdyConnection, SpdyStream
 from lifecycle.kubelet.server.websocket import (
     WebSocket,
     WebSocketBytes,
@@ -99,7 +99,7 @@ async def _carry(data: SpdyStream, error: SpdyStream, forward: Forward, where: s
         try:
             await forward(port, Streams(stdin=aiter(data), stdout=data.write))
         except RuntimeServiceError as failure:
-            await error.write(f"error forwarding port {port} to pod {where}: {failure}".encode())
+            await error.write(f"error forwarding port {port} to pod {where}: {failure.message}".encode())
         await data.close()
         await error.close()
 
@@ -116,7 +116,7 @@ async def _serve_channels(websocket: WebSocket, ports: list[int], forward: Forwa
         try:
             await forward(port, Streams(sent(), lambda data: websocket.send(bytes([2 * index]) + data)))
         except RuntimeServiceError as failure:
-            text = f"error forwarding port {port} to pod {where}: {failure}"
+            text = f"error forwarding port {port} to pod {where}: {failure.message}"
             await websocket.send(bytes([2 * index + 1]) + text.encode())
 
     tasks: list[asyncio.Task[None]] = []

@@ -21,9 +21,9 @@ from typing import TypeVar
 
 import orjson
 
+from lifecycle.api.spdy import SpdyConnection, SpdyStream
 from lifecycle.api.wire import Connection, Object, Request, Response
 from lifecycle.cri.runtime import RuntimeServiceError, Streams
-from lifecycle.kubelet.server.spdy import SpdyConnection, SpdyStream
 from lifecycle.kubelet.server.websocket import WebSocket, choose, handshake, is_websocket, offered_protocols
 
 STDIN, STDOUT, STDERR, ERROR, RESIZE, CLOSE_CHANNEL = 0, 1, 2, 3, 4, 255
@@ -120,7 +120,7 @@ async def _ended(command: tuple[str, ...], run: Run, streams: Streams) -> Object
     try:
         return exit_status(await run(streams), command)
     except RuntimeServiceError as error:
-        return failed_status(str(error))
+        return failed_status(error.message)  # a streaming server does not speak in words of gRPC
 
 
 async def _items(queue: asyncio.Queue[T | None]) -> AsyncIterator[T]:

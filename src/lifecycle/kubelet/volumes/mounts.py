@@ -57,7 +57,7 @@ def make_mounts(
         if volume is None:
             raise MountError(f'cannot find volume "{name}" to mount into container "{container["name"]}"')
         source = volume.path
-        subpath = _subpath(wanted, envs)
+        subpath = subpath_of(wanted, envs)
         if subpath:
             uid = pod["metadata"]["uid"]
             place = directories.volume_subpaths(uid) / name / container["name"] / str(index)
@@ -74,7 +74,7 @@ def make_mounts(
     return mounts
 
 
-def _subpath(mount: Object, envs: Mapping[str, str]) -> str:
+def subpath_of(mount: Object, envs: Mapping[str, str]) -> str:
     """The sub-path, with variables put in. Raises MountError."""
     path = str(mount.get("subPath") or "")
     if mount.get("subPathExpr"):

@@ -35,6 +35,13 @@ def object_bytes(obj: Object, plural: str) -> dict[str, bytes]:
     return found | {key: base64.b64decode(value) for key, value in (obj.get("binaryData") or {}).items()}
 
 
+def non_existent_key(plural: str, key: str) -> str:
+    """What is said of a key that a volume asks for by name, and that is not there."""
+    if plural == "secrets":
+        return f"references non-existent secret key: {key}"
+    return f"configmap references non-existent config key: {key}"
+
+
 def make_payload(
     source: Object, contents: Mapping[str, bytes], mode: int, plural: str, optional: bool
 ) -> dict[str, FileProjection]:
@@ -47,9 +54,7 @@ def make_payload(
         if item["key"] not in contents:
             if optional:
                 continue
-            if plural == "secrets":
-                raise VolumeError(f"references non-existent secret key: {item['key']}")
-            raise VolumeError(f"configmap references non-existent config key: {item['key']}")
+            raise VolumeError(non_existent_key(plural, item["key"]))
         files[item["path"]] = FileProjection(contents[item["key"]], item.get("mode", mode))
     return files
 

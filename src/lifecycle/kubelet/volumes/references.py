@@ -17,25 +17,30 @@ from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.client.rest import Client
+from lifecycle.kubelet.volumes.payloads import non_existent_key
 
-Reference = tuple[str, str, str]
-"""Resource (`configmaps` or `secrets`), name, and a key in it (empty: none in particular)."""
+Reference = tuple[str, str, tuple[str, ...]]
+"""Resource (`configmaps` or `secrets`), name, and the keys in it that are wanted by name."""
+
+
+def _reference(plural: str, name: str, source: Object) -> Reference:
+    return plural, name, tuple(item["key"] for item in source.get("items") or ())
 
 
 def volume_references(volume: Object) -> Iterator[Reference]:
     """The objects a volume is made of, optional ones left out."""
     config_map, secret = volume.get("configMap"), volume.get("secret")
     if config_map and not config_map.get("optional"):
-        yield "configmaps", config_map.get("name", ""), ""
+        yield _reference("configmaps", config_map.get("name", ""), config_map)
     if secret and not secret.get("optional"):
-        yield "secrets", secret.get("secretName", ""), ""
+        yield _reference("secrets", secret.get("secretName", ""), secret)
     sources = (volume.get("projected") or {}).get("sources") or ()
     if any("serviceAccountToken" in source for source in sources):
         return
     for source in sources:
         for field, kind in (("configMap", "configmaps"), ("secret", "secrets")):
             if field in source and not source[field].get("optional"):
-                yield kind, source[field].get("name", ""), ""
+                yield _reference(kind, source[field].get("name", ""), source[field])
 
 
 def token_projections(pod: Object) -> Iterator[tuple[str, Object]]:
@@ -61,15 +66,14 @@ class ObjectReferences:
 
     async def missing(self, reference: Reference, namespace: str) -> str:
         """Why a reference cannot be used; empty if it can."""
-        kind, name, key = reference
+        plural, name, keys = reference
         try:
-            found = await self.get(kind, name, namespace)
+            found = await self.get(plural, name, namespace)
         except LookupError as error:
             return str(error.args[0])
-        if key and key not in (found.get("data") or {}) and key not in (found.get("binaryData") or {}):
-            what = "ConfigMap" if kind == "configmaps" else "Secret"
-            return f"couldn't find key {key} in {what} {namespace}/{name}"
-        return ""
+        there = {**(found.get("data") or {}), **(found.get("binaryData") or {})}
+        absent = next((key for key in keys if key not in there), None)
+        return "" if absent is None else non_existent_key(plural, absent)
 
     async def unmountable_volumes(self, pod: Object) -> list[tuple[str, str]]:
         """Volumes that cannot be set up, and why."""

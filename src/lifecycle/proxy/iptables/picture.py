@@ -23,7 +23,7 @@ def draw_ways(rows: Sequence[tuple[str, Sequence[Walk]]]) -> Any:
     """A matplotlib figure without background; a row for each packet: its title and its outcomes."""
     import matplotlib.pyplot as plt
 
-    heights = [max(1.1, 0.55 * len({way.destination for way in ways}) + 0.5) for _, ways in rows]
+    heights = [max(1.1, 0.6 * len({way.destination for way in ways}) + 0.5) for _, ways in rows]
     figure, grid = plt.subplots(
         len(rows), 1, figsize=(7, sum(heights)), squeeze=False, gridspec_kw={"height_ratios": heights}
     )
@@ -32,7 +32,7 @@ def draw_ways(rows: Sequence[tuple[str, Sequence[Walk]]]) -> Any:
     for axes, (title, ways) in zip(grid[:, 0], rows, strict=True):
         axes.patch.set_alpha(0)
         _draw(axes, ways, widest)
-        axes.set_title(title, loc="left", fontsize=9, color=INK)
+        axes.set_title(title, loc="left", fontsize=11, color=INK)
     figure.tight_layout()
     plt.close(figure)
     return figure
@@ -65,12 +65,14 @@ def _draw(axes: Any, ways: Sequence[Walk], widest: int) -> None:
         x, y = (depth if end else len(prefix)) * 1.0, sum(rows) / len(rows)
         if len(prefix) > 1:
             above = places[prefix[:-1]]
-            axes.plot([len(prefix) - 0.64, x - 0.43], [sum(above) / len(above), y], color=INK, linewidth=1)
+            axes.plot(
+                [len(prefix) - 0.56, x - (0.52 if end else 0.45)], [sum(above) / len(above), y], color=INK, linewidth=1
+            )
         refused = prefix[-1] in ("REJECT", "DROP")
         colour = REFUSED if refused else END if end else CHAIN
         share = f"\n{paths[prefix]:.1%}" if end and not refused else ""
         box = {"boxstyle": "round,pad=0.3", "facecolor": "none", "edgecolor": colour, "linewidth": 1.5}
-        axes.text(x, y, short(prefix[-1]) + share, ha="center", va="center", fontsize=7, color=INK, bbox=box)
+        axes.text(x, y, short(prefix[-1]) + share, ha="center", va="center", fontsize=8, color=INK, bbox=box)
     axes.set_xlim(0.5, widest + 0.6)
     axes.set_ylim(-len(paths) + 0.3, 0.7)
     axes.axis("off")

@@ -62,6 +62,15 @@ def _importance(info: PodInfo) -> tuple[int, str]:
     return (-info.priority, _start_time(info))
 
 
+def _terminating_by_preemption(pod: Object) -> bool:
+    if not pod["metadata"].get("deletionTimestamp"):
+        return False
+    return any(
+        c["type"] == "DisruptionTarget" and c["status"] == "True" and c.get("reason") == "PreemptionByScheduler"
+        for c in (pod.get("status") or {}).get("conditions") or ()
+    )
+
+
 def pick_one_node(candidates: list[Candidate]) -> Candidate:
     """The candidate that hurts least; among equals the one whose most important victim started last."""
     best = min(candidate.rank() for candidate in candidates)
@@ -90,8 +99,11 @@ class DefaultPreemption(PostFilterPlugin):
 
     def post_filter(
         self, state: CycleState, info: PodInfo, snapshot: Snapshot, statuses: Mapping[str, Status]
-    ) -> tuple[str, Status | None]:
+    ) -> tuple[str | None, Status | None]:
         """The nominated node, or why preemption does not help."""
+        ineligible = self.why_not_eligible(info, snapshot, statuses)
+        if ineligible is not None:
+            return None, ineligible
         candidates, refusal = self.find_candidates(state, info, snapshot, statuses)
         return ("", refusal) if refusal is not None else (self.choose(info, candidates), None)
 
@@ -99,16 +111,13 @@ class DefaultPreemption(PostFilterPlugin):
         self, state: CycleState, info: PodInfo, snapshot: Snapshot, statuses: Mapping[str, Status]
     ) -> tuple[list[Candidate], Status | None]:
         """Nodes that evictions would make fit, or why there is none."""
-        eligible, why = self._eligible(info, snapshot)
-        if not eligible:
-            return [], unschedulable(self.name, f"preemption: {why}")
         potential, details = self._nodes_where_preemption_might_help(snapshot, statuses)
         candidates = []
         wanted = max(len(potential) * MIN_CANDIDATES_PERCENTAGE // 100, MIN_CANDIDATES)
         for node in potential:
             candidate = self._dry_run(state, info, node)
-            if candidate is None:
-                details[node.name] = unschedulable(self.name, NO_VICTIMS)
+            if isinstance(candidate, Status):
+                details[node.name] = candidate
                 continue
             candidates.append(candidate)
             if len(candidates) >= wanted:
@@ -125,16 +134,24 @@ class DefaultPreemption(PostFilterPlugin):
             self._prepare(info, best)
         return best.node
 
-    def _eligible(self, info: PodInfo, snapshot: Snapshot) -> tuple[bool, str]:
+    def why_not_eligible(self, info: PodInfo, snapshot: Snapshot, statuses: Mapping[str, Status]) -> Status | None:
+        """A pod may not want to preempt; and one whose victims are still going must wait. None: it may try.
+
+        Upstream: `PodEligibleToPreemptOthers`.
+        """
         if info.pod["spec"].get("preemptionPolicy") == "Never":
-            return False, "not eligible due to preemptionPolicy=Never."
+            return unschedulable(self.name, "preemption: not eligible due to preemptionPolicy=Never.")
         nominated = (info.pod.get("status") or {}).get("nominatedNodeName")
         node = snapshot.get(nominated) if nominated else None
-        if node is not None:
-            for other in node.pods.values():
-                if other.priority < info.priority and other.pod["metadata"].get("deletionTimestamp"):
-                    return False, "not eligible due to a terminating pod on the nominated node."
-        return True, ""
+        status = statuses.get(nominated) if nominated else None
+        if node is None or (status is not None and status.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE):
+            return None
+        for other in node.pods.values():
+            if other.priority < info.priority and _terminating_by_preemption(other.pod):
+                return unschedulable(
+                    self.name, "preemption: not eligible due to a terminating pod on the nominated node."
+                )
+        return None
 
     def _nodes_where_preemption_might_help(
         self, snapshot: Snapshot, statuses: Mapping[str, Status]
@@ -149,12 +166,13 @@ class DefaultPreemption(PostFilterPlugin):
                 hopeless[node.name] = unresolvable(self.name, NOT_HELPFUL)
         return potential, hopeless
 
-    def _dry_run(self, state: CycleState, info: PodInfo, original: NodeInfo) -> Candidate | None:
+    def _dry_run(self, state: CycleState, info: PodInfo, original: NodeInfo) -> Candidate | Status:
+        """Upstream: `SelectVictimsOnNode`."""
         framework = self.framework
         assert framework is not None
         lower = [other for other in original.pods.values() if other.priority < info.priority]
         if not lower:
-            return None
+            return unresolvable(self.name, NO_VICTIMS)
         node, what_if = original.clone(), state.clone()
 
         def remove(other: PodInfo) -> None:
@@ -167,8 +185,9 @@ class DefaultPreemption(PostFilterPlugin):
 
         for other in lower:
             remove(other)
-        if framework.run_filter_plugins(what_if, info, node) is not None:
-            return None
+        status = framework.run_filter_plugins_with_nominated_pods(what_if, info, node)
+        if status is not None:
+            return status
         lower.sort(key=_importance)
         violating, unbroken = self._split_by_budget(lower)
         victims: list[PodInfo] = []
@@ -176,11 +195,13 @@ class DefaultPreemption(PostFilterPlugin):
         for group, breaks in ((violating, True), (unbroken, False)):
             for other in group:
                 add(other)
-                if framework.run_filter_plugins(what_if, info, node) is not None:
+                if framework.run_filter_plugins_with_nominated_pods(what_if, info, node) is not None:
                     remove(other)
                     victims.append(other)
                     violations += breaks
-        return Candidate(original.name, sorted(victims, key=_importance), violations) if victims else None
+        if not victims:
+            return Status(Code.ERROR, (f'expected at least one victim pod on node "{original.name}"',), self.name)
+        return Candidate(original.name, sorted(victims, key=_importance), violations)
 
     def _split_by_budget(self, infos: list[PodInfo]) -> tuple[list[PodInfo], list[PodInfo]]:
         """Those whose eviction would break a disruption budget, and the others, each in the order given."""
@@ -194,6 +215,9 @@ class DefaultPreemption(PostFilterPlugin):
         for info in infos:
             metadata = info.pod["metadata"]
             broken = False
+            if not metadata.get("labels"):  # no budget speaks of a pod without labels, whatever its selector
+                unbroken.append(info)
+                continue
             for i, (namespace, selector, budget) in enumerate(budgets):
                 if namespace != metadata["namespace"] or selector.empty or not selector.matches(metadata.get("labels")):
                     continue

@@ -52,8 +52,8 @@ class DynamicResources(FilterPlugin, PostFilterPlugin, ScorePlugin):
 
     def post_filter(
         self, state: CycleState, info: PodInfo, snapshot: Snapshot, statuses: Mapping[str, Status]
-    ) -> tuple[str, Status | None]:
+    ) -> tuple[str | None, Status | None]:
         """Nothing to deallocate."""
         if self.name not in state.data:
-            return "", Status(Code.ERROR, ("not found",), self.name)
-        return "", unschedulable(self.name, "no new claims to deallocate")
+            return None, Status(Code.ERROR, ("not found",), self.name)
+        return None, unschedulable(self.name, "no new claims to deallocate")

@@ -6,7 +6,6 @@ pods that it wants far. Filtering a node then only looks its labels up. Scoring 
 terms, of the new pod about others and of others about the new pod.
 
 Upstream: `pkg/scheduler/framework/plugins/interpodaffinity/filtering.go`, `scoring.go`, v1.36.
-`hardPodAffinityWeight` is its default, 1.
 """
 
 from __future__ import annotations
@@ -93,12 +92,22 @@ class FilterState:
 
 
 class InterPodAffinity(FilterPlugin, ScorePlugin):
-    """Filter by required, score by preferred terms. `labels_of` gives a namespace's labels."""
+    """Filter by required, score by preferred terms. `labels_of` gives a namespace's labels.
+
+    `hard_weight`: what another pod's required affinity for this one adds to the score. With `ignore_others`, terms of
+    pods already there count only for a pod that has terms itself.
+    """
 
     name = "InterPodAffinity"
     weight = 2
 
-    def __init__(self, labels_of: NamespaceLabels | None = None) -> None:
+    def __init__(
+        self,
+        labels_of: NamespaceLabels | None = None,
+        hard_weight: int = HARD_POD_AFFINITY_WEIGHT,
+        ignore_others: bool = False,
+    ) -> None:
+        self._hard_weight, self._ignore_others = hard_weight, ignore_others
         self.labels_of: NamespaceLabels = labels_of or (lambda namespace: {})
 
     def events_to_register(self) -> Mapping[ClusterEvent, QueueingHint]:
@@ -166,7 +175,8 @@ class InterPodAffinity(FilterPlugin, ScorePlugin):
             return unresolvable(self.name, ERR_REASON_AFFINITY)
         labels = node.labels
         for term in info.required_anti_affinity_terms:
-            if found.anti_affinity.get((term.topology_key, labels.get(term.topology_key, "")), 0) > 0:
+            value = labels.get(term.topology_key)
+            if value is not None and found.anti_affinity.get((term.topology_key, value), 0) > 0:
                 return unschedulable(self.name, ERR_REASON_ANTI_AFFINITY)
         existing = found.existing_anti_affinity
         if existing and any(existing.get(pair, 0) > 0 for pair in labels.items()):
@@ -195,6 +205,8 @@ class InterPodAffinity(FilterPlugin, ScorePlugin):
     ) -> Status | None:
         """Add up the weights per domain; SKIP if there are none."""
         own_terms = bool(info.preferred_affinity_terms or info.preferred_anti_affinity_terms)
+        if self._ignore_others and not own_terms:
+            return SKIP
         weights: dict[Pair, int] = {}
         all_nodes: Iterable[NodeInfo] = (
             snapshot.node_info_list if own_terms else snapshot.have_pods_with_affinity.values()
@@ -219,9 +231,9 @@ class InterPodAffinity(FilterPlugin, ScorePlugin):
             _add(weights, node, info.preferred_affinity_terms, other.pod, labels, 1)
             _add(weights, node, info.preferred_anti_affinity_terms, other.pod, labels, -1)
         if other.has_affinity:
-            for term in other.required_affinity_terms:
+            for term in other.required_affinity_terms if self._hard_weight else ():
                 if term.matches(pod, own_labels):
-                    _put(weights, node, term.topology_key, HARD_POD_AFFINITY_WEIGHT)
+                    _put(weights, node, term.topology_key, self._hard_weight)
             _add(weights, node, other.preferred_affinity_terms, pod, own_labels, 1)
             _add(weights, node, other.preferred_anti_affinity_terms, pod, own_labels, -1)
 
@@ -234,8 +246,8 @@ class InterPodAffinity(FilterPlugin, ScorePlugin):
         )
 
     def normalize_score(self, state: CycleState, scores: list[int]) -> list[int]:
-        """Between the lowest (but at most 0) and the highest (but at least 0)."""
-        lowest, highest = min(0, min(scores, default=0)), max(0, max(scores, default=0))
+        """The lowest becomes 0, the highest 100; all the same: nobody is better."""
+        lowest, highest = min(scores, default=0), max(scores, default=0)
         if highest == lowest:
             return [0] * len(scores)
         return [int(MAX_NODE_SCORE * ((score - lowest) / (highest - lowest))) for score in scores]

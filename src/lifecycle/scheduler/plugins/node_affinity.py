@@ -1,7 +1,6 @@
 """NodeAffinity: `nodeSelector` and node affinity, required and preferred.
 
-Upstream: `pkg/scheduler/framework/plugins/nodeaffinity/node_affinity.go`, v1.36. Left out: the affinity added by the
-profile's configuration.
+Upstream: `pkg/scheduler/framework/plugins/nodeaffinity/node_affinity.go`, v1.36.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from collections.abc import Hashable, Mapping, Sequence
 
 import orjson
 
-from lifecycle.api.node_selector import required_node_affinity, term_matcher
+from lifecycle.api.node_selector import Matcher, required_node_affinity, term_matcher
 from lifecycle.api.wire import Object
 from lifecycle.scheduler.framework import (
     SKIP,
@@ -27,6 +26,7 @@ from lifecycle.scheduler.node_info import NodeInfo, PodInfo
 from lifecycle.scheduler.snapshot import Snapshot
 
 ERR_REASON = "node(s) didn't match Pod's node affinity/selector"
+ERR_REASON_ENFORCED = "node(s) didn't match scheduler-enforced node affinity"
 
 
 def _affinity(info: PodInfo) -> Object:
@@ -40,11 +40,20 @@ def _matches_now(info: PodInfo, _old: Object | None, new: Object | None) -> bool
     return required(new["metadata"]["name"], new["metadata"].get("labels") or {})
 
 
+def _weighted(preferred: Sequence[Object] | None) -> list[tuple[int, Matcher]]:
+    return [(term["weight"], term_matcher(term["preference"])) for term in preferred or () if term["weight"]]
+
+
 class NodeAffinity(FilterPlugin, ScorePlugin):
-    """Filter by what is required, score by what is preferred."""
+    """Filter by what is required, score by what is preferred. `added`: node affinity that the profile asks of all its pods."""
 
     name = "NodeAffinity"
     weight = 2
+
+    def __init__(self, added: Object | None = None) -> None:
+        added = added or {}
+        self._enforced = required_node_affinity({"affinity": {"nodeAffinity": added}})
+        self._added_preferences = _weighted(added.get("preferredDuringSchedulingIgnoredDuringExecution"))
 
     def events_to_register(self) -> Mapping[ClusterEvent, QueueingHint]:
         """A node comes or changes its labels, if then it matches."""
@@ -58,7 +67,7 @@ class NodeAffinity(FilterPlugin, ScorePlugin):
     def pre_filter(self, state: CycleState, info: PodInfo, snapshot: Snapshot) -> Status | None:
         """Nothing to do if nothing is required."""
         required = required_node_affinity(info.pod["spec"])
-        if required is None:
+        if required is None and self._enforced is None:
             return SKIP
         state.data[self.name] = required
         return None
@@ -81,18 +90,21 @@ class NodeAffinity(FilterPlugin, ScorePlugin):
 
     def filter(self, state: CycleState, info: PodInfo, node: NodeInfo) -> Status | None:
         """Refuses nodes that do not match."""
-        return None if state.data[self.name](node.name, node.labels) else unresolvable(self.name, ERR_REASON)
+        if self._enforced is not None and not self._enforced(node.name, node.labels):
+            return unresolvable(self.name, ERR_REASON_ENFORCED)
+        required = state.data[self.name]
+        if required is None or required(node.name, node.labels):
+            return None
+        return unresolvable(self.name, ERR_REASON)
 
     def pre_score(
         self, state: CycleState, info: PodInfo, nodes: Sequence[NodeInfo], snapshot: Snapshot
     ) -> Status | None:
         """Nothing to do without preferences."""
         preferred = _affinity(info).get("preferredDuringSchedulingIgnoredDuringExecution")
-        if not preferred:
+        if not preferred and not self._added_preferences:
             return SKIP
-        state.data["PreScore" + self.name] = [
-            (term["weight"], term_matcher(term["preference"])) for term in preferred if term["weight"]
-        ]
+        state.data["PreScore" + self.name] = [*self._added_preferences, *_weighted(preferred)]
         return None
 
     def score(self, state: CycleState, info: PodInfo, node: NodeInfo) -> int:

@@ -21,7 +21,7 @@ from lifecycle.scheduler.framework import MAX_NODE_SCORE, SKIP, CycleState, Scor
 from lifecycle.scheduler.node_info import NodeInfo, PodInfo
 from lifecycle.scheduler.snapshot import Snapshot
 
-RESOURCES = ("cpu", "memory")
+DEFAULT_RESOURCES = ("cpu", "memory")
 
 
 def balance(requested: Sequence[int], allocatable: Sequence[int]) -> int:
@@ -38,10 +38,13 @@ def balance(requested: Sequence[int], allocatable: Sequence[int]) -> int:
 
 
 class NodeResourcesBalancedAllocation(ScorePlugin):
-    """Scores by the change in balance."""
+    """Scores by the change in balance of `resources`. One that a node does not have is left out there."""
 
     name = "NodeResourcesBalancedAllocation"
     weight = 1
+
+    def __init__(self, resources: Sequence[str] | None = None) -> None:
+        self._resources = tuple(resources or DEFAULT_RESOURCES)
 
     def sign_pod(self, info: PodInfo) -> Hashable:
         """The requests."""
@@ -51,13 +54,14 @@ class NodeResourcesBalancedAllocation(ScorePlugin):
         self, state: CycleState, info: PodInfo, nodes: Sequence[NodeInfo], snapshot: Snapshot
     ) -> Status | None:
         """Nothing to do for best-effort pods."""
-        return None if any(info.requests.get(name) for name in RESOURCES) else SKIP
+        return None if any(info.requests.get(name) for name in self._resources) else SKIP
 
     def score(self, state: CycleState, info: PodInfo, node: NodeInfo) -> int:
         """See the formula above."""
-        allocatable = (node.allocatable.milli_cpu, node.allocatable.memory)
-        without = (node.requested.milli_cpu, node.requested.memory)
         requests = info.requests
-        with_pod = (without[0] + requests.get("cpu", 0), without[1] + requests.get("memory", 0))
+        named = [n for n in self._resources if n in DEFAULT_RESOURCES or n == "ephemeral-storage" or requests.get(n)]
+        allocatable = [node.allocatable.get(name) for name in named]
+        without = [node.requested.get(name) for name in named]
+        with_pod = [amount + requests.get(name, 0) for name, amount in zip(named, without, strict=True)]
         half = MAX_NODE_SCORE // 2
         return half + (half + balance(with_pod, allocatable) - balance(without, allocatable)) // 2

@@ -6,13 +6,14 @@ had asked for a little (100m CPU, 200 MiB), so that a crowd of modest pods sprea
     score = mean over cpu and memory of (allocatable - requested) · 100 / allocatable      (integer divisions)
 
 Upstream: `pkg/scheduler/framework/plugins/noderesources/fit.go` (`Fit`, `fitsRequest`), `least_allocated.go`
-(`leastResourceScorer`), `most_allocated.go`, v1.36. Left out: the strategy RequestedToCapacityRatio, ignored
-resources, device claims.
+(`leastResourceScorer`), `most_allocated.go`, `requested_to_capacity_ratio.go`, `resource_allocation.go`, v1.36. Left
+out: device claims.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from math import floor
 
 from lifecycle.api.wire import Object
 from lifecycle.scheduler.framework import (
@@ -31,8 +32,10 @@ from lifecycle.scheduler.node_info import NodeInfo, PodInfo
 from lifecycle.scheduler.resources import amounts
 
 
-def insufficient_resources(info: PodInfo, node: NodeInfo) -> list[tuple[str, bool]]:
-    """Each reason against the node, and whether even the empty node would be too small."""
+def insufficient_resources(
+    info: PodInfo, node: NodeInfo, ignored: Callable[[str], bool] = lambda name: False
+) -> list[tuple[str, bool]]:
+    """Each reason against the node, and whether even the empty node would be too small. `ignored`: resources others look after."""
     reasons = []
     if len(node.pods) + 1 > node.allocatable.allowed_pod_number:
         reasons.append(("Too many pods", False))
@@ -45,7 +48,7 @@ def insufficient_resources(info: PodInfo, node: NodeInfo) -> list[tuple[str, boo
         if wanted > 0 and wanted > allocatable.get(name) - requested.get(name):
             reasons.append((f"Insufficient {name}", wanted > allocatable.get(name)))
     for name, wanted in requests.items():
-        if name in ("cpu", "memory", "ephemeral-storage", "pods") or wanted == 0:
+        if name in ("cpu", "memory", "ephemeral-storage", "pods") or wanted == 0 or ignored(name):
             continue
         if wanted > allocatable.get(name) - requested.get(name):
             reasons.append((f"Insufficient {name}", wanted > allocatable.get(name)))
@@ -66,6 +69,25 @@ def most_requested_score(requested: int, capacity: int) -> int:
     return min(requested, capacity) * MAX_NODE_SCORE // capacity
 
 
+def requested_to_capacity_ratio(shape: Sequence[Mapping[str, int]]) -> Callable[[int, int], int]:
+    """A score from the used share by a line with bends, each `{"utilization": 0…100, "score": 0…10}`."""
+    points = [(point["utilization"], point["score"] * (MAX_NODE_SCORE // 10)) for point in shape]
+
+    def score(requested: int, capacity: int) -> int:
+        used = 100 if capacity == 0 or requested > capacity else requested * 100 // capacity
+        before: tuple[int, int] | None = None
+        for utilization, value in points:
+            if used <= utilization:
+                if before is None:
+                    return value
+                rise = (value - before[1]) * (used - before[0])
+                return before[1] + int(rise / (utilization - before[0]))
+            before = utilization, value
+        return points[-1][1]
+
+    return score
+
+
 STRATEGIES = {"LeastAllocated": least_requested_score, "MostAllocated": most_requested_score}
 
 
@@ -81,15 +103,31 @@ def _node_would_do(info: PodInfo, _old: Object | None, new: Object | None) -> bo
 
 
 class NodeResourcesFit(FilterPlugin, ScorePlugin):
-    """Filter by free resources, score by free share. `strategy` and `weights` (per resource) are a profile's to choose."""
+    """Filter by free resources, score by free share.
+
+    A profile chooses `strategy`, `weights` (per resource) and `shape`, and which extended resources to ignore, by name
+    or by group (what stands before the slash).
+    """
 
     name = "NodeResourcesFit"
     weight = 1
 
-    def __init__(self, strategy: str = "LeastAllocated", weights: Mapping[str, int] | None = None) -> None:
-        self._score_of = STRATEGIES[strategy]
-        weights = weights or {"cpu": 1, "memory": 1}
-        self._cpu_weight, self._memory_weight = weights.get("cpu", 0), weights.get("memory", 0)
+    def __init__(
+        self,
+        strategy: str = "LeastAllocated",
+        weights: Mapping[str, int] | None = None,
+        shape: Sequence[Mapping[str, int]] = (),
+        ignored: Sequence[str] = (),
+        ignored_groups: Sequence[str] = (),
+    ) -> None:
+        self._by_ratio = strategy == "RequestedToCapacityRatio"
+        self._score_of = requested_to_capacity_ratio(shape) if self._by_ratio else STRATEGIES[strategy]
+        self._weights = tuple((weights or {"cpu": 1, "memory": 1}).items())
+        self._ignored, self._ignored_groups = frozenset(ignored), frozenset(ignored_groups)
+
+    def _is_ignored(self, name: str) -> bool:
+        group, slash, _ = name.partition("/")
+        return name in self._ignored or (bool(slash) and group in self._ignored_groups)
 
     def events_to_register(self) -> Mapping[ClusterEvent, QueueingHint]:
         """A pod goes, or a node with enough room comes or grows."""
@@ -106,20 +144,30 @@ class NodeResourcesFit(FilterPlugin, ScorePlugin):
 
     def filter(self, state: CycleState, info: PodInfo, node: NodeInfo) -> Status | None:
         """Refuses nodes without room."""
-        reasons = insufficient_resources(info, node)
+        reasons = insufficient_resources(info, node, self._is_ignored)
         if not reasons:
             return None
         refuse = unresolvable if any(hopeless for _, hopeless in reasons) else unschedulable
         return refuse(self.name, *(reason for reason, _ in reasons))
 
     def score(self, state: CycleState, info: PodInfo, node: NodeInfo) -> int:
-        """The strategy's score over cpu and memory, weighted."""
+        """The strategy's score over the resources, weighted. An extended resource counts only for pods that want it."""
         total = weights = 0
-        for requested, capacity, weight in (
-            (node.non_zero_cpu + info.non_zero.get("cpu", 0), node.allocatable.milli_cpu, self._cpu_weight),
-            (node.non_zero_memory + info.non_zero.get("memory", 0), node.allocatable.memory, self._memory_weight),
-        ):
+        for name, weight in self._weights:
+            capacity, requested = node.allocatable.get(name), info.non_zero.get(name, 0)
+            if name == "cpu":
+                requested += node.non_zero_cpu
+            elif name == "memory":
+                requested += node.non_zero_memory
+            elif requested or name == "ephemeral-storage":
+                requested += node.requested.get(name)
+            else:
+                continue
             if capacity and weight:
-                total += self._score_of(requested, capacity) * weight
-                weights += weight
-        return total // weights if weights else 0
+                score = self._score_of(requested, capacity)
+                if score > 0 or not self._by_ratio:
+                    total += score * weight
+                    weights += weight
+        if not weights:
+            return 0
+        return floor(total / weights + 0.5) if self._by_ratio else total // weights

@@ -42,6 +42,7 @@ from lifecycle.scheduler.plugins.topology_constraints import (
     HOSTNAME,
     SCHEDULE_ANYWAY,
     Constraint,
+    configured_constraints,
     count_pods_match_selector,
     default_constraints,
     own_constraints,
@@ -105,13 +106,21 @@ class SoftState:
 
 
 class PodTopologySpread(FilterPlugin, ScorePlugin):
-    """Filter by hard, score by soft constraints. `find_selector` gives what the pod's owners select (see `default_selector`)."""
+    """Filter by hard, score by soft constraints. `find_selector` gives what the pod's owners select (see `default_selector`).
+
+    `defaults`: the profile's own list instead of the system's.
+    """
 
     name = "PodTopologySpread"
     weight = 2
 
-    def __init__(self, find_selector: Callable[[Object], Selector | None] | None = None) -> None:
+    def __init__(
+        self,
+        find_selector: Callable[[Object], Selector | None] | None = None,
+        defaults: Sequence[Object] | None = None,
+    ) -> None:
         self.find_selector = find_selector or (lambda pod: None)
+        self._defaults = defaults
 
     def events_to_register(self) -> Mapping[ClusterEvent, QueueingHint]:
         """Matching pods come or go; nodes come, go, or move to another domain."""
@@ -127,13 +136,13 @@ class PodTopologySpread(FilterPlugin, ScorePlugin):
 
     def sign_pod(self, info: PodInfo) -> Hashable:
         """Own constraints look at every node's pods: not to be cached. (The defaults do, too; `batch.py` counts for those.)"""
-        return None if info.pod["spec"].get("topologySpreadConstraints") else ()
+        return None if self._defaults or info.pod["spec"].get("topologySpreadConstraints") else ()
 
     # -- hard constraints ---------------------------------------------------------------------------------------------
 
     def pre_filter(self, state: CycleState, info: PodInfo, snapshot: Snapshot) -> Status | None:
         """Count the matching pods of every domain."""
-        constraints = own_constraints(info.pod, DO_NOT_SCHEDULE)
+        constraints = self._hard_constraints(info.pod)
         if not constraints:
             return SKIP
         spec = info.pod["spec"]
@@ -174,6 +183,12 @@ class PodTopologySpread(FilterPlugin, ScorePlugin):
                 return unschedulable(self.name, ERR_REASON)
         return None
 
+    def _hard_constraints(self, pod: Object) -> tuple[Constraint, ...]:
+        if pod["spec"].get("topologySpreadConstraints") or not self._defaults:
+            return own_constraints(pod, DO_NOT_SCHEDULE)
+        selector = self.find_selector(pod)
+        return () if selector is None else configured_constraints(self._defaults, DO_NOT_SCHEDULE, selector)
+
     # -- soft constraints ---------------------------------------------------------------------------------------------
 
     def soft_state(self, pod: Object) -> SoftState | None:
@@ -183,7 +198,12 @@ class PodTopologySpread(FilterPlugin, ScorePlugin):
             constraints = own_constraints(pod, SCHEDULE_ANYWAY)
             return SoftState(constraints, namespace, True) if constraints else None
         selector = self.find_selector(pod)
-        return None if selector is None else SoftState(default_constraints(selector), namespace, False)
+        if selector is None:
+            return None
+        if self._defaults is None:
+            return SoftState(default_constraints(selector), namespace, False)
+        constraints = configured_constraints(self._defaults, SCHEDULE_ANYWAY, selector)
+        return SoftState(constraints, namespace, True) if constraints else None
 
     def pre_score(
         self, state: CycleState, info: PodInfo, nodes: Sequence[NodeInfo], snapshot: Snapshot

@@ -11,8 +11,8 @@ Upstream: `pkg/scheduler/framework/plugins/podtopologyspread/common.go` (`buildD
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from lifecycle.api.labels import Requirement, Selector, selector_from_label_selector
 from lifecycle.api.node_selector import Matcher
@@ -47,8 +47,17 @@ class Constraint:
 def own_constraints(pod: Object, action: str) -> tuple[Constraint, ...]:
     """The pod's constraints with that `whenUnsatisfiable`; `matchLabelKeys` narrow the selector to the pod's own values."""
     labels = pod["metadata"].get("labels") or {}
+    return _parsed(pod["spec"].get("topologySpreadConstraints") or (), action, labels)
+
+
+def configured_constraints(items: Sequence[Object], action: str, selector: Selector) -> tuple[Constraint, ...]:
+    """A profile's default constraints with that `whenUnsatisfiable`, for a pod whose owners select with `selector`."""
+    return tuple(replace(constraint, selector=selector) for constraint in _parsed(items, action, {}))
+
+
+def _parsed(items: Sequence[Object], action: str, labels: Mapping[str, str]) -> tuple[Constraint, ...]:
     found = []
-    for item in pod["spec"].get("topologySpreadConstraints") or ():
+    for item in items:
         if item["whenUnsatisfiable"] != action:
             continue
         selector = selector_from_label_selector(item.get("labelSelector"))

@@ -11,9 +11,38 @@ from typing import Any
 
 from lifecycle.cni.addresses import Address, parse_cidr, parse_ip
 from lifecycle.cni.errors import CNIError
+from lifecycle.cni.plugins.go_structs import IP, ROUTES, STRING, Scalar, Shape, Slice, Struct
 from lifecycle.cni.plugins.host_local.ranges import RangeSet
+from lifecycle.cni.plugins.netconf import plugin_config
 from lifecycle.cni.plugins.skel import load_args
 from lifecycle.cni.versions import greater_than_or_equal_to
+
+_RANGE: dict[str, Shape] = {"rangeStart": IP, "rangeEnd": IP, "subnet": STRING, "gateway": IP}
+_RANGE_SET = Slice(Struct(_RANGE, "allocator.Range"), "allocator.RangeSet")
+_RANGES = Slice(_RANGE_SET, "[]allocator.RangeSet")
+_WISHES = Slice(Scalar("string", "*ip.IP"), "[]*ip.IP")
+_IPAM: dict[str, Shape] = {
+    **_RANGE,
+    "type": STRING,
+    "routes": ROUTES,
+    "dataDir": STRING,
+    "resolvConf": STRING,
+    "ranges": _RANGES,
+}
+_RUNTIME = (
+    'struct { IPRanges []allocator.RangeSet "json:\\"ipRanges,omitempty\\""; IPs []*ip.IP "json:\\"ips,omitempty\\"" }'
+)
+_ARGS = 'struct { A *allocator.IPAMArgs "json:\\"cni\\"" }'
+_NET = Struct(
+    {
+        "name": STRING,
+        "cniVersion": STRING,
+        "ipam": Struct(_IPAM, "allocator.IPAMConfig"),
+        "runtimeConfig": Struct({"ipRanges": _RANGES, "ips": _WISHES}, _RUNTIME),
+        "args": Struct({"cni": Struct({"ips": _WISHES}, "allocator.IPAMArgs")}, _ARGS),
+    },
+    "allocator.Net",
+)
 
 
 @dataclass(slots=True)
@@ -30,6 +59,7 @@ class IPAMConfig:
 
 def load_ipam_config(conf: Mapping[str, Any], env_args: str = "") -> IPAMConfig:
     """Read and check a network's configuration. Raises CNIError."""
+    conf = plugin_config(conf, _NET, "")
     ipam = conf.get("ipam")
     if ipam is None:
         raise CNIError("IPAM config missing 'ipam' key")
@@ -80,7 +110,10 @@ def _decodable(raw: Mapping[str, Any]) -> None:
 
 
 def _route(route: Mapping[str, Any]) -> dict[str, Any]:
-    parse_cidr(route.get("dst", ""))
+    if route.get("dst") is None:
+        route = {**route, "dst": "<nil>"}  # upstream lets it pass, and prints this
+    else:
+        parse_cidr(route["dst"])
     if route.get("gw"):
         parse_ip(route["gw"])
     return dict(route)

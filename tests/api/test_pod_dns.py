@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from lifecycle.api.pod_dns import DNSConfig, parse_resolv_conf, pod_dns
 from lifecycle.api.wire import Object
-from lifecycle.dns.resolv_conf import DNSConfig, parse_resolv_conf, pod_dns
 
 HOST = parse_resolv_conf(
     "# made by hand\nsearch corp.example.\nnameserver 192.0.2.53 # first\noptions ndots:0 rotate\n"

@@ -1,4 +1,4 @@
-"""A SPDY connection, the server's side: streams that the other side opens, and bytes on them.
+"""A SPDY connection: streams that either side opens, and bytes on them.
 
 Upstream: `apimachinery/pkg/util/httpstream/spdy/connection.go`, `github.com/moby/spdystream/connection.go`, v1.36.
 """
@@ -8,8 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 
-from lifecycle.api.wire import Connection
-from lifecycle.kubelet.server.spdy_frames import (
+from lifecycle.api.spdy_frames import (
     GOAWAY,
     PING,
     RST_STREAM,
@@ -19,6 +18,7 @@ from lifecycle.kubelet.server.spdy_frames import (
     FrameEncoder,
     FrameError,
 )
+from lifecycle.api.wire import Connection
 
 CHUNK = 32 * 1024
 
@@ -59,7 +59,7 @@ class SpdyStream:
 
 
 class SpdyConnection:
-    """Serve `connection`: `await run()` in the background, take streams from `streams()` as they are opened."""
+    """Over `connection`: `await run()` in the background, take streams from `streams()` as they are opened, or `open` some."""
 
     def __init__(self, connection: Connection) -> None:
         self.encoder = FrameEncoder()
@@ -67,6 +67,14 @@ class SpdyConnection:
         self._decoder = FrameDecoder()
         self._streams: dict[int, SpdyStream] = {}
         self._opened: asyncio.Queue[SpdyStream | None] = asyncio.Queue()
+        self._next = 1
+
+    async def open(self, headers: Mapping[str, str]) -> SpdyStream:
+        """Open a stream, as a client does: its streams have the odd numbers."""
+        number, self._next = self._next, self._next + 2
+        stream = self._streams[number] = SpdyStream(self, number, dict(headers))
+        await self.send(self.encoder.syn_stream(number, headers))
+        return stream
 
     async def send(self, data: bytes) -> None:
         """Bytes of whole frames. One call writes at once, so frames never mix."""

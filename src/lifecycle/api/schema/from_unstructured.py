@@ -1,0 +1,55 @@
+"""What Go says when a map of plain values does not fit a struct.
+
+A strategic merge patch never becomes text on the server: the patched map is turned into the struct directly, by reflection, and what does
+not fit is reported in the words of that conversion, not in those of a JSON decoder.
+
+Upstream: `apimachinery/pkg/runtime/converter.go` (`fromUnstructured`), v1.36. Left out: of several values that do not fit, upstream
+reports the first in the order of the struct's fields; here it is the first in the order of the map.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lifecycle.api.schema.decode import Findings, Path, struct_decoder
+from lifecycle.api.schema.gotypes import alias_of, go_type_name, is_struct, struct_for
+
+_KINDS = {bool: "bool", int: "int64", float: "float64", str: "string", list: "slice", dict: "map"}
+
+
+class _Complaints(Findings):
+    """Wrong types, in the words of the conversion."""
+
+    __slots__ = ()
+
+    def wrong_type(self, value: Any, path: Path, type_: str) -> None:
+        self.saved = self.saved or _complaint(_KINDS.get(type(value), "invalid"), type_)
+
+
+def _complaint(given: str, type_: str) -> str:
+    if type_.startswith("[]"):
+        return f"cannot restore slice from {given}"
+    if type_.startswith("map["):
+        return f"cannot restore map from {given}"
+    if is_struct(type_):
+        return f"cannot restore struct from: {given}"
+    base = alias_of(type_) or type_
+    wanted = "string" if base.endswith("UID") else base
+    if (given, wanted) == ("int64", "string") or (
+        given == "float64" and wanted.startswith("int")
+    ):  # Go could, JSON does not
+        return f"cannot convert {given} to {go_type_name(type_)}"
+    return f"unrecognized type: {wanted}"
+
+
+def conversion_complaint(obj: Any, api_version: str, kind: str) -> str:
+    """Why a map cannot become an object of a kind; empty if it can."""
+    struct = struct_for(api_version, kind)
+    if struct is None:
+        return ""
+    findings = _Complaints()
+    try:
+        struct_decoder(struct)(obj, (), findings)
+    except ValueError as error:
+        return str(error)
+    return findings.saved

@@ -1,0 +1,28 @@
+"""When some of an Indexed Job's indexes are enough: the leader's, say, or any three.
+
+Upstream: `pkg/controller/job/success_policy.go` (`matchSuccessPolicy`, `matchSucceededIndexesRule`), v1.36.
+"""
+
+from __future__ import annotations
+
+from lifecycle.api.wire import Object
+from lifecycle.controllers.job.indexes import parse_intervals
+
+
+def match_success_policy(policy: Object | None, completions: int, done: set[int]) -> str | None:
+    """What the first satisfied rule says; None if there is none yet."""
+    if not done:
+        return None
+    for number, rule in enumerate((policy or {}).get("rules") or ()):
+        count = rule.get("succeededCount")
+        if rule.get("succeededIndexes") is not None:
+            wanted = parse_intervals(rule["succeededIndexes"], completions)
+            if not wanted:
+                continue
+            there = len(wanted & done)
+            met = there == len(wanted) or (count is not None and there >= count)
+        else:
+            met = count is not None and len(done) >= count
+        if met:
+            return f"Matched rules at index {number}"
+    return None

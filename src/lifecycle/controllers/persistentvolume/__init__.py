@@ -1,0 +1,1 @@
+"""Claims and volumes find each other."""

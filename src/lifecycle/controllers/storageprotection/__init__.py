@@ -1,0 +1,1 @@
+"""Claims and volumes that are in use outlive their deletion."""

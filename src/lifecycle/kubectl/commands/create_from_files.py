@@ -1,0 +1,95 @@
+"""`kubectl create -f FILE`: objects as they stand in files.
+
+Upstream: `kubectl/pkg/cmd/create/create.go` (`RunCreate`, `CreateOptions.Validate`), v1.36. Left out: `--edit`, `-k`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from lifecycle.api.status import StatusError
+from lifecycle.kubectl.failures import CommandError, UsageError, several
+from lifecycle.kubectl.flags import (
+    DRY_RUN,
+    PRINT,
+    VALIDATE,
+    Parsed,
+    dry_run_strategy,
+    flag,
+    parse,
+    validation_directive,
+)
+from lifecycle.kubectl.last_applied import modified_configuration
+from lifecycle.kubectl.printers import Printer
+from lifecycle.kubectl.printing.key_order import in_key_order
+from lifecycle.kubectl.record import RECORD, announce, recorded
+from lifecycle.kubectl.session import Session
+from lifecycle.kubectl.visitor import FILES, files_of, source_named
+
+FLAGS = (
+    *PRINT,
+    *FILES,
+    DRY_RUN,
+    VALIDATE,
+    RECORD,
+    flag("save-config", "bool"),
+    flag("selector", short="l"),
+    flag("field-manager", default="kubectl-create"),
+    flag("raw"),
+    flag("edit", "bool"),
+    flag("windows-line-endings", "bool"),
+)
+
+
+async def create_from_files(argv: Sequence[str], session: Session) -> None:
+    """Run `kubectl create -f …`. What can be created is, whatever happens to the rest."""
+    p = parse(argv, FLAGS, "create")
+    if p.args:
+        raise UsageError(f"Unexpected args: [{' '.join(p.args)}]", "create")
+    if not p["filename"] and not p["kustomize"]:
+        raise CommandError("must specify one of -f and -k")
+    announce(p, session.warn)
+    dry_run = dry_run_strategy(p)
+    directive = validation_directive(p)
+    printer = Printer(p, dry_run)
+    if p["raw"]:
+        session.print((await session.raw("POST", p["raw"], _raw_body(p))).decode())
+        return
+    wrong: list[CommandError | StatusError] = []
+    count = 0
+    for info in await files_of(session, p, validate=directive != "Ignore"):
+        if isinstance(info, CommandError):
+            wrong.append(info)
+            continue
+        obj = modified_configuration(info.obj) if p["save-config"] else info.obj
+        obj = in_key_order(recorded(obj, "create", p))
+        try:
+            if dry_run != "client":
+                with source_named(info.source, "creating"):
+                    obj = await session.create(
+                        info.resource,
+                        obj,
+                        manager=p["field-manager"],
+                        dry_run=dry_run,
+                        validation=directive,
+                        namespace=info.namespace,
+                    )
+        except StatusError as refused:
+            wrong.append(refused)
+            continue
+        count += 1
+        session.print(printer.text(in_key_order(obj), "created"))
+    if wrong:
+        raise several(wrong)
+    if not count:
+        raise CommandError("no objects passed to create")
+
+
+def _raw_body(p: Parsed) -> bytes:
+    """What `--raw` sends: one file as it is."""
+    if p["output"]:
+        raise CommandError("--raw and --output are mutually exclusive")
+    if len(p["filename"]) != 1:
+        raise UsageError("--raw can only use a single local file or stdin", "create")
+    return Path(p["filename"][0]).read_bytes()

@@ -1,0 +1,68 @@
+"""Whether a certificate and a private key belong together, in Go's words if not.
+
+Upstream: Go's `crypto/tls/tls.go` (`X509KeyPair`). Left out: how exactly the two parsers fail on damaged DER.
+"""
+
+from __future__ import annotations
+
+import re
+
+from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
+
+from lifecycle.kubectl.failures import CommandError
+
+_BLOCK = re.compile(rb"-----BEGIN ([A-Z0-9 ]+)-----\s.*?-----END \1-----", re.DOTALL)
+
+
+def check_key_pair(certificate: bytes, private: bytes) -> None:
+    """Raises CommandError unless the first certificate in PEM is the key's."""
+    kinds = [match[1].decode() for match in _BLOCK.finditer(certificate)]
+    if "CERTIFICATE" not in kinds:
+        if not kinds:
+            raise CommandError("tls: failed to find any PEM data in certificate input")
+        if len(kinds) == 1 and kinds[0].endswith("PRIVATE KEY"):
+            raise CommandError(
+                "tls: failed to find certificate PEM data in certificate input, but did find a private key; "
+                "PEM inputs may have been switched"
+            )
+        raise CommandError(
+            f'tls: failed to find "CERTIFICATE" PEM block in certificate input after skipping PEM blocks of the '
+            f"following types: [{' '.join(kinds)}]"
+        )
+    first = next(match[0] for match in _BLOCK.finditer(certificate) if match[1] == b"CERTIFICATE")
+    key = _private_key(private)
+    try:
+        public = x509.load_pem_x509_certificate(first).public_key()
+    except (ValueError, UnsupportedAlgorithm) as wrong:
+        raise CommandError(f"x509: malformed certificate: {wrong}") from None
+    own = key.public_key()
+    if type(own).__mro__[0] is not type(public).__mro__[0]:
+        raise CommandError("tls: private key type does not match public key type")
+    written = (each.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo) for each in (own, public))
+    if len(set(written)) > 1:
+        raise CommandError("tls: private key does not match public key")
+
+
+def _private_key(private: bytes) -> PrivateKeyTypes:
+    kinds = [match[1].decode() for match in _BLOCK.finditer(private)]
+    wanted = [
+        match[0]
+        for match in _BLOCK.finditer(private)
+        if match[1] == b"PRIVATE KEY" or match[1].endswith(b" PRIVATE KEY")
+    ]
+    if not wanted:
+        if not kinds:
+            raise CommandError("tls: failed to find any PEM data in key input")
+        if kinds == ["CERTIFICATE"]:
+            raise CommandError("tls: found a certificate rather than a key in the PEM for the private key")
+        raise CommandError(
+            'tls: failed to find PEM block with type ending in "PRIVATE KEY" in key input after skipping PEM blocks of the '
+            f"following types: [{' '.join(kinds)}]"
+        )
+    try:
+        return load_pem_private_key(wanted[0], None)
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        raise CommandError("tls: failed to parse private key") from None

@@ -1,0 +1,112 @@
+"""`--overrides`: a patch laid over a generated object, before it goes anywhere.
+
+Upstream: `kubectl/pkg/cmd/util/override_options.go` (`NewOverrider`, `Apply`), `kubectl/pkg/cmd/util/helpers.go` (`Merge`,
+`StrategicMerge`, `JSONPatch`), v1.36.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import orjson
+
+from lifecycle.api.go_format import go_quote
+from lifecycle.api.patch.json_patch import apply_json_patch
+from lifecycle.api.patch.merge_patch import apply_merge_patch
+from lifecycle.api.patch.strategic import strategic_merge_patch
+from lifecycle.api.schema import decode, schema_for
+from lifecycle.api.status import StatusError
+from lifecycle.api.wire import Object
+from lifecycle.kubectl.failures import CommandError
+
+_NO_OBJECT = (
+    "couldn't get version/kind; json parse error: json: cannot unmarshal array into Go value of type struct "
+    '{ APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+)
+
+
+def overridden(obj: Object, text: str, how: str = "merge") -> Object:
+    """The object with the patch laid over it: `merge`, `strategic` or `json`.
+
+    Raises CommandError for what is no JSON, or fits no such object.
+    """
+    if not text:
+        return obj
+    if how not in ("json", "merge", "strategic"):
+        raise CommandError(f"invalid override type: {how}")
+    try:
+        patch = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        raise CommandError(_no_json(text, how)) from None
+    try:
+        return _typed(_patched(obj, patch, how))
+    except StatusError as wrong:
+        message = wrong.message
+        causes = (wrong.status.get("details") or {}).get("causes") or ()
+        raise CommandError(causes[0]["message"] if causes and wrong.reason == "Invalid" else message) from None
+
+
+def _no_json(text: str, how: str) -> str:
+    if how == "merge":
+        return "Invalid JSON Patch"
+    stripped = text.lstrip()
+    if not stripped or stripped in "{[":
+        return "unexpected end of JSON input"
+    try:
+        json.loads(text)
+    except json.JSONDecodeError as wrong:
+        if wrong.pos >= len(text):
+            return "unexpected end of JSON input"
+        if wrong.pos == len(text) - len(stripped):
+            return f"invalid character {go_quote(text[wrong.pos])[1:-1]!r} looking for beginning of value"
+    return "invalid character in overrides"
+
+
+def _patched(obj: Object, patch: Any, how: str) -> Any:
+    if how == "json":
+        return _json_patched(obj, patch)
+    if how == "strategic":
+        return strategic_merge_patch(obj, patch, schema_for(obj["apiVersion"], obj["kind"]))
+    patched = apply_merge_patch(obj, patch)
+    if not isinstance(patched, dict):
+        raise CommandError(_NO_OBJECT if isinstance(patched, list) else "Invalid JSON Patch")
+    return patched
+
+
+def _json_patched(obj: Object, patch: Any) -> Any:
+    """Operation by operation: here, unlike on the server, it is said which one failed."""
+    if not isinstance(patch, list):
+        return apply_json_patch(obj, patch)
+    for operation in patch:
+        try:
+            obj = apply_json_patch(obj, [operation])
+        except StatusError as failed:
+            if failed.reason != "Invalid":
+                raise
+            op, path = operation.get("op"), operation.get("path", "")
+            if op == "test":
+                raise CommandError(f"testing value {path} failed: test failed") from None
+            if op == "remove":
+                key = path.rpartition("/")[2]
+                raise CommandError(
+                    f"error in remove for path: '{path}': unable to remove nonexistent key: {key}: missing value"
+                ) from None
+            raise CommandError(f"{op} operation does not apply: doc is missing path: {path}: missing value") from None
+    return obj
+
+
+def _typed(obj: Object) -> Object:
+    """The object as its kind has it. Raises CommandError for kinds that nobody knows and values that do not fit."""
+    try:
+        schema_for(obj.get("apiVersion", ""), obj.get("kind", ""))
+        return decode(obj, obj.get("apiVersion", ""), obj.get("kind", ""))[0]
+    except KeyError:
+        raise CommandError(
+            f"no kind {go_quote(obj.get('kind', ''))} is registered for version {go_quote(obj.get('apiVersion', ''))} in "
+            'scheme "pkg/scheme/scheme.go:28"'
+        ) from None
+    except StatusError as wrong:
+        raise CommandError(
+            wrong.message.partition(f"cannot be handled as a {obj['kind']}: ")[2] or wrong.message
+        ) from None

@@ -1,0 +1,136 @@
+"""VolumeRestrictions: some volumes bear one user only.
+
+A claim with the access mode `ReadWriteOncePod` is for a single pod in the whole cluster; and a few old kinds of disks
+(GCE, AWS, iSCSI, Ceph RBD) cannot be mounted twice on a node, unless everybody only reads.
+
+Upstream: `pkg/scheduler/framework/plugins/volumerestrictions/volume_restrictions.go`, v1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from lifecycle.api.wire import Object
+from lifecycle.scheduler.framework import (
+    SKIP,
+    ClusterEvent,
+    CycleState,
+    FilterPlugin,
+    QueueingHint,
+    Status,
+    always,
+    unresolvable,
+    unschedulable,
+)
+from lifecycle.scheduler.node_info import NodeInfo, PodInfo
+from lifecycle.scheduler.plugins.volume_binding import claim_names, uses_claim
+from lifecycle.scheduler.snapshot import Snapshot
+from lifecycle.scheduler.volume_binder import VolumeBinder
+
+ERR_REASON_DISK_CONFLICT = "node(s) had no available disk"
+ERR_REASON_READ_WRITE_ONCE_POD_CONFLICT = (
+    "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode"
+)
+_DISKS = ("gcePersistentDisk", "awsElasticBlockStore", "iscsi", "rbd")
+
+
+class RestrictionState:
+    """The pod's claims that are for one pod only, and how many other pods use one of them."""
+
+    def __init__(self, namespace: str, claims: set[str]) -> None:
+        self.namespace, self.claims, self.conflicts = namespace, claims, 0
+
+    def clone(self) -> RestrictionState:
+        """For a what-if."""
+        copy = RestrictionState(self.namespace, self.claims)
+        copy.conflicts = self.conflicts
+        return copy
+
+    def used_by(self, other: PodInfo) -> int:
+        """How many of the claims another pod uses."""
+        if other.pod["metadata"]["namespace"] != self.namespace:
+            return 0
+        return sum(not ephemeral and name in self.claims for name, ephemeral in claim_names(other.pod))
+
+
+class VolumeRestrictions(FilterPlugin):
+    """Refuses second users."""
+
+    name = "VolumeRestrictions"
+
+    def __init__(self, binder: VolumeBinder | None = None) -> None:
+        self._binder = binder or VolumeBinder()
+
+    def events_to_register(self) -> Mapping[ClusterEvent, QueueingHint]:
+        """A pod with such a volume goes; a node comes; the claim comes."""
+        return {
+            ClusterEvent("AssignedPod", "Delete"): always,
+            ClusterEvent("Node", "Add"): always,
+            ClusterEvent("PersistentVolumeClaim", "Add"): uses_claim,
+            ClusterEvent("PersistentVolumeClaim", "Update"): uses_claim,
+        }
+
+    def sign_pod(self, info: PodInfo) -> tuple[()] | None:
+        """Other pods' disks matter: not to be cached."""
+        return None if any(kind in v for v in info.pod["spec"].get("volumes") or () for kind in _DISKS) else ()
+
+    def pre_filter(self, state: CycleState, info: PodInfo, snapshot: Snapshot) -> Status | None:
+        """Count the other users of the pod's exclusive claims."""
+        namespace = info.pod["metadata"]["namespace"]
+        exclusive: set[str] = set()
+        for name, ephemeral in claim_names(info.pod):
+            if ephemeral:
+                continue
+            claim = self._binder.claim(f"{namespace}/{name}")
+            if claim is None:
+                return unresolvable(self.name, f'persistentvolumeclaim "{name}" not found')
+            if "ReadWriteOncePod" in (claim["spec"].get("accessModes") or ()):
+                exclusive.add(name)
+        found = RestrictionState(namespace, exclusive)
+        if exclusive:
+            others = (other for node in snapshot.node_info_list for other in node.pods.values())
+            found.conflicts = sum(map(found.used_by, others))
+        disks = any(kind in v for v in info.pod["spec"].get("volumes") or () for kind in _DISKS)
+        if not disks and not found.conflicts:
+            return SKIP
+        state.data[self.name] = found
+        return None
+
+    def add_pod(self, state: CycleState, info: PodInfo, added: PodInfo, node: NodeInfo) -> None:
+        """One more."""
+        found: RestrictionState = state.data[self.name]
+        found.conflicts += found.used_by(added)
+
+    def remove_pod(self, state: CycleState, info: PodInfo, removed: PodInfo, node: NodeInfo) -> None:
+        """One less."""
+        found: RestrictionState = state.data[self.name]
+        found.conflicts -= found.used_by(removed)
+
+    def filter(self, state: CycleState, info: PodInfo, node: NodeInfo) -> Status | None:
+        """Refuses nodes where the disk is in use, and every node while the claim is."""
+        for volume in info.pod["spec"].get("volumes") or ():
+            if any(kind in volume for kind in _DISKS):
+                for other in node.pods.values():
+                    if any(_conflict(volume, theirs) for theirs in other.pod["spec"].get("volumes") or ()):
+                        return unschedulable(self.name, ERR_REASON_DISK_CONFLICT)
+        if state.data[self.name].conflicts > 0:
+            return unschedulable(self.name, ERR_REASON_READ_WRITE_ONCE_POD_CONFLICT)
+        return None
+
+
+def _conflict(a: Object, b: Object) -> bool:
+    """Whether two pods' volumes are one disk that cannot be shared."""
+    kind = next((kind for kind in _DISKS if kind in a and kind in b), None)
+    if kind is None:
+        return False
+    ours, theirs = a[kind], b[kind]
+    if kind == "awsElasticBlockStore":
+        return bool(ours["volumeID"] == theirs["volumeID"])
+    if ours.get("readOnly") and theirs.get("readOnly"):
+        return False
+    if kind == "gcePersistentDisk":
+        return bool(ours["pdName"] == theirs["pdName"])
+    if kind == "iscsi":
+        return bool(ours["iqn"] == theirs["iqn"])
+    same = all(ours.get(key) == theirs.get(key) for key in ("pool", "image"))
+    return same and bool(set(ours["monitors"]) & set(theirs["monitors"]))

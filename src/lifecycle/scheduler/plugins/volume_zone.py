@@ -1,0 +1,105 @@
+"""VolumeZone: a volume labelled with a zone is used only from nodes of that zone.
+
+That was the way before volumes had node affinity. A label may name several zones (`a__b`); the old beta labels match
+the node's new ones; a node without any zone or region takes every volume.
+
+Upstream: `pkg/scheduler/framework/plugins/volumezone/volume_zone.go`, v1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from lifecycle.api.persistent_volumes import storage_class_of
+from lifecycle.api.wire import Object
+from lifecycle.scheduler.framework import (
+    SKIP,
+    ClusterEvent,
+    CycleState,
+    FilterPlugin,
+    QueueingHint,
+    Status,
+    always,
+    unresolvable,
+)
+from lifecycle.scheduler.node_info import NodeInfo, PodInfo
+from lifecycle.scheduler.plugins.volume_binding import claim_names, uses_claim
+from lifecycle.scheduler.snapshot import Snapshot
+from lifecycle.scheduler.volume_binder import VolumeBinder
+
+ERR_REASON_CONFLICT = "node(s) had no available volume zone"
+TOPOLOGY_LABELS = {
+    "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
+    "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
+    "topology.kubernetes.io/zone": "topology.kubernetes.io/zone",
+    "topology.kubernetes.io/region": "topology.kubernetes.io/region",
+}
+"""The labels that count, and what each is called today."""
+
+
+class VolumeZone(FilterPlugin):
+    """Compares volumes' zones with nodes'."""
+
+    name = "VolumeZone"
+
+    def __init__(self, binder: VolumeBinder | None = None) -> None:
+        self._binder = binder or VolumeBinder()
+
+    def events_to_register(self) -> Mapping[ClusterEvent, QueueingHint]:
+        """A claim, a volume, a class or a node comes or changes."""
+        return {
+            ClusterEvent("PersistentVolumeClaim", "Add"): uses_claim,
+            ClusterEvent("PersistentVolumeClaim", "Update"): uses_claim,
+            ClusterEvent("PersistentVolume", "Add"): always,
+            ClusterEvent("PersistentVolume", "Update"): always,
+            ClusterEvent("StorageClass", "Add"): always,
+            ClusterEvent("Node", "Add"): always,
+            ClusterEvent("Node", "UpdateNodeLabel"): always,
+        }
+
+    def pre_filter(self, state: CycleState, info: PodInfo, snapshot: Snapshot) -> Status | None:
+        """The zones of the pod's volumes; nothing to do if there are none."""
+        zones: list[tuple[str, set[str]]] = []
+        for name, ephemeral in claim_names(info.pod):
+            if ephemeral:
+                continue
+            claim = self._binder.claim(f"{info.pod['metadata']['namespace']}/{name}")
+            if claim is None:
+                return unresolvable(self.name, f'persistentvolumeclaim "{name}" not found')
+            volume_name = claim["spec"].get("volumeName")
+            if not volume_name:
+                why = self._without_volume(claim)
+                if why:
+                    return unresolvable(self.name, why)
+                continue
+            volume = self._binder.volume(volume_name)
+            if volume is None:
+                return unresolvable(self.name, f'persistentvolume "{volume_name}" not found')
+            zones += _topologies(volume)
+        if not zones:
+            return SKIP
+        state.data[self.name] = zones
+        return None
+
+    def _without_volume(self, claim: Object) -> str:
+        name = storage_class_of(claim)
+        if not name:
+            return "PersistentVolumeClaim had no pv name and storageClass name"
+        if self._binder.get_class(name) is None:
+            return f'storageclass.storage.k8s.io "{name}" not found'
+        return "" if self._binder.waits_for_consumer(claim) else "PersistentVolume had no name"
+
+    def filter(self, state: CycleState, info: PodInfo, node: NodeInfo) -> Status | None:
+        """Refuses nodes of other zones."""
+        if not any(label in node.labels for label in TOPOLOGY_LABELS):
+            return None
+        for key, values in state.data[self.name]:
+            value = node.labels.get(key, node.labels.get(TOPOLOGY_LABELS[key]))
+            if value not in values:
+                return unresolvable(self.name, ERR_REASON_CONFLICT)
+        return None
+
+
+def _topologies(volume: Object) -> list[tuple[str, set[str]]]:
+    labels = volume["metadata"].get("labels") or {}
+    return [(key, set(labels[key].split("__"))) for key in TOPOLOGY_LABELS if labels.get(key)]

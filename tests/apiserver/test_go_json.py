@@ -1,0 +1,53 @@
+"""JSON as Go reads it. What is expected here is what `json.Unmarshal` of Go 1.19 answered to the same bytes."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from lifecycle.apiserver.go_json import json_complaint, read_json
+
+COMPLAINTS = {
+    b"": "unexpected end of JSON input",
+    b"nul": "invalid character ' ' in literal null (expecting 'l')",
+    b"-": "invalid character ' ' in numeric literal",
+    b"1.x": "invalid character 'x' after decimal point in numeric literal",
+    b"1e": "invalid character ' ' in exponent of numeric literal",
+    b"01": "invalid character '1' after top-level value",
+    b"[01]": "invalid character '1' after array element",
+    b'{"a":01}': "invalid character '1' after object key:value pair",
+    b'{"a" 1}': "invalid character '1' after object key",
+    b'{"a":1,}': "invalid character '}' looking for beginning of object key string",
+    b"[1,]": "invalid character ']' looking for beginning of value",
+    b"{'a':1}": "invalid character '\\'' looking for beginning of object key string",
+    b'"\x01"': "invalid character '\\x01' in string literal",
+    b'"\n"': "invalid character '\\n' in string literal",
+    b'"\\x"': "invalid character 'x' in string escape code",
+    b'"\\u12': "invalid character ' ' in \\u hexadecimal character escape",
+    b'"a': "unexpected end of JSON input",
+    b'{"a":1}{': "invalid character '{' after top-level value",
+    b"\xff": "invalid character 'ÿ' looking for beginning of value",
+    b"\x81": "invalid character '\\u0081' looking for beginning of value",
+    b"\x7f": "invalid character '\\x7f' looking for beginning of value",
+    b"NaN": "invalid character 'N' looking for beginning of value",
+    b"[" * 10_001: "exceeded max depth",
+}
+
+
+@pytest.mark.parametrize("body", COMPLAINTS)
+def test_complaints_are_go_s(body: bytes) -> None:
+    assert json_complaint(body) == COMPLAINTS[body]
+    with pytest.raises(ValueError, match=re.escape(COMPLAINTS[body])):
+        read_json(body)
+
+
+@pytest.mark.parametrize(
+    "body", [b" [] ", b'{"a": [1, -0.5e+3, true, null, {"b": {}}], "c": "\\u00e9"}', b"[[],[{}],1]"]
+)
+def test_json_has_no_complaint(body: bytes) -> None:
+    assert json_complaint(body) == ""
+
+
+def test_what_is_not_utf8_is_read_all_the_same() -> None:
+    assert read_json(b'{"a":"\xff","b":"\\ud800"}') == {"a": "\ufffd", "b": "\ufffd"}

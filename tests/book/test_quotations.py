@@ -1,0 +1,37 @@
+"""Chapters quote the package: every quotation names a file, and something in it, that exists. (The build says so too, minutes later.)"""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+QUOTATION = re.compile(r"^```\{literalinclude\} (\S+)\n((?::.*\n)*)", re.M)
+CHAPTERS = sorted((ROOT / "book").rglob("*.md"))
+
+
+def defined(file: Path) -> set[str]:
+    """Functions, classes and methods, as Sphinx names them."""
+    found = set()
+    for node in ast.parse(file.read_text()).body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found.add(node.name)
+            if isinstance(node, ast.ClassDef):
+                inner = (n for n in node.body if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef))
+                found |= {f"{node.name}.{each.name}" for each in inner}
+    return found
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.stem)
+def test_what_a_chapter_quotes_is_there(chapter: Path) -> None:
+    lost = []
+    for target, options in QUOTATION.findall(chapter.read_text()):
+        file = (chapter.parent / target).resolve()
+        wanted = re.search(r"^:pyobject: (\S+)$", options, re.M)
+        if not file.is_file() or (wanted and wanted[1] not in defined(file)):
+            lost.append((target, wanted and wanted[1]))
+    assert lost == []

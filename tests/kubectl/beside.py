@@ -1,0 +1,121 @@
+"""A cluster, and the two ways to ask it: the real kubectl as a program, ours in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import os
+import re
+import shlex
+import subprocess
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import lifecycle
+from lifecycle.kubectl.kubeconfig import write
+from lifecycle.kubectl.main import main
+from tests.conftest import find_kubectl, unavailable
+
+Answer = tuple[int, str, str]
+"""Exit code, stdout, stderr."""
+
+FILES = {
+    "settings.yaml": """apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings, labels: {app: web}}
+data: {a: "1"}
+""",
+    "columns.txt": "NAME            IMAGES\nmetadata.name   spec.containers[*].image\n",
+    "path.txt": '{range .items[*]}{.metadata.name}{"\\n"}{end}',
+}
+
+
+@dataclass
+class Both:
+    """A cluster, and the two ways to ask it. `HOME` in a line is the folder where its files are."""
+
+    binary: Path
+    home: Path
+    kubeconfig: Path
+
+    def environ(self, who: str) -> dict[str, str]:
+        return {"HOME": str(self.home / who), "KUBECONFIG": str(self.kubeconfig), "PATH": os.environ["PATH"]}
+
+    def argv(self, line: str) -> list[str]:
+        return [word.replace("HOME", str(self.home)) for word in shlex.split(line)]
+
+    def real(self, line: str) -> Answer:
+        done = subprocess.run(
+            [str(self.binary), *self.argv(line)],
+            env=self.environ("real"),
+            capture_output=True,
+            text=True,
+            timeout=60,
+            stdin=subprocess.DEVNULL,
+        )
+        return done.returncode, done.stdout, done.stderr.replace(self.binary.name, "kubectl")
+
+    def ours(self, line: str) -> Answer:
+        out, err = io.StringIO(), io.StringIO()
+        code = asyncio.run(main(self.argv(line), out=out, err=err, environ=self.environ("ours")))
+        return code, out.getvalue(), err.getvalue()
+
+    def ahead(self, lines: Iterable[str]) -> Mapping[str, Future[Answer]]:
+        """What the real one answers to lines that change nothing: several at a time, for most of it is waiting."""
+        with ThreadPoolExecutor(4) as pool:
+            return {line: pool.submit(self.real, line) for line in lines}
+
+    def in_two_namespaces(self, lines: Iterable[str], told: Callable[[Answer], object], more: str = "") -> list[object]:
+        """Lines that change something, each asked of both at once, in a namespace of each one's own; those answered differently."""
+        wrong: list[object] = []
+        with ThreadPoolExecutor(1) as pool:
+            for line in lines:
+                asked = pool.submit(self.real, f"{line} -n real{more}")
+                ours = told(self.ours(f"{line} -n ours{more}"))
+                real = told(asked.result())
+                if real != ours:
+                    wrong.append((line, real, ours))
+        return wrong
+
+
+@contextmanager
+def both_of_them(home: Path) -> Iterator[Both]:
+    binary = find_kubectl("1.36")
+    if binary is None:
+        unavailable("kubectl 1.36 is not here (.ci/kubectl fetches it on Debian)")
+    assert binary is not None
+    link = home / "kubectl"  # by its usual name, which it prints
+    link.symlink_to(binary)
+    for name, text in FILES.items():
+        (home / name).write_text(text)
+    with lifecycle.up(nodes=3) as cluster:
+        write(cluster.kubeconfig, home / "config")
+        asked = Both(link, home, home / "config")
+        for namespace in ("real", "ours"):
+            assert asked.ours(f"create namespace {namespace}")[0] == 0
+        assert asked.ours("create deployment web --image=nginx --replicas=3")[0] == 0
+        assert asked.ours("run lonely --image=nginx --labels=run=lonely,tier=back")[0] == 0
+        assert asked.ours("expose deployment web --port=80")[0] == 0
+        assert asked.ours("rollout status deployment web")[0] == 0
+        yield asked
+
+
+AGES = re.compile(r"(?<=\s)(\d+[smh])+( \(\d+[smh] ago\))?(?=\s)")
+
+
+def shown(part: object) -> str:
+    """Without ages and how wide they are, and without the object that a failed template prints at length."""
+    return re.sub(r"(<age>|AGE) +", r"\1 ", AGES.sub("<age>", str(part))).partition(
+        "\tobject given to jsonpath engine was:"
+    )[0]
+
+
+def tidy(text: str) -> str:
+    """Without what differs between the two namespaces, and without the steps of a rollout that one side may miss."""
+    text = re.sub(r"\b(real|ours)(-\w+)?\b", "<ns>", AGES.sub("<age>", text))
+    text = re.sub(r"Waiting for deployment .*\n", "", text)
+    text = "".join(sorted(text.splitlines(keepends=True))) if text.startswith("Listing") else text
+    return re.sub(r"[0-9a-f]{8,10}(?=\n|$)", "<hash>", text)
