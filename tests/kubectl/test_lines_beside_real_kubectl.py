@@ -246,6 +246,7 @@ OWN = (
     (r"\d{4}-\d\d-\d\dT[\d:]+Z", "<time>"),
     (r'resourceVersion"?: ?"\d+"', "<revision>"),
     (r'resourceVersion":"\d+"', "<revision>"),
+    (r"(?<=, was )\d+", "<revision>"),
 )
 """What no two objects share."""
 
