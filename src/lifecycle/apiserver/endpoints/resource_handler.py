@@ -33,6 +33,7 @@ from lifecycle.apiserver.filters.audit import log_request_object
 from lifecycle.apiserver.must_ask import MustAsk, served
 from lifecycle.apiserver.registry import pods, scales
 from lifecycle.apiserver.registry.deletion import DeleteOptions, delete
+from lifecycle.apiserver.registry.eviction import evict
 from lifecycle.apiserver.registry.listing import parse_revision
 from lifecycle.apiserver.registry.metadata import (
     AFTER_ADMISSION,
@@ -248,7 +249,8 @@ class ResourceHandler:
         if (resource.plural, name) == ("pods", "eviction"):
             eviction = self._read(request, scope, "policy/v1", "Eviction")
             check_namespace(eviction, scope)
-            return Response(201, obj=await pods.evict(self.store(scope), scope, eviction))
+            budgets = self.stores["policy", "poddisruptionbudgets"]
+            return Response(201, obj=await evict(self.store(scope), budgets, scope, eviction))
         if name in CONNECTING:
             wanted = scope.name.partition(":")[0] if name == "proxy" else scope.name
             pod = self.store(scope).get(scope.namespace, wanted)

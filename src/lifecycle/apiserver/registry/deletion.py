@@ -61,7 +61,7 @@ async def delete(store: ResourceStore, scope: RequestScope, options: DeleteOptio
     resource = store.resource
     for _ in range(MAX_CONFLICTS):
         stored = store.get(scope.namespace, scope.name)
-        _check_preconditions(stored.obj, scope, options)
+        check_preconditions(stored.obj, scope, options)
         attributes = Attributes(
             DELETE, resource, scope.subresource, scope.namespace, scope.name, None, stored.obj, scope.options, scope.user,
             scope.dry_run, scope.warnings,
@@ -76,7 +76,8 @@ async def delete(store: ResourceStore, scope: RequestScope, options: DeleteOptio
     raise status.conflict(resource.plural, scope.name, group=resource.group)
 
 
-def _check_preconditions(obj: Object, scope: RequestScope, options: DeleteOptions) -> None:
+def check_preconditions(obj: Object, scope: RequestScope, options: DeleteOptions) -> None:
+    """Whether the object is the one that is meant. Raises StatusError 409. Upstream: `rest.BeforeDelete`."""
     metadata, kind = obj["metadata"], scope.resource.kind
     if kind == "Namespace":  # its registry looks for itself, in its own words
         _check_namespace_preconditions(metadata, scope, options)

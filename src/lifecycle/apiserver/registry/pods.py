@@ -1,10 +1,9 @@
-"""What only pods have: being bound to a node, and being evicted.
+"""What only pods have: being bound to a node.
 
 A binding is how a scheduler speaks. It does not update the pod; it posts a `Binding`, and the registry sets the node
 and the `PodScheduled` condition in one write that fails if anybody has bound the pod already.
 
-Upstream: `pkg/registry/core/pod/storage/storage.go` (`BindingREST.Create`, `setPodNodeAndMetadata`, `assignPod`),
-`eviction.go`, v1.36. Left out: checking PodDisruptionBudgets on eviction.
+Upstream: `pkg/registry/core/pod/storage/storage.go` (`BindingREST.Create`, `setPodNodeAndMetadata`, `assignPod`), v1.36.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from lifecycle.api import status
 from lifecycle.api.field_errors import FieldError, not_supported, required
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import CREATE, Attributes
-from lifecycle.apiserver.registry.deletion import DeleteOptions, check_delete_options, delete
 from lifecycle.apiserver.registry.metadata import in_go_order
 from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.registry.store import MAX_CONFLICTS, ResourceStore
@@ -82,37 +80,3 @@ def validate_binding(binding: Object) -> list[FieldError]:
     if not target.get("name"):
         errors.append(required("target.name", ""))
     return errors
-
-
-async def evict(store: ResourceStore, scope: RequestScope, eviction: Object) -> Object:
-    """Delete a pod as its eviction asks. Raises StatusError 404 and 409 as a delete does, 400 for an eviction of another pod."""
-    attributes = Attributes(
-        CREATE, store.resource, "eviction", scope.namespace, scope.name, eviction, None, scope.options, scope.user,
-        scope.dry_run, scope.warnings,
-    )  # fmt: skip
-    await store.environment.admission.admit(attributes)
-    if (eviction.get("metadata") or {}).get("name", "") != scope.name:
-        raise status.bad_request("name in URL does not match name in Eviction object")
-    await store.environment.admission.validate(attributes)
-    options = eviction.get("deleteOptions") or {}
-    check_delete_options(options)
-    preconditions = options.get("preconditions") or {}
-    await delete(
-        store,
-        RequestScope(
-            scope.resource,
-            scope.namespace,
-            scope.name,
-            "",
-            scope.user,
-            scope.manager,
-            scope.dry_run or bool(options.get("dryRun")),
-        ),
-        DeleteOptions(
-            grace=options.get("gracePeriodSeconds"),
-            propagation=options.get("propagationPolicy", ""),
-            uid=preconditions.get("uid", ""),
-            resource_version=preconditions.get("resourceVersion", ""),
-        ),
-    )
-    return status.success()

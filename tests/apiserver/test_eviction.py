@@ -1,0 +1,179 @@
+"""An eviction asks the budget; what it is told, word for word, and what is left behind in the statuses."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import pytest
+
+from lifecycle.api.resources import resource
+from lifecycle.api.status import StatusError
+from lifecycle.api.wire import Object
+from lifecycle.client.rest import Client
+from lifecycle.cluster.rehearsal import RehearsedCluster, rehearse
+
+PODS, BUDGETS = resource("pods"), resource("poddisruptionbudgets.policy")
+WEB = {"app": "web"}
+Scene = Callable[[RehearsedCluster, Client], Awaitable[None]]
+
+
+def guarded(scene: Scene, replicas: int = 2, image: str = "nginx", gates: Sequence[Object] = (), **spec: Any) -> None:
+    """Play a scene with a running deployment and a budget over it."""
+
+    async def main(cluster: RehearsedCluster) -> None:
+        client = cluster.client("me")
+        if spec:
+            body = {"metadata": {"name": "b"}, "spec": {"selector": {"matchLabels": WEB}, **spec}}
+            await client.create(BUDGETS, body, "default")
+        template: Object = {"metadata": {"labels": WEB}, "spec": {"containers": [{"name": "c", "image": image}]}}
+        template["spec"]["readinessGates"] = list(gates)
+        deployment = {"replicas": replicas, "selector": {"matchLabels": WEB}, "template": template}
+        await client.create(resource("deployments.apps"), {"metadata": {"name": "web"}, "spec": deployment}, "default")
+        await asyncio.sleep(10)
+        await scene(cluster, client)
+
+    rehearse(main)
+
+
+async def names(cluster: RehearsedCluster) -> list[str]:
+    return [
+        pod["metadata"]["name"] for pod in await cluster.items("pods") if "deletionTimestamp" not in pod["metadata"]
+    ]
+
+
+async def evict(client: Client, name: str, **options: Any) -> Object:
+    body: Object = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name}}
+    if options:
+        body["deleteOptions"] = options
+    return await client.create(PODS, body, "default", name=name, subresource="eviction")
+
+
+async def refused(client: Client, name: str, **options: Any) -> tuple[int, str, Object]:
+    with pytest.raises(StatusError) as caught:
+        await evict(client, name, **options)
+    return caught.value.code, caught.value.message, caught.value.status["details"]
+
+
+async def budget(client: Client) -> Object:
+    return await client.get(BUDGETS, "b", "default")
+
+
+def test_the_last_allowed_disruption_is_taken_once() -> None:
+    async def scene(cluster: RehearsedCluster, client: Client) -> None:
+        first, second = await names(cluster)
+        answer = await evict(client, first)
+        assert answer["status"] == "Success"
+        told = (await budget(client))["status"]
+        assert told["disruptionsAllowed"] == 0
+        assert list(told["disruptedPods"]) == [first]
+        assert [(c["status"], c["reason"]) for c in told["conditions"]] == [("False", "InsufficientPods")]
+        code, message, details = await refused(client, second)
+        assert (code, message) == (429, "Cannot evict pod as it would violate the pod's disruption budget.")
+        assert details["causes"][0]["reason"] == "DisruptionBudget"
+        await asyncio.sleep(60)  # the replacement runs
+        await evict(client, second)
+
+    guarded(scene, minAvailable=1)
+
+
+def test_a_budget_that_allows_nothing_says_what_it_needs() -> None:
+    async def scene(cluster: RehearsedCluster, client: Client) -> None:
+        first, _ = await names(cluster)
+        _, _, details = await refused(client, first)
+        assert details == {
+            "causes": [
+                {
+                    "reason": "DisruptionBudget",
+                    "message": "The disruption budget b needs 2 healthy pods and has 2 currently",
+                }
+            ]
+        }
+        assert len(await names(cluster)) == 2
+
+    guarded(scene, minAvailable=2)
+
+
+def test_a_budget_its_controller_has_not_seen_is_still_being_processed() -> None:
+    async def main(cluster: RehearsedCluster) -> None:
+        client = cluster.client("me")
+        pod: Object = {
+            "metadata": {"name": "p", "labels": WEB},
+            "spec": {"containers": [{"name": "c", "image": "nginx"}]},
+        }
+        await client.create(resource("serviceaccounts"), {"metadata": {"name": "default"}}, "default")
+        pod = await client.create(PODS, pod, "default")
+        await client.update(PODS, pod | {"status": {"phase": "Running"}}, subresource="status")
+        body = {"metadata": {"name": "b"}, "spec": {"selector": {"matchLabels": WEB}, "minAvailable": 0}}
+        await client.create(BUDGETS, body, "default")
+        code, _, details = await refused(client, "p")
+        assert code == 429
+        message = "The disruption budget b is still being processed by the server."
+        assert details == {"causes": [{"reason": "DisruptionBudget", "message": message}], "retryAfterSeconds": 10}
+
+    rehearse(main, without=("controllers", "kubelet", "scheduler"))
+
+
+def test_an_evicted_pod_says_who_took_it_away() -> None:
+    async def scene(cluster: RehearsedCluster, client: Client) -> None:
+        first, _ = await names(cluster)
+        await evict(client, first)
+        pod = await client.get(PODS, first, "default")
+        [condition] = [c for c in pod["status"]["conditions"] if c["type"] == "DisruptionTarget"]
+        assert (condition["reason"], condition["message"]) == ("EvictionByEvictionAPI", "Eviction API: evicting")
+        assert "deletionTimestamp" in pod["metadata"]
+
+    guarded(scene)
+
+
+def test_a_dry_run_takes_nothing() -> None:
+    async def scene(cluster: RehearsedCluster, client: Client) -> None:
+        before = await budget(client)
+        await evict(client, (await names(cluster))[0], dryRun=["All"])
+        assert await budget(client) == before
+        assert len(await names(cluster)) == 2
+
+    guarded(scene, minAvailable=1)
+
+
+def test_a_pod_that_never_ran_needs_no_leave() -> None:
+    async def scene(cluster: RehearsedCluster, client: Client) -> None:
+        first, _ = await names(cluster)
+        await evict(client, first)
+        assert "disruptedPods" not in (await budget(client))["status"]
+
+    guarded(scene, image="registry.invalid/x:1", minAvailable=2)
+
+
+@pytest.mark.parametrize(("policy", "goes"), [("IfHealthyBudget", False), ("AlwaysAllow", True)])
+def test_a_pod_that_is_not_ready_goes_if_the_policy_lets_it(policy: str, goes: bool) -> None:
+    async def scene(cluster: RehearsedCluster, client: Client) -> None:
+        first, _ = await names(cluster)
+        if goes:
+            await evict(client, first)
+        else:
+            assert (await refused(client, first))[0] == 429
+
+    guarded(scene, gates=[{"conditionType": "nobody/sets-it"}], minAvailable=2, unhealthyPodEvictionPolicy=policy)
+
+
+def test_two_budgets_are_one_too_many() -> None:
+    async def scene(cluster: RehearsedCluster, client: Client) -> None:
+        again = {"metadata": {"name": "c"}, "spec": {"selector": {"matchLabels": WEB}, "minAvailable": 1}}
+        await client.create(BUDGETS, again, "default")
+        answer = await evict(client, (await names(cluster))[0])
+        assert answer["status"] == "Failure"
+        assert answer["code"] == 500
+        assert answer["message"].startswith("This pod has more than one PodDisruptionBudget")
+
+    guarded(scene, minAvailable=1)
+
+
+def test_a_wish_for_another_pod_is_a_conflict() -> None:
+    async def scene(cluster: RehearsedCluster, client: Client) -> None:
+        code, message, _ = await refused(client, (await names(cluster))[0], preconditions={"uid": "another"})
+        assert code == 409
+        assert "the UID in the precondition (another) does not match" in message
+
+    guarded(scene)
