@@ -72,6 +72,19 @@ def test_everything_that_was_recorded_is_there_and_stays(recording: Path) -> Non
     assert on(recording, ask) == []
 
 
+def test_namespaces_trust_this_cluster_from_the_start() -> None:
+    async def ask(cluster: Cluster, client: Client) -> tuple[Object, str]:
+        await asyncio.sleep(1)
+        return await client.get(
+            resource("configmaps"), "kube-root-ca.crt", "default"
+        ), cluster.server.certificates.ca_pem.decode()
+
+    found, authority = on(KIND, ask)
+    assert found["data"] == {"ca.crt": authority}
+    recorded = next(o for _, o in like.read(KIND).objects if o["metadata"]["name"] == "kube-root-ca.crt")
+    assert found["metadata"]["managedFields"] == recorded["metadata"]["managedFields"]  # nobody had to write it again
+
+
 def test_machines_keep_names_addresses_and_pod_networks() -> None:
     async def ask(cluster: Cluster, client: Client) -> dict[str, Object]:
         return await listed(client, "nodes")

@@ -151,7 +151,8 @@ class Cluster:
         )
         if not self.config.https:
             self.server.config.tokens.key = shared_key()
-        await self.server.start((lambda store: like.plant(store, seed)) if seed else None)
+        certificates = self.server.certificates
+        await self.server.start((lambda store: like.plant(store, seed, certificates.ca_pem.decode())) if seed else None)
         if self.config.https:
             self._port = await self.server.serve_https("127.0.0.1", self.config.port)
         shapes = self.config.node_shapes or (seed.nodes if seed else kind_nodes(self.config.nodes))

@@ -120,10 +120,17 @@ def _images(listing: Path) -> tuple[Image, ...]:
     return tuple(Image(image["id"], tuple(image["repoTags"]), (), int(image["size"])) for image in images)
 
 
-async def plant(store: Store, likeness: Likeness) -> None:
-    """Put the objects under their keys."""
+async def plant(store: Store, likeness: Likeness, root_ca: str = "") -> None:
+    """Put the objects under their keys. Whom they say to trust is this cluster's own authority, `root_ca` (PEM; empty: as recorded)."""
     media_type = storage_media_type(store)
+    trusted = {
+        obj["data"]["ca.crt"]
+        for _, obj in likeness.objects
+        if root_ca and obj["metadata"]["name"] == "kube-root-ca.crt"
+    }
     for row, obj in likeness.objects:
         metadata = obj["metadata"]
+        if row.plural == "configmaps" and obj.get("data"):
+            obj = {**obj, "data": {key: root_ca if value in trusted else value for key, value in obj["data"].items()}}
         key = registry_key(row, metadata.get("namespace", ""), metadata["name"])
         await store.put(key, encode_value(obj, media_type), expected=0)
