@@ -13,7 +13,7 @@ Ours, after the idea of kubemark's hollow nodes (`pkg/kubemark/hollow_kubelet.go
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -33,6 +33,7 @@ from lifecycle.cri.hollow_programs import (
     program_of,
 )
 from lifecycle.cri.runtime import (
+    NO_TLS,
     AuthConfig,
     ContainerConfig,
     ContainerEventResponse,
@@ -432,9 +433,20 @@ class HollowRuntime:
         """Works where the program listens."""
         return "" if self._listening(ip, port) else f"dial tcp {ip}:{port}: connect: connection refused"
 
-    async def http_get(self, ip: str, port: int, path: str, timeout: float) -> tuple[int, str]:
-        """Hollow servers have a start page, or tell that they are well, and nothing else."""
+    async def http_get(
+        self,
+        ip: str,
+        port: int,
+        path: str,
+        timeout: float,
+        *,
+        scheme: str = "http",
+        headers: Sequence[tuple[str, str]] = (),
+    ) -> tuple[int, str]:
+        """Hollow servers have a start page, or tell that they are well, and nothing else. They speak no TLS."""
         server = self._listening(ip, port)
         if server is None:
-            return 0, f'Get "http://{ip}:{port}{path}": dial tcp {ip}:{port}: connect: connection refused'
+            return 0, f'Get "{scheme}://{ip}:{port}{path}": dial tcp {ip}:{port}: connect: connection refused'
+        if scheme == "https":
+            return 0, f'Get "https://{ip}:{port}{path}": {NO_TLS}'
         return (200, "") if path in server.program.pages else (404, "")

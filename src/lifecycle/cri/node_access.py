@@ -6,12 +6,18 @@ Upstream: `pkg/probe/tcp`, `pkg/probe/http`, `cri-client/pkg/logs/logs.go` (whic
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 
+from lifecycle.cri.runtime import NO_TLS
+
+AUTO_HEADERS = ("Accept", "Accept-Encoding", "User-Agent")
+"""What a client library would say by itself; here the asker says it, or nobody."""
 LOG_POLL = 0.1
 """Seconds between looks at a growing log: files on a real node do not call back."""
 
@@ -60,24 +66,36 @@ class NodeAccess:
         except TimeoutError:
             return f"dial tcp {ip}:{port}: i/o timeout"
         except OSError as error:
-            return f"dial tcp {ip}:{port}: connect: {(error.strerror or str(error)).lower()}"
+            why = os.strerror(error.errno) if error.errno else str(error)  # an event loop may have its own words
+            return f"dial tcp {ip}:{port}: connect: {why.lower()}"
         writer.close()
         return ""
 
-    async def http_get(self, ip: str, port: int, path: str, timeout: float) -> tuple[int, str]:
-        """By asking."""
-        url = f"http://{ip}:{port}{path if path.startswith('/') else '/' + path}"
+    async def http_get(
+        self,
+        ip: str,
+        port: int,
+        path: str,
+        timeout: float,
+        *,
+        scheme: str = "http",
+        headers: Sequence[tuple[str, str]] = (),
+    ) -> tuple[int, str]:
+        """By asking. Whose certificate it is nobody looks at."""
+        url = f"{scheme}://{ip}:{port}{path}"
         try:
             limit = aiohttp.ClientTimeout(total=timeout)
             connector = connector_in(self.host_netns)
             async with (
-                aiohttp.ClientSession(timeout=limit, connector=connector) as session,
-                session.get(url) as answer,
+                aiohttp.ClientSession(timeout=limit, connector=connector, skip_auto_headers=AUTO_HEADERS) as session,
+                session.get(url, headers=headers, ssl=False) as answer,
             ):
                 return answer.status, await answer.text(errors="replace")
         except TimeoutError:
             why = "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
             return 0, f'Get "{url}": {why}'
+        except aiohttp.ClientConnectorSSLError:
+            return 0, f'Get "{url}": {NO_TLS}'
         except (aiohttp.ClientError, OSError):
             return 0, f'Get "{url}": {await self.tcp_connect(ip, port, timeout) or "EOF"}'
 

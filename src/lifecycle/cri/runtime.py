@@ -17,7 +17,7 @@ v1.36. Left out: checkpoints, metric descriptors, the streaming forms of the lis
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Protocol
@@ -404,6 +404,10 @@ class ImageService(Protocol):
         ...
 
 
+NO_TLS = "http: server gave HTTP response to HTTPS client"
+"""Why there is no answer over HTTPS from a server that speaks plainly."""
+
+
 class PodNetwork(Protocol):
     """How the kubelet reaches a container's ports, for probes. On a real node that is the network itself."""
 
@@ -411,8 +415,17 @@ class PodNetwork(Protocol):
         """Empty, or why not."""
         ...
 
-    async def http_get(self, ip: str, port: int, path: str, timeout: float) -> tuple[int, str]:
-        """The status code, or 0 and why not."""
+    async def http_get(
+        self,
+        ip: str,
+        port: int,
+        path: str,
+        timeout: float,
+        *,
+        scheme: str = "http",
+        headers: Sequence[tuple[str, str]] = (),
+    ) -> tuple[int, str]:
+        """The status code, or 0 and why not. `timeout` in seconds."""
         ...
 
 

@@ -12,7 +12,8 @@ import asyncio
 
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.wire import Object
-from lifecycle.cri.runtime import Runtime, RuntimeServiceError
+from lifecycle.cri.runtime import NO_TLS, Runtime, RuntimeServiceError
+from lifecycle.kubelet.http_get_action import HOOK, http_get, in_plain
 from lifecycle.kubelet.security_context import format_pod
 
 
@@ -51,7 +52,9 @@ class HookRunner:
                 number = port_number(container, get["port"])
             except ValueError as failure:
                 return f"HTTP lifecycle hook ({get.get('path', '')}) {where}{failure}"
-            code, why = await self._runtime.http_get(get.get("host") or ip, number, get.get("path") or "/", timeout)
+            code, why = await http_get(self._runtime, get, number, ip, timeout, HOOK)
+            if why.endswith(NO_TLS):  # before 1.23 every hook was asked in plain, whatever its scheme
+                code, why = await http_get(self._runtime, in_plain(get), number, ip, timeout, HOOK)
             return "" if code else f"HTTP lifecycle hook ({get.get('path', '')}) {where}{why}"
         if "sleep" in hook:
             seconds = float(hook["sleep"]["seconds"])

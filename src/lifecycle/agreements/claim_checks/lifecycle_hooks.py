@@ -30,7 +30,7 @@ class _Runtime:
         self.asked.append(asked)
         return ExecSyncResponse(0)
 
-    async def http_get(self, *asked: Any) -> tuple[int, str]:
+    async def http_get(self, *asked: Any, **_: Any) -> tuple[int, str]:
         self.asked.append(asked)
         return self.code, "" if self.code else "connection refused"
 

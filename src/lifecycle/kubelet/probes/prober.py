@@ -4,7 +4,7 @@ There are three outcomes: it is well, it is not, or the question could not be pu
 forgotten: an `exec` of a program that is not there, or a port whose name nobody knows, neither kills nor helps a container.
 
 Upstream: `pkg/kubelet/prober/prober.go` (`probe`, `runProbeWithRetries`), `pkg/probe/http/http.go`, `pkg/probe/tcp/tcp.go`,
-`pkg/probe/exec/exec.go`, `cri-client/pkg/remote_runtime.go` (`ExecSync`), v1.36. Left out: HTTPS, headers, redirects. On a
+`pkg/probe/exec/exec.go`, `cri-client/pkg/remote_runtime.go` (`ExecSync`), v1.36. Left out: staying on the pod's host when redirected. On a
 hollow node a gRPC probe passes where something listens.
 """
 
@@ -17,6 +17,7 @@ from lifecycle.cri.runtime import Runtime, RuntimeServiceError
 from lifecycle.kubelet.backoff import go_duration
 from lifecycle.kubelet.environment import expand_command_only_static
 from lifecycle.kubelet.hooks import port_number
+from lifecycle.kubelet.http_get_action import PROBE, http_get
 from lifecycle.kubelet.probes import grpc_health
 
 MAX_PROBE_RETRIES = 3
@@ -52,7 +53,7 @@ class Prober:
         if "httpGet" in probe:
             get = probe["httpGet"]
             number = _port(container, get["port"])
-            code, why = await self._runtime.http_get(get.get("host") or ip, number, get.get("path") or "/", timeout)
+            code, why = await http_get(self._runtime, get, number, ip, timeout, PROBE)
             if code == 0:
                 return False, why
             passed = 200 <= code < 400
