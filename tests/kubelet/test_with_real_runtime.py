@@ -237,7 +237,10 @@ def test_init_containers_sidecars_hooks_probes_and_last_words(kind: str, tmp_pat
         assert state(pod, "c")["terminated"]["message"] == "good bye\n"
         assert state(pod, "c")["terminated"]["exitCode"] == 3
         words = state(pod, "logs")["terminated"]["message"]
-        assert sorted(words.splitlines()) == ["first", "it broke"]  # two pipes: containerd promises no order between them
+        assert sorted(words.splitlines()) == [
+            "first",
+            "it broke",
+        ]  # two pipes: containerd promises no order between them
         assert "terminated" in state(pod, "server", "initContainerStatuses")
 
     play(kind, tmp_path, scene)
