@@ -194,7 +194,8 @@ def test_init_containers_sidecars_hooks_probes_and_last_words(kind: str, tmp_pat
     async def scene(node: RealNode) -> None:
         shared = {"volumeMounts": [{"name": "work", "mountPath": "/work"}]}
         init = {"name": "init", "command": ["sh", "-c", "echo prepared > /work/index.html"], **shared}
-        probe = {"httpGet": {"path": "/index.html", "port": 8080}, "periodSeconds": 1}
+        patient = {"periodSeconds": 1, "timeoutSeconds": 10, "failureThreshold": 30}  # the machine may be busy
+        probe = {"httpGet": {"path": "/index.html", "port": 8080}, **patient}
         sidecar = {
             "name": "server",
             "restartPolicy": "Always",
@@ -209,8 +210,8 @@ def test_init_containers_sidecars_hooks_probes_and_last_words(kind: str, tmp_pat
                 "-c",
                 "while [ ! -e /work/stop ]; do sleep 0.1; done; echo good bye > /dev/termination-log; exit 3",
             ],
-            "readinessProbe": {"exec": {"command": ["test", "-e", "/work/hooked"]}, "periodSeconds": 1},
-            "livenessProbe": {"exec": {"command": ["true"]}, "periodSeconds": 1},
+            "readinessProbe": {"exec": {"command": ["test", "-e", "/work/hooked"]}, **patient},
+            "livenessProbe": {"exec": {"command": ["true"]}, **patient},
             "lifecycle": {"postStart": {"exec": {"command": ["touch", "/work/hooked"]}}},
             **shared,
         }
@@ -309,7 +310,7 @@ def test_a_death_is_noticed_at_once_and_a_lost_sandbox_is_replaced(kind: str, tm
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_kubelet_that_starts_again_finds_its_pods(kind: str, tmp_path: Path) -> None:
     async def scene(node: RealNode) -> None:
-        probe = {"exec": {"command": ["true"]}, "periodSeconds": 1}
+        probe = {"exec": {"command": ["true"]}, "periodSeconds": 1, "timeoutSeconds": 10}
         stays = {
             "name": "c",
             "command": FOREVER,

@@ -251,7 +251,8 @@ class SandboxRuntime(NodeSide):
             with suppress(ProcessLookupError):
                 os.kill(sandbox.pid, signal.SIGKILL)
             await sandbox.ended.wait()
-        sandbox.save()
+        if sandbox.directory.exists():  # somebody else may have asked for the same, and have removed it by now
+            sandbox.save()
         await asyncio.to_thread(self._let_go, sandbox)
 
     def _let_go(self, sandbox: Sandbox) -> None:
