@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from lifecycle.api.persistent_volumes import is_fully_bound
 from lifecycle.api.wire import Object
@@ -46,6 +47,32 @@ def uses_claim(info: PodInfo, _old: Object | None, new: Object | None) -> bool:
     return any(name == new["metadata"]["name"] for name, _ in claim_names(info.pod))
 
 
+class VolumePlugin(FilterPlugin):
+    """What the plugins about volumes share: where claims and volumes are known, and that a claim's coming may help its pod."""
+
+    claim_events: ClassVar[Mapping[ClusterEvent, QueueingHint]] = {
+        ClusterEvent("PersistentVolumeClaim", "Add"): uses_claim,
+        ClusterEvent("PersistentVolumeClaim", "Update"): uses_claim,
+    }
+    volume_events: ClassVar[Mapping[ClusterEvent, QueueingHint]] = {
+        **claim_events,
+        ClusterEvent("PersistentVolume", "Add"): always,
+        ClusterEvent("PersistentVolume", "Update"): always,
+        ClusterEvent("StorageClass", "Add"): always,
+        ClusterEvent("Node", "Add"): always,
+        ClusterEvent("Node", "UpdateNodeLabel"): always,
+    }
+
+    def __init__(self, binder: VolumeBinder | None = None) -> None:
+        self._binder = binder or VolumeBinder()
+
+    def lasting_claims(self, pod: Object) -> Iterator[tuple[str, Object | None]]:
+        """The claims that do not end with the pod, by name; None for one that is not there."""
+        for name, ephemeral in claim_names(pod):
+            if not ephemeral:
+                yield name, self._binder.claim(f"{pod['metadata']['namespace']}/{name}")
+
+
 @dataclass(slots=True)
 class ClaimState:
     """The pod's claims, and what was found per node."""
@@ -55,26 +82,14 @@ class ClaimState:
     by_node: dict[str, PodVolumes] = field(default_factory=dict)
 
 
-class VolumeBinding(FilterPlugin):
+class VolumeBinding(VolumePlugin):
     """Filters by claims and volumes."""
 
     name = "VolumeBinding"
 
-    def __init__(self, binder: VolumeBinder | None = None) -> None:
-        self._binder = binder or VolumeBinder()
-
     def events_to_register(self) -> Mapping[ClusterEvent, QueueingHint]:
-        """A claim or a volume comes or changes; a class comes; a node comes or moves."""
-        return {
-            ClusterEvent("PersistentVolumeClaim", "Add"): uses_claim,
-            ClusterEvent("PersistentVolumeClaim", "Update"): uses_claim,
-            ClusterEvent("PersistentVolume", "Add"): always,
-            ClusterEvent("PersistentVolume", "Update"): always,
-            ClusterEvent("StorageClass", "Add"): always,
-            ClusterEvent("StorageClass", "Update"): _topologies_changed,
-            ClusterEvent("Node", "Add"): always,
-            ClusterEvent("Node", "UpdateNodeLabel"): always,
-        }
+        """A claim or a volume comes or changes; a class comes or names other places; a node comes or moves."""
+        return {**self.volume_events, ClusterEvent("StorageClass", "Update"): _topologies_changed}
 
     def sign_pod(self, info: PodInfo) -> Hashable:
         """Only pods without claims can share an answer."""

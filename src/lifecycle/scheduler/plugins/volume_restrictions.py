@@ -15,7 +15,6 @@ from lifecycle.scheduler.framework import (
     SKIP,
     ClusterEvent,
     CycleState,
-    FilterPlugin,
     QueueingHint,
     Status,
     always,
@@ -23,9 +22,8 @@ from lifecycle.scheduler.framework import (
     unschedulable,
 )
 from lifecycle.scheduler.node_info import NodeInfo, PodInfo
-from lifecycle.scheduler.plugins.volume_binding import claim_names, uses_claim
+from lifecycle.scheduler.plugins.volume_binding import VolumePlugin, claim_names
 from lifecycle.scheduler.snapshot import Snapshot
-from lifecycle.scheduler.volume_binder import VolumeBinder
 
 ERR_REASON_DISK_CONFLICT = "node(s) had no available disk"
 ERR_REASON_READ_WRITE_ONCE_POD_CONFLICT = (
@@ -53,21 +51,17 @@ class RestrictionState:
         return sum(not ephemeral and name in self.claims for name, ephemeral in claim_names(other.pod))
 
 
-class VolumeRestrictions(FilterPlugin):
+class VolumeRestrictions(VolumePlugin):
     """Refuses second users."""
 
     name = "VolumeRestrictions"
-
-    def __init__(self, binder: VolumeBinder | None = None) -> None:
-        self._binder = binder or VolumeBinder()
 
     def events_to_register(self) -> Mapping[ClusterEvent, QueueingHint]:
         """A pod with such a volume goes; a node comes; the claim comes."""
         return {
             ClusterEvent("AssignedPod", "Delete"): always,
             ClusterEvent("Node", "Add"): always,
-            ClusterEvent("PersistentVolumeClaim", "Add"): uses_claim,
-            ClusterEvent("PersistentVolumeClaim", "Update"): uses_claim,
+            **self.claim_events,
         }
 
     def sign_pod(self, info: PodInfo) -> tuple[()] | None:
@@ -78,10 +72,7 @@ class VolumeRestrictions(FilterPlugin):
         """Count the other users of the pod's exclusive claims."""
         namespace = info.pod["metadata"]["namespace"]
         exclusive: set[str] = set()
-        for name, ephemeral in claim_names(info.pod):
-            if ephemeral:
-                continue
-            claim = self._binder.claim(f"{namespace}/{name}")
+        for name, claim in self.lasting_claims(info.pod):
             if claim is None:
                 return unresolvable(self.name, f'persistentvolumeclaim "{name}" not found')
             if "ReadWriteOncePod" in (claim["spec"].get("accessModes") or ()):

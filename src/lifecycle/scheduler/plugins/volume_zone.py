@@ -16,16 +16,13 @@ from lifecycle.scheduler.framework import (
     SKIP,
     ClusterEvent,
     CycleState,
-    FilterPlugin,
     QueueingHint,
     Status,
-    always,
     unresolvable,
 )
 from lifecycle.scheduler.node_info import NodeInfo, PodInfo
-from lifecycle.scheduler.plugins.volume_binding import claim_names, uses_claim
+from lifecycle.scheduler.plugins.volume_binding import VolumePlugin
 from lifecycle.scheduler.snapshot import Snapshot
-from lifecycle.scheduler.volume_binder import VolumeBinder
 
 ERR_REASON_CONFLICT = "node(s) had no available volume zone"
 TOPOLOGY_LABELS = {
@@ -37,33 +34,19 @@ TOPOLOGY_LABELS = {
 """The labels that count, and what each is called today."""
 
 
-class VolumeZone(FilterPlugin):
+class VolumeZone(VolumePlugin):
     """Compares volumes' zones with nodes'."""
 
     name = "VolumeZone"
 
-    def __init__(self, binder: VolumeBinder | None = None) -> None:
-        self._binder = binder or VolumeBinder()
-
     def events_to_register(self) -> Mapping[ClusterEvent, QueueingHint]:
         """A claim, a volume, a class or a node comes or changes."""
-        return {
-            ClusterEvent("PersistentVolumeClaim", "Add"): uses_claim,
-            ClusterEvent("PersistentVolumeClaim", "Update"): uses_claim,
-            ClusterEvent("PersistentVolume", "Add"): always,
-            ClusterEvent("PersistentVolume", "Update"): always,
-            ClusterEvent("StorageClass", "Add"): always,
-            ClusterEvent("Node", "Add"): always,
-            ClusterEvent("Node", "UpdateNodeLabel"): always,
-        }
+        return self.volume_events
 
     def pre_filter(self, state: CycleState, info: PodInfo, snapshot: Snapshot) -> Status | None:
         """The zones of the pod's volumes; nothing to do if there are none."""
         zones: list[tuple[str, set[str]]] = []
-        for name, ephemeral in claim_names(info.pod):
-            if ephemeral:
-                continue
-            claim = self._binder.claim(f"{info.pod['metadata']['namespace']}/{name}")
+        for name, claim in self.lasting_claims(info.pod):
             if claim is None:
                 return unresolvable(self.name, f'persistentvolumeclaim "{name}" not found')
             volume_name = claim["spec"].get("volumeName")
