@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import shutil
-import sys
 from collections import Counter
 
 import pytest
 
 from lifecycle.api.wire import Object
+from lifecycle.cluster.packet_laboratory import PODS, plug_in_pods, who_answers
 from lifecycle.proxy.endpoints_map import Endpoint, EndpointsMap
 from lifecycle.proxy.iptables.config import ProxierConfig
 from lifecycle.proxy.iptables.sync_proxy_rules import NodeFacts
@@ -20,7 +19,6 @@ from lifecycle.proxy.service_port_name import ServicePortName
 from tests.conftest import unavailable
 from tests.proxy.namespace import inside, network_namespace
 from tests.proxy.shapes import NODE, endpoint, endpoint_slice, everything, service
-from tests.proxy.test_real_iptables import BACKENDS, CLIENT
 
 
 def transaction(services: list[Object], slices: list[Object], node: NodeFacts = NODE) -> str:
@@ -82,29 +80,24 @@ def test_the_kernel_takes_every_shape_twice_and_balances() -> None:
             assert listed.count("dnat to") == text.count("dnat to")
         inside(namespace, "nft", "delete", "table", "ip", "kube-proxy")
 
-        inside(namespace, "ip", "link", "add", "pods", "type", "veth", "peer", "name", "other-end")
-        inside(namespace, "ip", "link", "set", "other-end", "up")
-        for ip in BACKENDS:
-            inside(namespace, "ip", "addr", "add", f"{ip}/24", "dev", "pods")
-        inside(namespace, "ip", "link", "set", "pods", "up")
-        inside(namespace, "ip", "route", "add", "default", "dev", "pods")
+        plug_in_pods(namespace)
         services = [
             service("web", "10.96.0.50", type="NodePort", node_port=30050),
             service("sticky", "10.96.0.51", sessionAffinity="ClientIP"),
             service("gone", "10.96.0.52"),
         ]
-        slices = [endpoint_slice(name, [endpoint(ip) for ip in BACKENDS]) for name in ("web", "sticky")]
-        inside(namespace, "nft", "-f", "-", stdin=transaction(services, slices, NodeFacts("here", BACKENDS[1])))
+        slices = [endpoint_slice(name, [endpoint(ip) for ip in PODS]) for name in ("web", "sticky")]
+        inside(namespace, "nft", "-f", "-", stdin=transaction(services, slices, NodeFacts("here", PODS[1])))
         calls = [
-            ["cluster IP", "10.96.0.50", 80, 60],
-            ["node port", BACKENDS[1], 30050, 60],
-            ["sticky", "10.96.0.51", 80, 12],
-            ["gone", "10.96.0.52", 80, 1],
-            ["wrong port", "10.96.0.50", 81, 1],
+            ("cluster IP", "10.96.0.50", 80, 60),
+            ("node port", PODS[1], 30050, 60),
+            ("sticky", "10.96.0.51", 80, 12),
+            ("gone", "10.96.0.52", 80, 1),
+            ("wrong port", "10.96.0.50", 81, 1),
         ]
-        answers = json.loads(inside(namespace, sys.executable, "-c", CLIENT, json.dumps([BACKENDS, calls])))
+        answers = who_answers(namespace, calls)
     for way in ("cluster IP", "node port"):
-        assert set(Counter(answers[way])) == set(BACKENDS)
+        assert set(Counter(answers[way])) == set(PODS)
     assert len(set(answers["sticky"])) == 1
-    assert answers["sticky"][0] in BACKENDS
+    assert answers["sticky"][0] in PODS
     assert answers["gone"] == answers["wrong port"] == ["ConnectionRefusedError"]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import sys
 from collections import Counter
 
 import pytest
@@ -14,6 +12,7 @@ from lifecycle.api.clock import Clock
 from lifecycle.api.resources import resource
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
+from lifecycle.cluster.packet_laboratory import PODS, plug_in_pods, who_answers
 from lifecycle.inspector import open_recording
 from lifecycle.proxy.endpoints_map import EndpointsMap
 from lifecycle.proxy.iptables.config import ProxierConfig
@@ -28,30 +27,6 @@ from tests.proxy.namespace import inside, network_namespace, saved
 from tests.proxy.shapes import NODE, endpoint, endpoint_slice, everything, rules, service
 
 pytestmark = pytest.mark.real
-
-BACKENDS = ("10.244.9.1", "10.244.9.2", "10.244.9.3")
-
-CLIENT = """
-import json, socket, sys, threading
-backends, calls = json.loads(sys.argv[1])
-def serve(ip, listener):
-    while True:
-        connection, _ = listener.accept()
-        connection.sendall(ip.encode()); connection.close()
-for ip in backends:
-    listening = socket.create_server((ip, 8080), backlog=64)
-    threading.Thread(target=serve, args=(ip, listening), daemon=True).start()
-answers = {}
-for name, ip, port, times in calls:
-    answers[name] = []
-    for _ in range(times):
-        try:
-            with socket.create_connection((ip, port), timeout=5) as connection:
-                answers[name].append(connection.recv(64).decode())
-        except OSError as error:
-            answers[name].append(type(error).__name__)
-print(json.dumps(answers))
-"""
 
 
 def test_the_kernel_keeps_our_rules_as_our_model_of_it_says() -> None:
@@ -85,7 +60,7 @@ async def _proxy(sink: Runner) -> None:
     api = FakeAPI()
     client = Client(api, "kube-proxy")
     services, slices = resource("services"), resource("endpointslices.discovery.k8s.io")
-    ends = [endpoint(ip, "here") for ip in BACKENDS]
+    ends = [endpoint(ip, "here") for ip in PODS]
     sticky = {"sessionAffinity": "ClientIP", "sessionAffinityConfig": {"clientIP": {"timeoutSeconds": 60}}}
     await client.create(services, service("web", "10.96.0.50", type="NodePort", node_port=30050), "ns")
     await client.create(services, service("sticky", "10.96.0.51", **sticky), "ns")
@@ -93,7 +68,7 @@ async def _proxy(sink: Runner) -> None:
     for name in ("web", "sticky"):
         await client.create(slices, endpoint_slice(name, ends), "ns")
     informers = SharedInformerFactory(client)
-    proxier = Proxier(client, informers, node_name="here", node_ip=BACKENDS[0], clock=Clock(), sink=sink)
+    proxier = Proxier(client, informers, node_name="here", node_ip=PODS[0], clock=Clock(), sink=sink)
     task = asyncio.create_task(proxier.run())
     async with asyncio.timeout(15):
         await proxier.synced.wait()
@@ -104,12 +79,7 @@ async def _proxy(sink: Runner) -> None:
 
 def test_connections_are_balanced_through_the_real_rules() -> None:
     with network_namespace("balance") as namespace:
-        inside(namespace, "ip", "link", "add", "pods", "type", "veth", "peer", "name", "other-end")
-        inside(namespace, "ip", "link", "set", "other-end", "up")
-        for ip in BACKENDS:
-            inside(namespace, "ip", "addr", "add", f"{ip}/24", "dev", "pods")
-        inside(namespace, "ip", "link", "set", "pods", "up")
-        inside(namespace, "ip", "route", "add", "default", "dev", "pods")
+        plug_in_pods(namespace)
         asyncio.run(_proxy(CommandRunner(namespace)))
 
         counted = "nfacct" in saved(namespace)
@@ -118,18 +88,18 @@ def test_connections_are_balanced_through_the_real_rules() -> None:
         assert saved(namespace) == model.tables.save()
 
         calls = [
-            ["cluster IP", "10.96.0.50", 80, 60],
-            ["node port", BACKENDS[1], 30050, 60],
-            ["sticky", "10.96.0.51", 80, 12],
-            ["gone", "10.96.0.52", 80, 1],
+            ("cluster IP", "10.96.0.50", 80, 60),
+            ("node port", PODS[1], 30050, 60),
+            ("sticky", "10.96.0.51", 80, 12),
+            ("gone", "10.96.0.52", 80, 1),
         ]
-        answers = json.loads(inside(namespace, sys.executable, "-c", CLIENT, json.dumps([BACKENDS, calls])))
+        answers = who_answers(namespace, calls)
     for way in ("cluster IP", "node port"):
         reached = Counter(answers[way])
-        assert set(reached) == set(BACKENDS), reached  # by chance one of three is missed once in 10^10 runs
+        assert set(reached) == set(PODS), reached  # by chance one of three is missed once in 10^10 runs
         assert min(reached.values()) >= 3
     assert len(set(answers["sticky"])) == 1
-    assert answers["sticky"][0] in BACKENDS
+    assert answers["sticky"][0] in PODS
     assert answers["gone"] == ["ConnectionRefusedError"]
 
 

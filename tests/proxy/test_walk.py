@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import random
 import re
-import sys
 from collections import Counter
 from fractions import Fraction
 from typing import Any
@@ -16,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lifecycle.agreements.iptables_rules import recorded_objects
+from lifecycle.cluster.packet_laboratory import PODS, plug_in_pods, who_answers
 from lifecycle.inspector import open_recording
 from lifecycle.proxy.iptables.rule_text import parse_saved
 from lifecycle.proxy.iptables.runner import CommandRunner
@@ -23,7 +22,7 @@ from lifecycle.proxy.iptables.tables import Tables
 from lifecycle.proxy.iptables.walk import DROP, REJECT, Node, Packet, Walk, outcomes, walk
 from tests.proxy.namespace import inside, network_namespace
 from tests.proxy.shapes import NODE, endpoint, endpoint_slice, everything, rules, service
-from tests.proxy.test_real_iptables import BACKENDS, CLIENT, _proxy
+from tests.proxy.test_real_iptables import _proxy
 
 POD, STRANGER = "10.244.1.99", "203.0.113.7"
 
@@ -157,21 +156,16 @@ def test_what_is_not_understood_is_not_passed_over() -> None:
 def test_the_kernel_counts_the_rules_that_we_walk() -> None:
     """One connection through real rules: those whose counters rose are those that our walk to the same end passes."""
     with network_namespace("walk") as namespace:
-        inside(namespace, "ip", "link", "add", "pods", "type", "veth", "peer", "name", "other-end")
-        inside(namespace, "ip", "link", "set", "other-end", "up")
-        for ip in BACKENDS:
-            inside(namespace, "ip", "addr", "add", f"{ip}/24", "dev", "pods")
-        inside(namespace, "ip", "link", "set", "pods", "up")
-        inside(namespace, "ip", "route", "add", "default", "dev", "pods")
+        plug_in_pods(namespace)
         asyncio.run(_proxy(CommandRunner(namespace)))
         before = _counted(inside(namespace, "iptables-save", "-c", "-t", "nat"))
-        calls = [["web", "10.96.0.50", 80, 1]]
-        [reached] = json.loads(inside(namespace, sys.executable, "-c", CLIENT, json.dumps([BACKENDS, calls])))["web"]
+        calls = [("web", "10.96.0.50", 80, 1)]
+        [reached] = who_answers(namespace, calls)["web"]
         after = _counted(inside(namespace, "iptables-save", "-c", "-t", "nat"))
         text = inside(namespace, "iptables-save")
     hit = {rule for rule, count in after.items() if count > before.get(rule, 0)}
-    machine = Node(parse_saved(text), set(BACKENDS))
-    ways = outcomes(machine, Packet(BACKENDS[0], "10.96.0.50", 80), from_node=True)
+    machine = Node(parse_saved(text), set(PODS))
+    ways = outcomes(machine, Packet(PODS[0], "10.96.0.50", 80), from_node=True)
     [ours] = [way for way in ways if way.destination == f"{reached}:8080"]
     walked = {step.rule.text for step in ours.steps if step.table == "nat"}
     assert walked == hit

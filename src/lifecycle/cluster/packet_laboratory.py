@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from lifecycle.api.wire import Object
@@ -39,7 +40,7 @@ RECORDED: dict[str, Counter[str]] = {
 
 CLIENT = """
 import json, socket, sys, threading
-pods, calls, times = json.loads(sys.argv[1])
+pods, calls = json.loads(sys.argv[1])
 def serve(ip, listener):
     while True:
         connection, _ = listener.accept()
@@ -48,7 +49,7 @@ for ip in pods:
     listening = socket.create_server((ip, 8080), backlog=64)
     threading.Thread(target=serve, args=(ip, listening), daemon=True).start()
 answers = {}
-for name, ip, port in calls:
+for name, ip, port, times in calls:
     answers[name] = []
     for _ in range(times):
         try:
@@ -88,26 +89,41 @@ def balance(times: int) -> dict[str, Counter[str]]:
     namespace = f"lifecycle-lab-{os.getpid()}"
     _run("ip", "netns", "add", namespace)
     try:
-        inside = ("ip", "netns", "exec", namespace)
-        _run(*inside, "ip", "link", "set", "lo", "up")
-        _run(*inside, "ip", "link", "add", "pods", "type", "veth", "peer", "name", "other-end")
-        _run(*inside, "ip", "link", "set", "other-end", "up")
-        for ip in PODS:
-            _run(*inside, "ip", "addr", "add", f"{ip}/24", "dev", "pods")
-        _run(*inside, "ip", "link", "set", "pods", "up")
-        _run(*inside, "ip", "route", "add", "default", "dev", "pods")
+        _run("ip", "netns", "exec", namespace, "ip", "link", "set", "lo", "up")
+        plug_in_pods(namespace)
         with ThreadPoolExecutor(1, "rules") as thread:  # a notebook has a loop of its own already
             thread.submit(asyncio.run, _load(CommandRunner(namespace))).result()
         calls = [
-            ("cluster IP", "10.96.0.50", 80),
-            ("node port", PODS[1], 30050),
-            ("sticky", "10.96.0.51", 80),
-            ("no pods", "10.96.0.52", 80),
+            ("cluster IP", "10.96.0.50", 80, times),
+            ("node port", PODS[1], 30050, times),
+            ("sticky", "10.96.0.51", 80, times),
+            ("no pods", "10.96.0.52", 80, times),
         ]
-        answers = json.loads(_run(*inside, sys.executable, "-c", CLIENT, json.dumps([PODS, calls, times])))
+        answers = who_answers(namespace, calls)
     finally:
         subprocess.run(["ip", "netns", "del", namespace], timeout=SECONDS, check=False)
     return {name: Counter(found) for name, found in answers.items()}
+
+
+def plug_in_pods(namespace: str) -> None:
+    """Give a network namespace the addresses of `PODS`, on one end of a wire. Raises RuntimeError."""
+    inside = ("ip", "netns", "exec", namespace, "ip")
+    _run(*inside, "link", "add", "pods", "type", "veth", "peer", "name", "other-end")
+    _run(*inside, "link", "set", "other-end", "up")
+    for ip in PODS:
+        _run(*inside, "addr", "add", f"{ip}/24", "dev", "pods")
+    _run(*inside, "link", "set", "pods", "up")
+    _run(*inside, "route", "add", "default", "dev", "pods")
+
+
+def who_answers(namespace: str, calls: Sequence[tuple[str, str, int, int]]) -> dict[str, list[str]]:
+    """Let every pod answer with its address, and make `calls`: a name, where to (IP, port), how many times. Raises RuntimeError.
+
+    What each call got, by name: an address, or the name of the exception.
+    """
+    said = _run("ip", "netns", "exec", namespace, sys.executable, "-c", CLIENT, json.dumps([PODS, calls]))
+    answers: dict[str, list[str]] = json.loads(said)
+    return answers
 
 
 async def _load(runner: CommandRunner) -> None:
