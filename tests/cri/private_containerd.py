@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
+from lifecycle.cluster.linux.containerd_node import configuration
 from lifecycle.cri.client import CriClient
 from lifecycle.cri.images.oci_image import layout
 from lifecycle.cri.images.small_images import find_busybox, pause_image
@@ -35,35 +36,6 @@ def why_not() -> str:
     return ""
 
 
-def _configuration(where: Path) -> str:
-    return f"""
-version = 2
-root = "{where}/root"
-state = "{where}/state"
-disabled_plugins = ["io.containerd.snapshotter.v1.btrfs", "io.containerd.snapshotter.v1.zfs", "io.containerd.snapshotter.v1.aufs"]
-[grpc]
-  address = "{where}/containerd.sock"
-[ttrpc]
-  address = "{where}/containerd.sock.ttrpc"
-[plugins."io.containerd.internal.v1.opt"]
-  path = "{where}/opt"
-[plugins."io.containerd.grpc.v1.cri"]
-  sandbox_image = "{PAUSE}"
-  stream_server_address = "127.0.0.1"
-  stream_server_port = "0"
-  restrict_oom_score_adj = true
-  netns_mounts_under_state_dir = false
-  [plugins."io.containerd.grpc.v1.cri".containerd]
-    snapshotter = "overlayfs"
-    default_runtime_name = "runc"
-    [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
-      runtime_type = "io.containerd.runc.v2"
-  [plugins."io.containerd.grpc.v1.cri".cni]
-    bin_dir = "{CNI_PLUGINS}"
-    conf_dir = "{where}/cni"
-"""
-
-
 def bridge_name(where: Path) -> str:
     """At most 15 characters, different for each test run."""
     return f"lc{os.getpid() % 100000}x{abs(hash(str(where))) % 1000}"
@@ -85,7 +57,8 @@ def _write_network(where: Path) -> None:
 async def private_containerd(where: Path) -> AsyncIterator[CriClient]:
     """Running, ready, with its sandbox image imported; at the end every process, mount and interface of it is gone."""
     _write_network(where)
-    (where / "config.toml").write_text(_configuration(where))
+    config = configuration(where, CNI_PLUGINS, where / "cni", sandbox_image=PAUSE, netns_below_state=False)
+    (where / "config.toml").write_text(config)
     log = (where / "containerd.log").open("wb")
     process = subprocess.Popen(  # noqa: ASYNC220 - a fork takes no time
         ["containerd", "--config", str(where / "config.toml"), "--log-level", "warn"],

@@ -27,8 +27,10 @@ START_TIMEOUT = 20.0
 STOP_TIMEOUT = 5.0
 
 
-def configuration(where: Path, plugins: Path, conf_dir: Path) -> str:
-    """`config.toml` (version 2, which every containerd since 1.3 reads)."""
+def configuration(
+    where: Path, plugins: Path, conf_dir: Path, *, sandbox_image: str = PAUSE, netns_below_state: bool = True
+) -> str:
+    """`config.toml` (version 2, which every containerd since 1.3 reads); all it keeps is below `where`."""
     return f"""version = 2
 root = "{where}/root"
 state = "{where}/state"
@@ -40,11 +42,11 @@ disabled_plugins = ["io.containerd.snapshotter.v1.btrfs", "io.containerd.snapsho
 [plugins."io.containerd.internal.v1.opt"]
   path = "{where}/opt"
 [plugins."io.containerd.grpc.v1.cri"]
-  sandbox_image = "{PAUSE}"
+  sandbox_image = "{sandbox_image}"
   stream_server_address = "127.0.0.1"
   stream_server_port = "0"
   restrict_oom_score_adj = true
-  netns_mounts_under_state_dir = true
+  netns_mounts_under_state_dir = {str(netns_below_state).lower()}
   [plugins."io.containerd.grpc.v1.cri".containerd]
     snapshotter = "overlayfs"
     default_runtime_name = "runc"
@@ -53,7 +55,12 @@ disabled_plugins = ["io.containerd.snapshotter.v1.btrfs", "io.containerd.snapsho
   [plugins."io.containerd.grpc.v1.cri".cni]
     bin_dir = "{plugins}"
     conf_dir = "{conf_dir}"
-  [plugins."io.containerd.grpc.v1.cri".registry]
+"""
+
+
+def mirrors(where: Path) -> str:
+    """The part of `config.toml` that says where `hosts.toml` files lie."""
+    return f"""  [plugins."io.containerd.grpc.v1.cri".registry]
     config_path = "{where}/certs.d"
 """
 
@@ -74,7 +81,7 @@ class ContainerdNode(CriClient):
         """`mirror`: `http://ADDRESS:PORT` of the registry. Raises OSError with containerd's own last words."""
         self.directory.mkdir(parents=True)
         config = self.directory / "config.toml"
-        config.write_text(configuration(self.directory, self._plugins, self._conf_dir))
+        config.write_text(configuration(self.directory, self._plugins, self._conf_dir) + mirrors(self.directory))
         hosts = self.directory / "certs.d/_default/hosts.toml"
         hosts.parent.mkdir(parents=True)
         hosts.write_text(f'server = "{mirror}"\n[host."{mirror}"]\n  capabilities = ["pull", "resolve"]\n')
