@@ -17,10 +17,10 @@ from lifecycle.api.published import published, published_bytes
 from lifecycle.api.resources import Resource
 from lifecycle.api.wire import Object, Request, Response
 from lifecycle.apiserver.non_resource.discovery import LEGACY, group_names, wanted_aggregation
-from lifecycle.apiserver.non_resource.document import document, etag_of, is_fresh, text
+from lifecycle.apiserver.non_resource.document import document, etag_of, is_fresh
 from lifecycle.apiserver.non_resource.gnostic import encode_document
 from lifecycle.apiserver.non_resource.openapi_v2 import ASKED_PROTOBUF, PROTOBUF, openapi_v2, patches, to_v2_schema
-from lifecycle.apiserver.non_resource.openapi_v3 import FOREVER, ROOT, accepts_json
+from lifecycle.apiserver.non_resource.openapi_v3 import ROOT, accepts_json, serve_document
 from lifecycle.apiserver.non_resource.served_groups import ServedGroups, aggregated_group, api_group, legacy_list
 
 JSON = "application/json"
@@ -103,18 +103,8 @@ class MergedDocuments:
         name = path.removeprefix(ROOT + "/")
         if name not in documents:
             return None
-        if not accepts_json(request.headers.get("accept", "")):
-            return text("", 406)
         body, current = documents[name]
-        asked = request.param("hash")
-        if asked and asked != current:
-            return Response(status=301, headers={"Location": f"{path}?hash={current}"}, body=b"")
-        headers = {"Etag": f'"{current}"', "Vary": "Accept"}
-        if asked:
-            headers |= {"Cache-Control": "public, immutable", "Expires": FOREVER}
-        if is_fresh(request, current):
-            return Response(status=304, headers=headers, body=b"")
-        return document(request, body, JSON, **headers)
+        return serve_document(request, path, current, lambda: body)
 
     def openapi_v2(self, request: Request) -> Response | None:
         """The one v2 document with everything in it."""

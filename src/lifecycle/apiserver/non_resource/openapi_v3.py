@@ -9,6 +9,7 @@ clients use JSON).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 
 from lifecycle.api.published import published, published_bytes, published_names
@@ -39,9 +40,13 @@ def serve_openapi_v3(request: Request, path: str) -> Response:
     name = path.removeprefix(ROOT + "/")
     if name not in hashes() or f"openapi/{name}.json" not in published_names("openapi/"):
         return page_not_found()
+    return serve_document(request, path, hashes()[name], lambda: published_bytes(f"openapi/{name}.json"))
+
+
+def serve_document(request: Request, path: str, current: str, body: Callable[[], bytes]) -> Response:
+    """One document, whose hash is `current`: 406, 301 to that hash, 304, or what `body` reads."""
     if not accepts_json(request.headers.get("accept", "")):
         return text("", 406)
-    current = hashes()[name]
     asked = request.param("hash")
     if asked and asked != current:
         return Response(status=301, headers={"Location": f"{path}?hash={current}"}, body=b"")
@@ -50,4 +55,4 @@ def serve_openapi_v3(request: Request, path: str) -> Response:
         headers |= {"Cache-Control": "public, immutable", "Expires": FOREVER}
     if is_fresh(request, current):
         return Response(status=304, headers=headers, body=b"")
-    return document(request, published_bytes(f"openapi/{name}.json"), "application/json", **headers)
+    return document(request, body(), "application/json", **headers)
