@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from lifecycle.api.defaults import set_defaults
-from lifecycle.api.field_errors import invalid_object, quote
+from lifecycle.api.field_errors import invalid_object
+from lifecycle.api.go_format import go_quote
 from lifecycle.api.schema import decode
 from lifecycle.api.status import StatusError
 from lifecycle.api.strategy import canonicalize, prepare_for_create
@@ -66,7 +67,7 @@ def replay(row: dict[str, Any]) -> tuple[int, dict[str, Any], list[str]]:
         warnings += [*filter(None, [deprecation_warning(obj["apiVersion"], obj["kind"])]), *warnings_for(obj)]
     except StatusError as error:
         return error.code, error.status, []
-    return 201, obj, [f"299 - {quote(warning)}" for warning in warnings]
+    return 201, obj, [f"299 - {go_quote(warning)}" for warning in warnings]
 
 
 def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:

@@ -312,6 +312,16 @@ def test_what_other_kinds_show() -> None:
     assert cells_of("poddisruptionbudgets.policy", budget)[1:4] == ["50%", "N/A", 1]
 
 
+def test_details_of_cells() -> None:
+    met = {"status": {"conditions": [{"type": "SuccessCriteriaMet", "status": "True"}]}}
+    assert cells_of("jobs.batch", met)[1] == "SuccessCriteriaMet"
+    labels = {"a": "b", "a.b/c": "d"}
+    assert cells_of("services", {"spec": {"selector": labels}})[-1] == "a.b/c=d,a=b"
+    ports = [{"name": "", "port": None}, {"name": "", "port": 80}]
+    assert cells_of("endpointslices.discovery.k8s.io", {"ports": ports})[2] == ",80"
+    assert cells_of("endpointslices.discovery.k8s.io", {"ports": ports[:1]})[2] == "<unset>"
+
+
 def test_one_object_carries_its_own_revision_and_an_empty_list_its_headers() -> None:
     pod = {"metadata": {"name": "p", "resourceVersion": "7"}, "spec": {}, "status": {}}
     assert table(resource("pods"), [pod], now=NOW)["metadata"] == {"resourceVersion": "7"}

@@ -72,7 +72,7 @@ GOOD: dict[str, tuple[str, str, dict[str, Any]]] = {
     "autoscaler": (
         "autoscaling/v2",
         "HorizontalPodAutoscaler",
-        {"spec": {"maxReplicas": 3, "scaleTargetRef": {"kind": "Deployment", "name": "d"}}},
+        {"spec": {"maxReplicas": 3, "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"}}},
     ),
     "node": ("v1", "Node", {"spec": {}}),
     "address": (

@@ -14,6 +14,7 @@ from typing import Any
 
 import orjson
 
+from lifecycle.api.go_format import go_quote
 from lifecycle.api.status import StatusError
 from lifecycle.api.status import invalid as invalid_status
 from lifecycle.api.wire import Object
@@ -76,7 +77,7 @@ class FieldError:
 def show(value: Any) -> str:
     """A bad value as a message prints it: strings quoted, numbers plain, everything else as Go's JSON."""
     if isinstance(value, str):
-        return quote(value)
+        return go_quote(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (int, float)):
@@ -92,39 +93,6 @@ def show(value: Any) -> str:
         if char in text:
             text = text.replace(char, escaped)
     return text
-
-
-ESCAPES = {
-    "\a": "\\a",
-    "\b": "\\b",
-    "\f": "\\f",
-    "\n": "\\n",
-    "\r": "\\r",
-    "\t": "\\t",
-    "\v": "\\v",
-    '"': '\\"',
-    "\\": "\\\\",
-}
-"""What Go writes for them in a quoted string."""
-
-
-def quote(text: str) -> str:
-    """Go's `%q`."""
-    if text.isprintable() and '"' not in text and "\\" not in text:
-        return f'"{text}"'
-    out = []
-    for char in text:
-        if char in ESCAPES:
-            out.append(ESCAPES[char])
-        elif char.isprintable():
-            out.append(char)
-        elif ord(char) < 0x80:
-            out.append(f"\\x{ord(char):02x}")
-        elif ord(char) < 0x10000:
-            out.append(f"\\u{ord(char):04x}")
-        else:
-            out.append(f"\\U{ord(char):08x}")
-    return '"' + "".join(out) + '"'
 
 
 def required(field: str, detail: str = "") -> FieldError:
@@ -144,7 +112,7 @@ def forbidden(field: str, detail: str = "") -> FieldError:
 
 def not_supported(field: str, value: Any, supported: Iterable[str]) -> FieldError:
     """A value outside an enumeration. The values are printed in the order given: callers sort where upstream does."""
-    names = ", ".join(quote(name) for name in supported)
+    names = ", ".join(go_quote(name) for name in supported)
     return FieldError(NOT_SUPPORTED, field, value, f"supported values: {names}" if names else "")
 
 

@@ -6,7 +6,7 @@ Upstream: `apimachinery/pkg/api/errors/errors.go` (`NewGenericServerResponse`), 
 
 from __future__ import annotations
 
-from lifecycle.api.field_errors import quote
+from lifecycle.api.go_format import go_quote
 from lifecycle.api.status import StatusError, failure
 
 _OF_CODE = {
@@ -37,6 +37,6 @@ def generic_server_response(code: int, said: str = "unknown", *, method: str = "
     if code in _OF_CODE:
         return failure(code, *_OF_CODE[code])
     if code >= 500:
-        words = f"an error on the server ({quote(said)}) has prevented the request from succeeding"
+        words = f"an error on the server ({go_quote(said)}) has prevented the request from succeeding"
         return failure(code, "InternalError", words)
     return failure(code, "", f"the server responded with the status code {code} but did not return more information")

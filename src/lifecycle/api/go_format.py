@@ -7,26 +7,28 @@ from __future__ import annotations
 
 from typing import Any
 
+ESCAPES = {
+    "\a": "\\a",
+    "\b": "\\b",
+    "\f": "\\f",
+    "\n": "\\n",
+    "\r": "\\r",
+    "\t": "\\t",
+    "\v": "\\v",
+    '"': '\\"',
+    "\\": "\\\\",
+}
+"""What Go writes for them in a quoted string."""
+
 
 def go_quote(text: str) -> str:
     """Text as Go's `%q` prints it; messages that clients see quote this way."""
     if text.isprintable() and '"' not in text and "\\" not in text:
         return f'"{text}"'
-    named = {
-        '"': '\\"',
-        "\\": "\\\\",
-        "\n": "\\n",
-        "\t": "\\t",
-        "\r": "\\r",
-        "\a": "\\a",
-        "\b": "\\b",
-        "\f": "\\f",
-        "\v": "\\v",
-    }
     parts = []
     for c in text:
-        if c in named:
-            parts.append(named[c])
+        if c in ESCAPES:
+            parts.append(ESCAPES[c])
         elif c.isprintable():
             parts.append(c)
         else:

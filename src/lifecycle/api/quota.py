@@ -3,16 +3,18 @@
 Pods use CPU and memory, claims use storage, services use ports and load balancers; of everything else a quota can only limit how many
 there are (`count/deployments.apps`, or for a few old types simply `configmaps`).
 
-Upstream: `pkg/quota/v1/evaluator/core/{pods,services,persistent_volume_claims}.go`, `apiserver/pkg/quota/v1/generic/evaluator.go`, v1.36.
-Left out: extended resources beyond requests, device claims, scope selectors other than the four plain ones and priority classes.
+Upstream: `pkg/quota/v1/evaluator/core/{pods,services,persistent_volume_claims,resource_claims}.go`,
+`apiserver/pkg/quota/v1/generic/evaluator.go`, v1.36. Left out: pods whose grace period is long over still count.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+from lifecycle.api.pod_totals import names_pod_level, pod_total
 from lifecycle.api.quantity import Quantity, parse_quantity
 from lifecycle.api.resources import Resource
+from lifecycle.api.strategy.quality_of_service import pod_qos_class
 from lifecycle.api.wire import Object
 
 Usage = dict[str, Quantity]
@@ -21,6 +23,11 @@ ONE = parse_quantity("1")
 ZERO = parse_quantity("0")
 COMPUTE = ("cpu", "memory", "ephemeral-storage")
 REQUIRED = frozenset({"cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"})
+POD_NAMES = REQUIRED | {"ephemeral-storage", "requests.ephemeral-storage", "limits.ephemeral-storage", "pods"}
+DEVICES_OF_CLASS = ".deviceclass.resource.k8s.io/devices"
+ALL_DEVICES = 32
+"""How many devices a claim can get at most: `AllocationResultsMaxSize`."""
+
 PLAIN_COUNTS = frozenset(
     {"pods", "services", "replicationcontrollers", "resourcequotas", "secrets", "configmaps", "persistentvolumeclaims"}
 )
@@ -30,6 +37,8 @@ def usage(resource: Resource, obj: Object) -> Usage:
     """All that an object uses."""
     count = f"count/{resource.plural}.{resource.group}" if resource.group else f"count/{resource.plural}"
     used: Usage = {count: ONE}
+    if (resource.group, resource.plural) == ("resource.k8s.io", "resourceclaims"):
+        return used | _device_usage(obj)
     if resource.group:
         return used
     if resource.plural in PLAIN_COUNTS:
@@ -43,84 +52,118 @@ def usage(resource: Resource, obj: Object) -> Usage:
     return used
 
 
-def _amounts(container: Object, key: str) -> Usage:
-    return {n: parse_quantity(q) for n, q in ((container.get("resources") or {}).get(key) or {}).items()}
-
-
-def _add(total: Usage, more: Usage) -> Usage:
-    return total | {name: total[name] + amount if name in total else amount for name, amount in more.items()}
-
-
-def _largest(total: Usage, more: Usage) -> Usage:
-    return total | {name: amount for name, amount in more.items() if name not in total or amount > total[name]}
-
-
-def _pod_total(spec: Object, key: str) -> Usage:
-    """What a pod needs at once: containers and sidecars together, or an init container beside the sidecars started before it."""
-    total: Usage = {}
-    for container in spec.get("containers") or ():
-        total = _add(total, _amounts(container, key))
-    sidecars: Usage = {}
-    peak: Usage = {}
-    for container in spec.get("initContainers") or ():
-        amounts = _amounts(container, key)
-        if container.get("restartPolicy") == "Always":
-            sidecars = _add(sidecars, amounts)
-            total = _add(total, amounts)
-            peak = _largest(peak, sidecars)
-        else:
-            peak = _largest(peak, _add(sidecars, amounts))
-    total = _largest(total, peak)
-    overhead = {name: parse_quantity(text) for name, text in (spec.get("overhead") or {}).items()}
-    if key == "limits":
-        overhead = {name: amount for name, amount in overhead.items() if name in total}
-    return _add(total, overhead)
-
-
 def _pod_usage(pod: Object, used: Usage) -> Usage:
     counted = {"count/pods": ONE}
     if (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
         return counted  # it exists, but uses nothing any more
-    requests, limits = _pod_total(pod["spec"], "requests"), _pod_total(pod["spec"], "limits")
+    return used | _compute_usage(pod_total(pod, "requests"), pod_total(pod, "limits"))
+
+
+def _compute_usage(requests: Usage, limits: Usage) -> Usage:
+    """Under which names a quota knows requests and limits. Upstream: `podComputeUsageHelper`."""
+    used: Usage = {}
     for name, amount in requests.items():
-        if name in COMPUTE:
-            used[name] = amount
-        used[f"requests.{name}"] = amount
+        if name in COMPUTE or name.startswith("hugepages-"):
+            used[name] = used[f"requests.{name}"] = amount
+        elif _is_extended(name):
+            used[f"requests.{name}"] = amount
     for name, amount in limits.items():
-        used[f"limits.{name}"] = amount
+        if name in COMPUTE:  # of anything else the limit is the request
+            used[f"limits.{name}"] = amount
     return used
+
+
+def _is_native(name: str) -> bool:
+    return "/" not in name or "kubernetes.io/" in name
+
+
+def _is_extended(name: str) -> bool:
+    """Whether a resource is somebody else's. Upstream: `IsExtendedResourceName`."""
+    return not _is_native(name) and not name.startswith("requests.")
 
 
 def _service_usage(service: Object) -> Usage:
     spec = service.get("spec") or {}
-    ports = len(spec.get("ports") or ())
+    ports = spec.get("ports") or []
     used: Usage = {"services.nodeports": ZERO, "services.loadbalancers": ZERO}
     if spec.get("type") == "NodePort":
-        used["services.nodeports"] = parse_quantity(str(ports))
+        used["services.nodeports"] = parse_quantity(str(len(ports)))
     elif spec.get("type") == "LoadBalancer":
-        allocated = ports if spec.get("allocateLoadBalancerNodePorts") is not False else 0
-        used["services.nodeports"] = parse_quantity(str(allocated))
+        if spec.get("allocateLoadBalancerNodePorts") is False:
+            ports = [port for port in ports if port.get("nodePort")]
+        used["services.nodeports"] = parse_quantity(str(len(ports)))
         used["services.loadbalancers"] = ONE
     return used
 
 
 def _claim_usage(claim: Object) -> Usage:
     spec = claim.get("spec") or {}
-    storage = ((spec.get("resources") or {}).get("requests") or {}).get("storage")
+    asked = ((spec.get("resources") or {}).get("requests") or {}).get("storage")
+    allocated = ((claim.get("status") or {}).get("allocatedResources") or {}).get("storage")
     used: Usage = {}
-    prefix = f"{spec['storageClassName']}.storageclass.storage.k8s.io/" if spec.get("storageClassName") else ""
+    class_name = _class_of_claim(claim)
+    prefix = f"{class_name}.storageclass.storage.k8s.io/" if class_name else ""
     if prefix:
         used[f"{prefix}persistentvolumeclaims"] = ONE
-    if storage is not None:
-        used["requests.storage"] = parse_quantity(storage)
+    if asked is not None:
+        storage = parse_quantity(asked)
+        if allocated is not None:
+            storage = max(storage, parse_quantity(allocated))
+        used["requests.storage"] = parse_quantity(str(storage.value())) if storage.milli() % 1000 else storage
         if prefix:
             used[f"{prefix}requests.storage"] = used["requests.storage"]
     return used
 
 
+def _class_of_claim(claim: Object) -> str:
+    """Upstream: `GetPersistentVolumeClaimClass`; the annotation is from before there was a field."""
+    annotated = (claim["metadata"].get("annotations") or {}).get("volume.beta.kubernetes.io/storage-class")
+    return str(annotated if annotated is not None else (claim.get("spec") or {}).get("storageClassName") or "")
+
+
+def _device_usage(claim: Object) -> Usage:
+    """A device claim charges each class for the devices it may get; of alternatives, each class for its worst."""
+    used: Usage = {}
+    for request in ((claim.get("spec") or {}).get("devices") or {}).get("requests") or ():
+        exactly = request.get("exactly")
+        worst: dict[str, int] = {}
+        for wish in request.get("firstAvailable") or ([exactly] if exactly else ()):
+            mode, name = wish.get("allocationMode"), f"{wish.get('deviceClassName', '')}{DEVICES_OF_CLASS}"
+            count = {"ExactCount": int(wish.get("count") or 0), "All": ALL_DEVICES}.get(mode, 0)
+            worst[name] = max(worst.get(name, 0), count)
+        for name, count in worst.items():
+            used[name] = used.get(name, ZERO) + parse_quantity(str(count))
+    return used
+
+
+def matching_resources(resource: Resource, names: Iterable[str]) -> list[str]:
+    """Those names of a quota that are about a type, sorted. Upstream: the evaluators' `MatchingResources`."""
+    count = f"count/{resource.plural}.{resource.group}" if resource.group else f"count/{resource.plural}"
+    return sorted(name for name in names if name == count or _is_about(resource, name))
+
+
+def _is_about(resource: Resource, name: str) -> bool:
+    if (resource.group, resource.plural) == ("resource.k8s.io", "resourceclaims"):
+        return name.endswith(DEVICES_OF_CLASS)
+    if resource.group:
+        return False
+    if resource.plural == "pods":
+        extended = name.startswith("requests.") and not _is_native(name)
+        return name in POD_NAMES or name.startswith(("hugepages-", "requests.hugepages-")) or extended
+    if resource.plural == "services":
+        return name in ("services", "services.nodeports", "services.loadbalancers")
+    if resource.plural == "persistentvolumeclaims":
+        short = name.rpartition(".storageclass.storage.k8s.io/")[2]
+        return short in ("persistentvolumeclaims", "requests.storage")
+    return resource.plural in PLAIN_COUNTS and name == resource.plural
+
+
 def missing_requirements(resource: Resource, obj: Object, limited: Iterable[str]) -> str:
-    """Under a compute quota every container has to say what it needs: which do not, in upstream's words ("" if all do)."""
-    if resource.group or resource.plural != "pods" or (obj.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
+    """Under a compute quota every container has to say what it needs: which do not, in upstream's words ("" if all do).
+
+    Nobody has to where the pod speaks for all of its containers. Upstream: `podEvaluator.Constraints`.
+    """
+    if resource.group or resource.plural != "pods" or names_pod_level(obj["spec"]):
         return ""
     complaints = []
     spec = obj["spec"]
@@ -128,7 +171,7 @@ def missing_requirements(resource: Resource, obj: Object, limited: Iterable[str]
         key, _, plain = name.partition(".")
         key, plain = (key, plain) if plain else ("requests", name)
         containers = [*(spec.get("initContainers") or ()), *(spec.get("containers") or ())]
-        without = [c.get("name", "") for c in containers if plain not in ((c.get("resources") or {}).get(key) or {})]
+        without = {c.get("name", "") for c in containers if plain not in ((c.get("resources") or {}).get(key) or {})}
         if without:
             complaints.append(f"{name} for: {','.join(sorted(without))}")
     return "must specify " + "; ".join(complaints) if complaints else ""
@@ -141,23 +184,61 @@ def matches_scopes(quota: Object, resource: Resource, obj: Object) -> bool:
     wanted += (spec.get("scopeSelector") or {}).get("matchExpressions") or ()
     if not wanted:
         return True
-    if resource.group or resource.plural != "pods":
-        return False
-    return all(_in_scope(requirement, obj) for requirement in wanted)
+    if not resource.group and resource.plural == "pods":
+        return all(_pod_in_scope(requirement, obj) for requirement in wanted)
+    if not resource.group and resource.plural == "persistentvolumeclaims":
+        return all(_claim_in_scope(requirement, obj) for requirement in wanted)
+    return False
 
 
-def _in_scope(requirement: Object, pod: Object) -> bool:
+def _pod_in_scope(requirement: Object, pod: Object) -> bool:
     spec, scope = pod["spec"], requirement.get("scopeName")
     if scope in ("Terminating", "NotTerminating"):
-        terminating = (spec.get("activeDeadlineSeconds") or -1) >= 0
-        return terminating is (scope == "Terminating")
+        return is_terminating(pod) is (scope == "Terminating")
     if scope in ("BestEffort", "NotBestEffort"):
-        containers = [*(spec.get("initContainers") or ()), *(spec.get("containers") or ())]
-        best_effort = not any(c.get("resources", {}).get(k) for c in containers for k in ("requests", "limits"))
-        return best_effort is (scope == "BestEffort")
+        quality = (pod.get("status") or {}).get("qosClass") or pod_qos_class(pod)
+        return (quality == "BestEffort") is (scope == "BestEffort")
     if scope == "PriorityClass":
-        name, operator = spec.get("priorityClassName") or "", requirement.get("operator")
-        values = requirement.get("values") or ()
-        outcomes = {"In": name in values, "NotIn": name not in values, "Exists": bool(name), "DoesNotExist": not name}
-        return outcomes.get(str(operator), False)
-    return False
+        name = spec.get("priorityClassName")
+        return _selects(requirement, {name} if name else set())
+    return scope == "CrossNamespacePodAffinity" and _looks_into_other_namespaces(spec)
+
+
+def _claim_in_scope(requirement: Object, claim: Object) -> bool:
+    """Upstream: `pvcMatchesScopeFunc`; what a claim asks for counts as well as what it has and what it is changing to."""
+    if requirement.get("scopeName") != "VolumeAttributesClass":
+        return False
+    status = claim.get("status") or {}
+    names = {
+        (claim.get("spec") or {}).get("volumeAttributesClassName"),
+        status.get("currentVolumeAttributesClassName"),
+        (status.get("modifyVolumeStatus") or {}).get("targetVolumeAttributesClassName"),
+    }
+    return _selects(requirement, {name for name in names if name})
+
+
+def _selects(requirement: Object, names: set[str]) -> bool:
+    """Whether any of the names is meant; without a name, whether that is."""
+    operator, values = requirement.get("operator"), set(requirement.get("values") or ())
+    if operator == "In":
+        return bool(names & values)
+    if operator == "NotIn":
+        return not names or bool(names - values)
+    return bool(names) is (operator == "Exists") and operator in ("Exists", "DoesNotExist")
+
+
+def is_terminating(pod: Object) -> bool:
+    """Whether a pod has only so long to run. Upstream: `IsTerminating`."""
+    seconds = pod["spec"].get("activeDeadlineSeconds")
+    return seconds is not None and seconds >= 0
+
+
+def _looks_into_other_namespaces(spec: Object) -> bool:
+    """Upstream: `usesCrossNamespacePodAffinity`."""
+    affinity = spec.get("affinity") or {}
+    terms: list[Object] = []
+    for side in (affinity.get("podAffinity") or {}, affinity.get("podAntiAffinity") or {}):
+        terms += side.get("requiredDuringSchedulingIgnoredDuringExecution") or ()
+        preferred = side.get("preferredDuringSchedulingIgnoredDuringExecution") or ()
+        terms += [weighted.get("podAffinityTerm") or {} for weighted in preferred]
+    return any(term.get("namespaces") or term.get("namespaceSelector") is not None for term in terms)

@@ -64,7 +64,8 @@ class Request:
 
     `query` maps each key to all its values; `headers` has lower-case keys; `body` is what came over the wire, empty when `obj` is
     given. Filters fill in `user`, `info` and `audit_id` on the way. `peer_certificate` is the client's DER, if it sent one.
-    `accepts_object` says that the caller takes the answer as a Python object (in-process), so nothing is encoded.
+    `accepts_object` says that the caller takes the answer as a Python object (in-process), so nothing is encoded. `target` is path
+    and query as they came over the wire, `deadline` the loop's time at which the request is given up (None: never).
     """
 
     method: str
@@ -76,6 +77,8 @@ class Request:
     accepts_object: bool = False
     peer_certificate: bytes | None = None
     remote_addr: str = "127.0.0.1"
+    target: str = ""
+    deadline: float | None = None
     user: UserInfo | None = None
     info: RequestInfo | None = None
     audit_id: str = ""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from lifecycle.api.defaults import cluster, core, pods, workloads
+from lifecycle.api.defaults import cluster, core, devices, pods, workloads
 from lifecycle.api.wire import Object
 
 _DEFAULTERS: dict[tuple[str, str], Callable[[Object], None]] = {
@@ -41,6 +41,10 @@ _DEFAULTERS: dict[tuple[str, str], Callable[[Object], None]] = {
     ("networking.k8s.io/v1", "NetworkPolicy"): cluster.set_network_policy_defaults,
     ("storage.k8s.io/v1", "StorageClass"): cluster.set_storage_class_defaults,
     ("storage.k8s.io/v1", "CSIDriver"): cluster.set_csi_driver_defaults,
+    ("storage.k8s.io/v1", "VolumeAttachment"): core.set_volume_attachment_defaults,
+    ("resource.k8s.io/v1", "ResourceClaim"): devices.set_resource_claim_defaults,
+    ("resource.k8s.io/v1", "ResourceClaimTemplate"): devices.set_resource_claim_template_defaults,
+    ("resource.k8s.io/v1", "ResourceSlice"): devices.set_resource_slice_defaults,
     ("discovery.k8s.io/v1", "EndpointSlice"): cluster.set_endpoint_slice_defaults,
     ("scheduling.k8s.io/v1", "PriorityClass"): cluster.set_priority_class_defaults,
     ("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration"): cluster.set_webhook_configuration_defaults,

@@ -23,6 +23,9 @@ _REFERENCE = re.compile(  # a repository, perhaps a tag, perhaps a digest
     r"(?::(?P<tag>\w[\w.-]{0,127}))?"
     r"(?P<digest>@[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,})?"
 )
+_IDENTIFIER = re.compile("[a-f0-9]{64}")
+"""The digest of an image alone is no name."""
+
 _tags: dict[str, str] = {}
 
 
@@ -34,7 +37,7 @@ def image_tag(image: str) -> str:
     tag = _tags.get(image)
     if tag is None:
         match = _REFERENCE.fullmatch(image)
-        if match is None:
+        if match is None or _IDENTIFIER.fullmatch(image):
             tag = ""
         else:
             tag = match["tag"] or ("" if match["digest"] else "latest")
@@ -76,8 +79,8 @@ def set_pod_defaults(pod: Object) -> None:
         for group in ("containers", "initContainers"):
             for container in spec.get(group) or ():
                 for port in container.get("ports") or ():
-                    if not port.get("hostPort"):
-                        port["hostPort"] = port.get("containerPort", 0)
+                    if not port.get("hostPort") and port.get("containerPort"):
+                        port["hostPort"] = port["containerPort"]
 
 
 def set_pod_template_defaults(template: Object) -> None:

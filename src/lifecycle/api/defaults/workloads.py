@@ -56,12 +56,21 @@ def set_daemon_set_defaults(daemon_set: Object) -> None:
     _default(spec, "revisionHistoryLimit", 10)
 
 
+_CLAIM_TYPE = {"kind": "PersistentVolumeClaim", "apiVersion": "v1"}
+
+
 def set_stateful_set_defaults(stateful_set: Object) -> None:
     """Ordered, RollingUpdate from partition 0, claims kept."""
     spec = stateful_set.setdefault("spec", {})
     set_pod_template_defaults(spec.setdefault("template", {}))
-    for claim in spec.get("volumeClaimTemplates") or ():
+    claims = spec.get("volumeClaimTemplates") or []
+    for index, claim in enumerate(claims):
         set_persistent_volume_claim_defaults(claim)
+        claims[index] = {
+            **_CLAIM_TYPE,
+            **claim,
+            **_CLAIM_TYPE,
+        }  # whatever stood there; upstream: `pkg/apis/apps/v1/conversion.go`
     if not spec.get("podManagementPolicy"):
         spec["podManagementPolicy"] = "OrderedReady"
     strategy = spec.get("updateStrategy")

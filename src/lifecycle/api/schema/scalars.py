@@ -16,6 +16,8 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
+from lifecycle.api.go_duration import go_duration, parse_duration
+
 QUANTITY_FORMAT = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 _RFC3339 = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:[.,](\d+))?(Z|[+-]\d\d:\d\d)")
 
@@ -127,29 +129,11 @@ def _first_bad_byte(text: str) -> int:
     return len(text) - clean % 4 if clean % 4 else len(text)
 
 
-_UNITS = {"ns": 1, "us": 1000, "µs": 1000, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}
-
-
 def duration(value: Any) -> str:
     """`metav1.Duration` as Go prints it: `90s` → `1m30s`."""
     if type(value) is not str:
         raise ValueError(f"json: cannot unmarshal {json_type(value)} into Go value of type string")
-    sign, body = ("-", value[1:]) if value[:1] == "-" else ("", value[1:] if value[:1] == "+" else value)
-    if body == "0":
-        return "0s"
-    parts = re.findall(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h)", body)
-    if not body or "".join(a + b for a, b in parts) != body:
-        raise ValueError(f'time: invalid duration "{value}"')
-    nanos = sum(int(float(number) * _UNITS[unit]) for number, unit in parts)
-    if nanos < 10**9:
-        for unit in ("ms", "µs", "ns"):
-            if nanos >= _UNITS[unit]:
-                return f"{sign}{nanos / _UNITS[unit]:g}{unit}"
-        return "0s"
-    hours, rest = divmod(nanos, _UNITS["h"])
-    minutes, rest = divmod(rest, _UNITS["m"])
-    seconds = f"{rest / 10**9:.9f}".rstrip("0").rstrip(".")
-    return sign + (f"{hours}h" if hours else "") + (f"{minutes}m" if hours or minutes else "") + f"{seconds}s"
+    return go_duration(parse_duration(value))
 
 
 def json_type(value: Any) -> str:

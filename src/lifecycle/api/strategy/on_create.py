@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from lifecycle.api.defaults.pods import set_service_account_names
+from lifecycle.api.strategy.data_sources import prepare_data_sources
 from lifecycle.api.strategy.match_label_keys import merge_match_label_keys
 from lifecycle.api.strategy.quality_of_service import pod_qos_class
 from lifecycle.api.wire import Object
@@ -43,8 +44,8 @@ def _create_namespace(namespace: Object) -> None:
         namespace["spec"] = {**spec, "finalizers": [*finalizers, "kubernetes"]}
 
 
-def _create_phase_pending(obj: Object) -> None:
-    obj["status"] = {"phase": "Pending"}
+def _create_persistent_volume(volume: Object) -> None:
+    volume["status"] = {"phase": "Pending", "lastPhaseTransitionTime": volume["metadata"].get("creationTimestamp")}
 
 
 def _create_job(job: Object) -> None:
@@ -81,24 +82,12 @@ def _create_service(service: Object) -> None:
     spec = service.get("spec") or {}
     if spec.get("clusterIP") and not spec.get("clusterIPs"):
         spec["clusterIPs"] = [spec["clusterIP"]]
-    elif spec.get("clusterIPs") and not spec.get("clusterIP"):
-        spec["clusterIP"] = spec["clusterIPs"][0]
 
 
 def _create_persistent_volume_claim(claim: Object) -> None:
     claim["status"] = {"phase": "Pending"}
-    spec = claim.get("spec") or {}
-    source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
-    if source is not None and reference is None:
-        spec["dataSourceRef"] = dict(source)
-    elif reference is not None and source is None and not reference.get("namespace"):
-        known = (reference.get("apiGroup"), reference.get("kind"))
-        if known in (
-            ("snapshot.storage.k8s.io", "VolumeSnapshot"),
-            (None, "PersistentVolumeClaim"),
-            ("", "PersistentVolumeClaim"),
-        ):
-            spec["dataSource"] = dict(reference)
+    if claim.get("spec"):
+        prepare_data_sources(claim["spec"], None)
 
 
 def clean_secret_references(account: Object) -> None:
@@ -110,7 +99,7 @@ def clean_secret_references(account: Object) -> None:
 ON_CREATE: dict[str, Callable[[Object], None]] = {
     "Pod": _create_pod,
     "Namespace": _create_namespace,
-    "PersistentVolume": _create_phase_pending,
+    "PersistentVolume": _create_persistent_volume,
     "PersistentVolumeClaim": _create_persistent_volume_claim,
     "Job": _create_job,
     "CustomResourceDefinition": _create_custom_resource_definition,

@@ -17,7 +17,7 @@ _COMPUTE = ("cpu", "memory")
 def pod_qos_class(pod: Object) -> str:
     """`Guaranteed`, `Burstable` or `BestEffort`, from the spec alone."""
     spec = pod.get("spec") or {}
-    if spec.get("resources"):
+    if spec.get("resources") is not None:
         holders = [spec]
     else:
         holders = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]

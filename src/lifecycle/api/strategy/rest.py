@@ -8,8 +8,8 @@ Order of a create, as upstream's `rest.BeforeCreate`: fill in uid, creation time
 `canonicalize`. Order of an update: `prepare_for_update`, then validate. All functions here change `new` in place, touch only its top
 levels (nested parts taken over from the old object are shared, never changed), and expect normal form (see `schema.decode`).
 
-Upstream: `pkg/registry/*/*/strategy.go`, `apiserver/pkg/registry/rest/{create,update}.go`, v1.36. Left out: disabled feature gates (all
-gates are at their 1.36 defaults), CSI and DRA kinds beyond status and generation.
+Upstream: `pkg/registry/*/*/strategy.go`, `apiserver/pkg/registry/rest/{create,update}.go`, v1.36, all gates at their
+defaults. Left out: DRA kinds beyond status and generation.
 """
 
 from __future__ import annotations
@@ -19,8 +19,11 @@ from dataclasses import dataclass
 from lifecycle.api.defaults.core import set_namespace_label
 from lifecycle.api.schema.decode import zero_value
 from lifecycle.api.schema.gotypes import is_struct, struct_for
+from lifecycle.api.strategy.data_sources import prepare_data_sources
+from lifecycle.api.strategy.disabled_fields import drop_disabled_pod_fields, pod_spec_of
 from lifecycle.api.strategy.endpoint_subsets import repack_subsets
 from lifecycle.api.strategy.on_create import ON_CREATE, clean_secret_references
+from lifecycle.api.strategy.pod_resize import prepare_resize
 from lifecycle.api.strategy.services import prepare_service_for_update
 from lifecycle.api.strategy.stored_empties import forget_empty_lists
 from lifecycle.api.wire import Object
@@ -100,6 +103,14 @@ _STRATEGIES: dict[str, Strategy] = {
     "DeviceClass": Strategy(generation=SPEC),
 }
 
+_WITH_PODS = frozenset(
+    {
+        *("Pod", "PodTemplate", "ReplicationController", "Deployment", "ReplicaSet"),
+        *("DaemonSet", "StatefulSet", "Job", "CronJob"),
+    }
+)
+"""Kinds that are a pod or hold a template of one."""
+
 
 def strategy_for(kind: str) -> Strategy:
     """The facts of a kind; a kind without an entry is stored as it comes."""
@@ -142,6 +153,9 @@ def prepare_for_create(obj: Object) -> None:
             obj["status"] = status
         else:
             obj.pop("status", None)
+    pod_spec = pod_spec_of(obj) if kind in _WITH_PODS else None
+    if pod_spec:
+        drop_disabled_pod_fields(pod_spec, None)
     special = ON_CREATE.get(kind)
     if special is not None:
         special(obj)
@@ -174,6 +188,9 @@ def prepare_for_update(new: Object, old: Object, subresource: str = "") -> None:
             "resourceVersion": meta.get("resourceVersion"),
         }
         meta = new["metadata"]
+    if kind == "Pod" and subresource == "resize":
+        prepare_resize(new, old)
+        meta = new["metadata"]
     if kind == "Namespace" and subresource == "finalize":
         _take_over(new, old, "status")
         return
@@ -193,6 +210,13 @@ def prepare_for_update(new: Object, old: Object, subresource: str = "") -> None:
         _take_over(new, old, "type")
     elif kind == "ServiceAccount":
         clean_secret_references(new)
+    elif kind == "PersistentVolumeClaim" and new.get("spec"):
+        new["spec"] = dict(new["spec"])
+        prepare_data_sources(new["spec"], old.get("spec"))
+    elif kind in _WITH_PODS:
+        pod_spec = pod_spec_of(new)
+        if pod_spec:
+            drop_disabled_pod_fields(pod_spec, pod_spec_of(old))
     elif kind == "CertificateSigningRequest":
         _take_over(new, old, "spec")
     if _counts(strategy.generation, new, old) or (kind == "CSIDriver" and _driver_changed(new, old)):

@@ -36,7 +36,7 @@ def _status(job: Object, status: Object) -> str:
             return type
     if job["metadata"].get("deletionTimestamp"):
         return "Terminating"
-    for type in ("Suspended", "FailureTarget"):
+    for type in ("Suspended", "FailureTarget", "SuccessCriteriaMet"):
         if conditions.get(type):
             return type
     return "Running"

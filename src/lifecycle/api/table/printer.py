@@ -114,7 +114,7 @@ def container_cells(template: Object | None) -> Cells:
 
 def format_labels(labels: dict[str, str] | None) -> str:
     """`a=1,b=2` in order, or `<none>`. Upstream: `labels.FormatLabels`."""
-    return ",".join(f"{key}={value}" for key, value in sorted((labels or {}).items())) or "<none>"
+    return ",".join(sorted(f"{key}={value}" for key, value in (labels or {}).items())) or "<none>"
 
 
 def list_with_more(items: Sequence[str], count: int, shown: int = 3, empty: str = "<unset>") -> str:

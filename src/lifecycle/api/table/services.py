@@ -70,8 +70,14 @@ def _endpoints(subsets: list[Object] | tuple[()]) -> str:
     return list_with_more(pairs, len(pairs), empty="")
 
 
+def _slice_port(port: Object) -> str:
+    """Its number or, for all numbers, its name, which is empty where it has none."""
+    text = port.get("port") if port.get("port") is not None else port.get("name")
+    return "*" if text is None else str(text)
+
+
 def _print_endpoint_slice(obj: Object, now: float) -> Cells:
-    ports = [str(p["port"]) if p.get("port") is not None else p.get("name") or "*" for p in obj.get("ports") or ()]
+    ports = [_slice_port(port) for port in obj.get("ports") or ()]
     addresses = [address for endpoint in obj.get("endpoints") or () for address in endpoint.get("addresses") or ()]
     return [
         obj["metadata"]["name"],

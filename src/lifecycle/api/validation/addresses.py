@@ -1,18 +1,20 @@
 """IP addresses and networks.
 
-The API takes what it always took: addresses with leading zeros and IPv4-mapped IPv6 stay legal in old fields (with a warning), while
-newer fields insist on the canonical form.
+Old fields took anything that Go's old parser took. Since 1.36 they refuse what is ambiguous: leading zeros, IPv4-mapped IPv6, bits
+behind a network's prefix. What is stored already may stay. Newer fields insist on the canonical form as well.
 
 Upstream: `apimachinery/pkg/util/validation/ip.go`, `pkg/apis/core/validation/validation.go` (`ValidateEndpointIP` and
-`ValidateNonSpecialIP`), v1.36, gate `StrictIPCIDRValidation` off.
+`ValidateNonSpecialIP`), v1.36, gate `StrictIPCIDRValidation` on.
 """
 
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Collection
 from functools import lru_cache
 
-from lifecycle.api.field_errors import FieldError, invalid, quote
+from lifecycle.api.field_errors import FieldError, invalid
+from lifecycle.api.go_format import go_quote
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -46,11 +48,35 @@ def _canonical(address: Address) -> str:
     return str(address)
 
 
-def validate_legacy_ip(text: str, path: str) -> list[FieldError]:
-    """An address in a field that predates strict parsing."""
-    if parse_ip(text) is None:
+def _has_leading_zeros(text: str) -> bool:
+    """In one of the decimal parts of an address that `parse_ip` takes."""
+    return any(len(part) > 1 and part[0] == "0" for part in text.rpartition(":")[2].split(".")) and "." in text
+
+
+def _is_mapped(address: Address) -> bool:
+    return isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None
+
+
+def _strict_ip(text: str, path: str) -> list[FieldError]:
+    address = parse_ip(text)
+    if address is None:
         return [invalid(path, text, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")]
-    return []
+    if _has_leading_zeros(text):
+        return [invalid(path, text, "must not have leading 0s")]
+    return [invalid(path, text, "must not be an IPv4-mapped IPv6 address")] if _is_mapped(address) else []
+
+
+def validate_legacy_ip(text: str, path: str, old: Collection[str] = ()) -> list[FieldError]:
+    """An address in a field that predates strict parsing; one that stands in the `old` object may stay."""
+    return [] if text in old else _strict_ip(text, path)
+
+
+def validate_ip(text: str, path: str) -> list[FieldError]:
+    """An address in a newer field: in canonical form. Upstream: `IsValidIP`."""
+    errors, address = _strict_ip(text, path), parse_ip(text)
+    if not errors and address is not None and _canonical(address) != text:
+        errors.append(invalid(path, text, f"must be in canonical form ({go_quote(_canonical(address))})"))
+    return errors
 
 
 @lru_cache(1024)
@@ -66,11 +92,32 @@ def parse_network(text: str) -> tuple[Address, Network] | None:
         return None
 
 
-def validate_legacy_cidr(text: str, path: str) -> list[FieldError]:
-    """A network in a field that predates strict parsing."""
-    if parse_network(text) is None:
+def _strict_cidr(text: str, path: str) -> list[FieldError]:
+    parsed = parse_network(text)
+    if parsed is None:
         return [invalid(path, text, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)")]
+    address, network = parsed
+    head, _, tail = text.partition("/")
+    if _has_leading_zeros(head) or str(network.prefixlen) != tail:
+        return [invalid(path, text, "must not have leading 0s in IP or prefix length")]
+    if _is_mapped(address):
+        return [invalid(path, text, "must not have an IPv4-mapped IPv6 address")]
+    if address != network.network_address:
+        return [invalid(path, text, "must not have bits set beyond the prefix length")]
     return []
+
+
+def validate_legacy_cidr(text: str, path: str, old: Collection[str] = ()) -> list[FieldError]:
+    """A network in a field that predates strict parsing; one that stands in the `old` object may stay."""
+    return [] if text in old else _strict_cidr(text, path)
+
+
+def validate_cidr(text: str, path: str) -> list[FieldError]:
+    """A network in a newer field: in canonical form. Upstream: `IsValidCIDR`."""
+    errors, parsed = _strict_cidr(text, path), parse_network(text)
+    if not errors and parsed is not None and str(parsed[1]) != text:
+        errors.append(invalid(path, text, f"must be in canonical form ({go_quote(str(parsed[1]))})"))
+    return errors
 
 
 def validate_non_special_ip(text: str, path: str) -> list[FieldError]:
@@ -102,9 +149,9 @@ def warnings_for_ip(text: str, path: str) -> list[str]:
     if isinstance(address, ipaddress.IPv4Address) or address.ipv4_mapped is not None:
         if canonical == text:
             return []
-        return [f"{path}: non-standard IP address {quote(text)} is invalid: use {quote(canonical)}"]
+        return [f"{path}: non-standard IP address {go_quote(text)} is invalid: use {go_quote(canonical)}"]
     if canonical != text:
-        return [f"{path}: IPv6 address {quote(text)} should be in RFC 5952 canonical format ({quote(canonical)})"]
+        return [f"{path}: IPv6 address {go_quote(text)} should be in RFC 5952 canonical format ({go_quote(canonical)})"]
     return []
 
 
@@ -117,14 +164,14 @@ def warnings_for_cidr(text: str, path: str) -> list[str]:
     warnings: list[str] = []
     if address != network.network_address:
         single = f"{_canonical(address)}/{network.prefixlen}"
-        why = f"is ambiguous in this context (should be {quote(str(network))} or {quote(single)}?)"
-        warnings.append(f"{path}: CIDR value {quote(text)} {why}")
+        why = f"is ambiguous in this context (should be {go_quote(str(network))} or {go_quote(single)}?)"
+        warnings.append(f"{path}: CIDR value {go_quote(text)} {why}")
     head, _, tail = text.partition("/")
     odd = isinstance(address, ipaddress.IPv4Address) and str(address) != head
     if odd or str(network.prefixlen) != tail:
-        warnings.append(f"{path}: non-standard CIDR value {quote(text)} is invalid: use {quote(str(network))}")
+        warnings.append(f"{path}: non-standard CIDR value {go_quote(text)} is invalid: use {go_quote(str(network))}")
     elif not warnings and network.version == 6 and str(network) != text:
         warnings.append(
-            f"{path}: IPv6 CIDR value {quote(text)} should be in RFC 5952 canonical format ({quote(str(network))})"
+            f"{path}: IPv6 CIDR value {go_quote(text)} should be in RFC 5952 canonical format ({go_quote(str(network))})"
         )
     return warnings

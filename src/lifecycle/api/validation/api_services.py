@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import base64
 
-from lifecycle.api.field_errors import FieldError, invalid, not_supported, quote, required
+from lifecycle.api.field_errors import FieldError, invalid, not_supported, required
+from lifecycle.api.go_format import go_quote
 from lifecycle.api.validation import content
 from lifecycle.api.validation.object_meta import validate_object_meta, validate_object_meta_update
 from lifecycle.api.wire import Object
@@ -21,7 +22,7 @@ def validate_api_service(service: Object) -> list[FieldError]:
 
     def named(name: str, prefix: bool) -> content.Messages:
         found = content.name_is_path_segment(name, False)
-        return found or (() if name == wanted else (f'must be `spec.version+"."+spec.group`: {quote(wanted)}',))
+        return found or (() if name == wanted else (f'must be `spec.version+"."+spec.group`: {go_quote(wanted)}',))
 
     errors = validate_object_meta(service.get("metadata") or {}, False, named)
     if not group and version != "v1":

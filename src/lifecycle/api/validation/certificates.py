@@ -12,16 +12,8 @@ import binascii
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 
-from lifecycle.api.field_errors import (
-    FieldError,
-    duplicate,
-    forbidden,
-    invalid,
-    not_supported,
-    quote,
-    required,
-    too_long,
-)
+from lifecycle.api.field_errors import FieldError, duplicate, forbidden, invalid, not_supported, required, too_long
+from lifecycle.api.go_format import go_quote
 from lifecycle.api.validation import content
 from lifecycle.api.validation.object_meta import validate_core_object_meta, validate_core_object_meta_update
 from lifecycle.api.wire import Object
@@ -116,7 +108,7 @@ def _validate_labels(labels: list[str], whole: str, path: str, rule: content.Rul
     for label in labels:
         messages = rule(label)
         if messages:
-            return [invalid(path, whole, f"validating label {quote(label)}: {why}") for why in messages]
+            return [invalid(path, whole, f"validating label {go_quote(label)}: {why}") for why in messages]
     return []
 
 

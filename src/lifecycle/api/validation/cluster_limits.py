@@ -6,11 +6,11 @@ v1.36.
 
 from __future__ import annotations
 
-from lifecycle.api.field_errors import DUPLICATE, FieldError, duplicate, forbidden, invalid, required
+from lifecycle.api.field_errors import DUPLICATE, FieldError, duplicate, forbidden, internal, invalid, required
 from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.validation import content
-from lifecycle.api.validation.addresses import is_ipv6, validate_legacy_cidr
+from lifecycle.api.validation.addresses import is_ipv6, parse_network, validate_legacy_cidr
 from lifecycle.api.validation.compute_resources import (
     is_overcommit_allowed,
     is_standard_quota_resource,
@@ -95,12 +95,13 @@ def validate_node(node: Object) -> list[FieldError]:
     for index, network in enumerate(networks):
         errors += validate_legacy_cidr(network, f"spec.podCIDRs[{index}]")
     if len(networks) > 1:
+        unread = next((i for i, network in enumerate(networks) if parse_network(network) is None), None)
+        if unread is not None:
+            why = f"error:invalid CIDR[{unread}]: <nil> (invalid CIDR address: {networks[unread]})"
+            errors.append(internal("spec.podCIDRs", f"invalid PodCIDRs. failed to check with dual stack with {why}"))
         families = {is_ipv6(network.partition("/")[0]) for network in networks}
-        if len(networks) > 2 or len(families) != 2:
+        if unread is not None or len(networks) > 2 or len(families) != 2:
             errors.append(invalid("spec.podCIDRs", networks, "may specify no more than one CIDR for each IP family"))
-        errors += [
-            duplicate(f"spec.podCIDRs[{i}]", network) for i, network in enumerate(networks) if network in networks[:i]
-        ]
     return errors
 
 

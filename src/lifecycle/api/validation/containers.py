@@ -8,7 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lifecycle.api.field_errors import FieldError, duplicate, forbidden, invalid, not_found, not_supported, required
+from lifecycle.api.field_errors import (
+    FieldError,
+    duplicate,
+    forbidden,
+    invalid,
+    not_found,
+    not_supported,
+    required,
+    too_long,
+)
 from lifecycle.api.validation import content
 from lifecycle.api.validation.compute_resources import validate_resource_requirements
 from lifecycle.api.validation.environment import validate_env, validate_env_from
@@ -20,6 +29,9 @@ from lifecycle.api.wire import Object
 PROTOCOLS = ("SCTP", "TCP", "UDP")
 _PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 _MESSAGE_POLICIES = ("File", "FallbackToLogsOnError")
+_RESTART_POLICIES = ("Always", "Never", "OnFailure")
+_RULE_ACTIONS = ("Restart", "RestartAllContainers")
+_MOST_RULES, _MOST_CODES = 20, 255
 _EPHEMERAL_FIELDS = {
     "name",
     "image",
@@ -39,6 +51,7 @@ _EPHEMERAL_FIELDS = {
     "tty",
     "targetContainerName",
 }
+_EPHEMERAL_POINTERS = {"livenessProbe", "readinessProbe", "startupProbe", "lifecycle", "restartPolicy"}
 
 
 @dataclass(slots=True)
@@ -166,36 +179,38 @@ def validate_containers(containers: list[Object], pod: PodContext, path: str) ->
             errors.append(duplicate(f"{here}.name", name))
         names.add(name)
         errors += validate_probes_and_hooks(container, pod.grace_period, here)
-        if container.get("restartPolicy") is not None:
-            errors += _validate_restart_policy(container, here)
-        if container.get("restartPolicyRules"):
-            errors += _validate_restart_rules(container, here)
+        errors += _validate_restart_policy(container, here)
     return errors + _host_port_conflicts(containers, path)
 
 
 def _validate_restart_policy(container: Object, path: str) -> list[FieldError]:
-    known = ("Always", "OnFailure", "Never")
-    policy = container["restartPolicy"]
-    return [] if policy in known else [not_supported(f"{path}.restartPolicy", policy, known)]
-
-
-def _validate_restart_rules(container: Object, path: str) -> list[FieldError]:
+    """A container's own restart policy, and the rules by exit code that go before it."""
     errors: list[FieldError] = []
-    if container.get("restartPolicy") is None:
-        errors.append(required(f"{path}.restartPolicy", "must specify restartPolicy when restart rules are used"))
-    for index, rule in enumerate(container["restartPolicyRules"]):
+    policy, rules = container.get("restartPolicy"), container.get("restartPolicyRules") or []
+    if policy is None:
+        if rules:
+            errors.append(required(f"{path}.restartPolicy", "must specify restartPolicy when restart rules are used"))
+    elif policy not in _RESTART_POLICIES:
+        errors.append(not_supported(f"{path}.restartPolicy", policy, _RESTART_POLICIES))
+    if len(rules) > _MOST_RULES:
+        errors.append(too_long(f"{path}.restartPolicyRules", _MOST_RULES))
+    for index, rule in enumerate(rules):
         here = f"{path}.restartPolicyRules[{index}]"
-        if rule.get("action") not in ("Restart", "RestartAllContainers"):
-            errors.append(not_supported(f"{here}.action", rule.get("action", ""), ("Restart", "RestartAllContainers")))
-        codes = rule.get("exitCodes")
+        action, codes = rule.get("action", ""), rule.get("exitCodes")
+        if action not in _RULE_ACTIONS:
+            errors.append(not_supported(f"{here}.action", action, _RULE_ACTIONS))
         if codes is None:
             errors.append(required(f"{here}.exitCodes", "must be specified"))
-        elif codes.get("operator") not in ("In", "NotIn"):
+            continue
+        if codes.get("operator", "") not in ("In", "NotIn"):
             errors.append(not_supported(f"{here}.exitCodes.operator", codes.get("operator", ""), ("In", "NotIn")))
+        if len(codes.get("values") or ()) > _MOST_CODES:
+            errors.append(too_long(f"{here}.exitCodes.values", _MOST_CODES))
     return errors
 
 
 _ONLY_SIDECARS = "may not be set for init containers without restartPolicy=Always"
+_NO_SIDECAR_RULES = "restartPolicyRules are not allowed for init containers with restart policy Always"
 
 
 def validate_init_containers(
@@ -208,7 +223,10 @@ def validate_init_containers(
         here = f"{path}[{index}]"
         errors += _validate_common(container, pod, here)
         policy = container.get("restartPolicy")
-        if policy is not None:
+        if policy == "Always":
+            if container.get("restartPolicyRules"):
+                errors.append(forbidden(f"{here}.restartPolicyRules", _NO_SIDECAR_RULES))
+        elif policy is not None:
             errors += _validate_restart_policy(container, here)
         name = container.get("name", "")
         if name in names:
@@ -243,7 +261,7 @@ def validate_ephemeral_containers(
         if target and target not in others:
             errors.append(not_found(f"{here}.targetContainerName", target))
         for field, value in container.items():
-            if field not in _EPHEMERAL_FIELDS and value:
+            if field not in _EPHEMERAL_FIELDS and (value or (value is not None and field in _EPHEMERAL_POINTERS)):
                 errors.append(forbidden(f"{here}.{field}", "cannot be set for an Ephemeral Container"))
         for position, mount in enumerate(container.get("volumeMounts") or ()):
             for field in ("subPath", "subPathExpr"):

@@ -243,11 +243,6 @@ def name_is_dns_label(name: str, prefix: bool) -> Messages:
     return dns1123_label(_mask_trailing_dash(name) if prefix else name)
 
 
-def name_is_dns1035_label(name: str, prefix: bool) -> Messages:
-    """The rule Services had until labels starting with a digit were allowed."""
-    return dns1035_label(_mask_trailing_dash(name) if prefix else name)
-
-
 def name_is_path_segment(name: str, prefix: bool) -> Messages:
     """The rule for names that only have to fit into a URL (RBAC, custom resources)."""
     if not prefix and name in (".", ".."):

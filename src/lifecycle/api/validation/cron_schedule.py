@@ -5,6 +5,8 @@ Upstream: `github.com/robfig/cron/v3/parser.go` (`ParseStandard`), used by `pkg/
 
 from __future__ import annotations
 
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
 from lifecycle.api.schema.scalars import duration
 
 _MONTHS = {
@@ -24,8 +26,23 @@ _FIELDS: tuple[tuple[int, int, dict[str, int]], ...] = (
 _DESCRIPTORS = {"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"}
 
 
+def location_complaint(zone: str) -> str:
+    """What is wrong with the name of a time zone, in Go's words; empty if nothing is."""
+    try:
+        ZoneInfo(zone)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return f"unknown time zone {zone}"
+    return ""
+
+
 def schedule_complaint(schedule: str) -> str:
     """What is wrong with a schedule, in the parser's words; empty if nothing is."""
+    if schedule.startswith(("TZ=", "CRON_TZ=")) and " " in schedule:
+        zone, _, schedule = schedule.partition("=")[2].partition(" ")
+        complaint = location_complaint(zone)
+        if complaint:
+            return f"provided bad location {zone}: {complaint}"
+        schedule = schedule.strip()
     if schedule.startswith("@"):
         if schedule in _DESCRIPTORS:
             return ""

@@ -11,6 +11,7 @@ import re
 from lifecycle.api.field_errors import FieldError, invalid, not_supported, required
 from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.validation import content
+from lifecycle.api.validation.file_paths import validate_no_backsteps
 from lifecycle.api.wire import Object
 
 ENV_FIELDS = (
@@ -97,9 +98,11 @@ def _validate_file_key_selector(selector: Object, path: str) -> list[FieldError]
         errors += [invalid(f"{path}.key", key, why) for why in content.relaxed_env_name(key)]
     if not volume:
         errors.append(required(f"{path}.volumeName"))
+    else:
+        errors += [invalid(f"{path}.volumeName", volume, why) for why in content.dns1123_label(volume)]
     if not file:
         errors.append(required(f"{path}.path"))
-    return errors
+    return errors + validate_no_backsteps(file, f"{path}.path")
 
 
 def validate_object_field_selector(selector: Object, supported: tuple[str, ...], path: str) -> list[FieldError]:

@@ -5,11 +5,10 @@ Upstream: `pkg/apis/networking/validation/validation.go` (`ValidateIPAddress`, `
 
 from __future__ import annotations
 
-from ipaddress import ip_address
-
 from lifecycle.api.field_errors import FieldError, invalid, required
 from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.validation import content
+from lifecycle.api.validation.addresses import validate_ip
 from lifecycle.api.validation.object_meta import (
     IMMUTABLE,
     validate_core_object_meta,
@@ -19,11 +18,7 @@ from lifecycle.api.wire import Object
 
 
 def _name_is_address(name: str, prefix: bool) -> content.Messages:
-    try:
-        address = ip_address(name)
-    except ValueError:
-        return ("must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)",)
-    return () if str(address) == name else (f"must be in canonical form ({str(address)!r})".replace("'", '"'),)
+    return tuple(error.detail for error in validate_ip(name, ""))
 
 
 def validate_ip_address(address: Object) -> list[FieldError]:

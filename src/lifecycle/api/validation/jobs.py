@@ -1,22 +1,27 @@
 """Jobs and CronJobs.
 
 Upstream: `pkg/apis/batch/validation/validation.go` (`ValidateJob`, `ValidateGeneratedSelector`, `ValidateCronJobSpec`), v1.36. Left out:
-the fine print of success policies.
+most of what only a controller can get wrong in a status.
 """
 
 from __future__ import annotations
 
-from lifecycle.api.field_errors import FieldError, forbidden, invalid, not_supported, required
+import re
+
+from lifecycle.api.field_errors import FieldError, forbidden, invalid, not_supported, required, too_long
 from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.validation import content
-from lifecycle.api.validation.cron_schedule import schedule_complaint
+from lifecycle.api.validation.cron_schedule import location_complaint, schedule_complaint
+from lifecycle.api.validation.job_policies import validate_failure_policy, validate_success_policy
 from lifecycle.api.validation.label_selectors import selector_is_usable, selector_matches, validate_label_selector
 from lifecycle.api.validation.object_meta import IMMUTABLE, validate_core_object_meta, validate_core_object_meta_update
 from lifecycle.api.validation.pod_spec import validate_pod_template_spec
+from lifecycle.api.validation.references import validate_domain_prefixed_path
 from lifecycle.api.validation.workloads import MISMATCH, not_negative, sorted_map
 from lifecycle.api.wire import Object
 
-_MAX_INDEXED = 100000
+_MAX_INDEXED, _MAX_WHEN_MANY = 100_000, 10_000
+_LONGEST_MANAGER = 63
 _PREFIX = "batch.kubernetes.io/"
 _CRON_NAME_LIMIT = 52
 
@@ -26,7 +31,13 @@ def validate_job(job: Object) -> list[FieldError]:
     errors = validate_core_object_meta(job.get("metadata") or {}, True, content.name_is_dns_subdomain)
     spec = job.get("spec") or {}
     errors += _validate_generated_selector(job)
-    return errors + _validate_job_spec_with_selector(spec, "spec")
+    errors += _validate_job_spec_with_selector(spec, "spec")
+    if spec.get("completionMode") == "Indexed" and (spec.get("completions") or 0) > 0:
+        name = (job.get("metadata") or {}).get("name", "")
+        host = f"{name}-{spec['completions'] - 1}"  # of the last pod
+        if content.dns1123_label(host):
+            errors.append(invalid("metadata.name", name, f"will not able to create pod with invalid DNS label: {host}"))
+    return errors
 
 
 def _validate_generated_selector(job: Object) -> list[FieldError]:
@@ -76,25 +87,32 @@ _COUNTS = (
 def _validate_job_spec(spec: Object, path: str) -> list[FieldError]:
     errors = not_negative(spec, *_COUNTS, path=path)
     per_index, failed = spec.get("backoffLimitPerIndex"), spec.get("maxFailedIndexes")
-    mode, completions = spec.get("completionMode"), spec.get("completions")
+    mode, manager = spec.get("completionMode"), spec.get("managedBy")
     if failed is not None:
         errors += not_negative(spec, "maxFailedIndexes", path=path)
         if per_index is None:
             errors.append(required(f"{path}.backoffLimitPerIndex", "when maxFailedIndexes is specified"))
-    if mode is not None:
-        if mode not in ("NonIndexed", "Indexed"):
-            errors.append(not_supported(f"{path}.completionMode", mode, ("NonIndexed", "Indexed")))
-        if mode == "Indexed":
-            if completions is None:
-                errors.append(required(f"{path}.completions", "when completion mode is Indexed"))
-            if (spec.get("parallelism") or 0) > _MAX_INDEXED:
-                why = f"must be less than or equal to {_MAX_INDEXED} when completion mode is Indexed"
-                errors.append(invalid(f"{path}.parallelism", spec["parallelism"], why))
-    if mode != "Indexed" and per_index is not None:
-        errors.append(invalid(f"{path}.backoffLimitPerIndex", per_index, "requires indexed completion mode"))
+    if manager is not None:
+        errors += validate_domain_prefixed_path(manager, f"{path}.managedBy")
+        if len(manager) > _LONGEST_MANAGER:
+            errors.append(too_long(f"{path}.managedBy", _LONGEST_MANAGER))
+    if mode is not None and mode not in ("NonIndexed", "Indexed"):
+        errors.append(not_supported(f"{path}.completionMode", mode, ("NonIndexed", "Indexed")))
+    if mode == "Indexed":
+        errors += _validate_indexed(spec, path)
+    if mode in (None, "NonIndexed"):
+        for field in ("backoffLimitPerIndex", "maxFailedIndexes"):
+            if spec.get(field) is not None:
+                errors.append(invalid(f"{path}.{field}", spec[field], "requires indexed completion mode"))
     policy, replacement = spec.get("podFailurePolicy"), spec.get("podReplacementPolicy")
     if policy is not None:
-        errors += _validate_failure_policy(policy, spec, f"{path}.podFailurePolicy")
+        errors += validate_failure_policy(policy, spec, f"{path}.podFailurePolicy")
+    success = spec.get("successPolicy")
+    if success is not None and mode != "Indexed":
+        shown = internal_value("batch/v1.SuccessPolicy", success)
+        errors.append(invalid(f"{path}.successPolicy", shown, "requires indexed completion mode"))
+    elif success is not None:
+        errors += validate_success_policy(success, spec.get("completions") or 0, f"{path}.successPolicy")
     if replacement is not None:
         if policy is not None and replacement != "Failed":
             errors.append(not_supported(f"{path}.podReplacementPolicy", replacement, ("Failed",)))
@@ -112,39 +130,29 @@ def _validate_job_spec(spec: Object, path: str) -> list[FieldError]:
     return errors
 
 
-_ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
-
-
-def _validate_failure_policy(policy: Object, spec: Object, path: str) -> list[FieldError]:
+def _validate_indexed(spec: Object, path: str) -> list[FieldError]:
+    """Limits of jobs whose pods are numbered: many numbers and many failures to remember do not go together."""
     errors: list[FieldError] = []
-    names = {
-        c.get("name")
-        for g in ("containers", "initContainers")
-        for c in ((spec.get("template") or {}).get("spec") or {}).get(g) or ()
-    }
-    for index, rule in enumerate(policy.get("rules") or ()):
-        here, action = f"{path}.rules[{index}]", rule.get("action", "")
-        if not action:
-            errors.append(required(f"{here}.action"))
-        elif action not in _ACTIONS:
-            errors.append(not_supported(f"{here}.action", action, _ACTIONS))
-        codes, conditions = rule.get("onExitCodes"), rule.get("onPodConditions") or []
-        if codes is not None:
-            values, operator = codes.get("values") or [], codes.get("operator", "")
-            if operator not in ("In", "NotIn"):
-                errors.append(not_supported(f"{here}.onExitCodes.operator", operator, ("In", "NotIn")))
-            if codes.get("containerName") is not None and codes["containerName"] not in names:
-                why = "must be one of the container or initContainer names in the pod template"
-                errors.append(invalid(f"{here}.onExitCodes.containerName", codes["containerName"], why))
-            if not values:
-                errors.append(invalid(f"{here}.onExitCodes.values", None, "at least one value is required"))
-            if operator == "In" and 0 in values:
-                where = f"{here}.onExitCodes.values[{values.index(0)}]"
-                errors.append(invalid(where, 0, "must not be 0 for the In operator"))
-        if codes is not None and conditions:
-            errors.append(invalid(here, rule, "specifying both OnExitCodes and OnPodConditions is not supported"))
-        if codes is None and not conditions:
-            errors.append(invalid(here, rule, "specifying one of OnExitCodes and OnPodConditions is required"))
+    completions, parallelism, failed = (spec.get(f) for f in ("completions", "parallelism", "maxFailedIndexes"))
+    if completions is None:
+        errors.append(required(f"{path}.completions", "when completion mode is Indexed"))
+    if (parallelism or 0) > _MAX_INDEXED:
+        why = f"must be less than or equal to {_MAX_INDEXED} when completion mode is Indexed"
+        errors.append(invalid(f"{path}.parallelism", parallelism, why))
+    if completions is not None and failed is not None and failed > completions:
+        errors.append(invalid(f"{path}.maxFailedIndexes", failed, "must be less than or equal to completions"))
+    if (failed or 0) > _MAX_INDEXED:
+        errors.append(invalid(f"{path}.maxFailedIndexes", failed, f"must be less than or equal to {_MAX_INDEXED}"))
+    if (completions or 0) > _MAX_INDEXED and spec.get("backoffLimitPerIndex") is not None:
+        if failed is None:
+            why = f"must be specified when completions is above {_MAX_INDEXED}"
+            errors.append(required(f"{path}.maxFailedIndexes", why))
+        when = f"when completions are above {_MAX_INDEXED} and used with backoff limit per index"
+        for field, value in (("parallelism", parallelism), ("maxFailedIndexes", failed)):
+            if (value or 0) > _MAX_WHEN_MANY:
+                errors.append(
+                    invalid(f"{path}.{field}", value, f"must be less than or equal to {_MAX_WHEN_MANY} {when}")
+                )
     return errors
 
 
@@ -155,21 +163,32 @@ def validate_job_update(new: Object, old: Object) -> list[FieldError]:
     errors += _validate_job_spec_with_selector(spec, "spec")  # a second time, as upstream
     if before.get("suspend") and not (old.get("status") or {}).get("startTime"):
         before = {**before, "template": _steered(before.get("template") or {}, spec.get("template") or {})}
-    elastic = (
-        spec.get("completionMode") == "Indexed"
-        and spec.get("completions") == spec.get("parallelism")
-        and before.get("completions") is not None
-    )
-    if spec.get("completions") != before.get("completions") and not elastic:
-        errors.append(invalid("spec.completions", spec.get("completions"), IMMUTABLE))
+    errors += _validate_completions_kept(spec, before)
     for field in ("selector", "template"):
         if spec.get(field) != before.get(field):
             shown = internal_value("core/v1.PodTemplateSpec", spec[field]) if field == "template" else spec.get(field)
             errors.append(invalid(f"spec.{field}", shown, IMMUTABLE))
     for field in ("completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy"):
         if spec.get(field) != before.get(field):
-            errors.append(invalid(f"spec.{field}", spec.get(field), IMMUTABLE))
+            type_ = _POLICY_TYPES.get(field)
+            shown = internal_value(type_, spec.get(field)) if type_ else spec.get(field)
+            errors.append(invalid(f"spec.{field}", shown, IMMUTABLE))
     return errors
+
+
+_POLICY_TYPES = {"podFailurePolicy": "*batch/v1.PodFailurePolicy", "successPolicy": "*batch/v1.SuccessPolicy"}
+
+
+def _validate_completions_kept(spec: Object, before: Object) -> list[FieldError]:
+    """An indexed Job can grow or shrink if it does all its work at once."""
+    wanted = spec.get("completions")
+    if wanted == before.get("completions"):
+        return []
+    if spec.get("completionMode") != "Indexed":
+        return [invalid("spec.completions", wanted, IMMUTABLE)]
+    if wanted is None or wanted == spec.get("parallelism"):
+        return []
+    return [invalid("spec.completions", wanted, "can only be modified in tandem with spec.parallelism")]
 
 
 def _steered(old: Object, new: Object) -> Object:
@@ -215,25 +234,28 @@ def validate_cron_job(cron_job: Object) -> list[FieldError]:
 def validate_cron_job_update(new: Object, old: Object) -> list[FieldError]:
     """A changed CronJob."""
     errors = validate_core_object_meta_update(new["metadata"], old["metadata"])
-    return errors + _validate_cron_job_spec(new.get("spec") or {}, "spec")
+    return errors + _validate_cron_job_spec(new.get("spec") or {}, "spec", old.get("spec") or {})
 
 
 _CONCURRENCY = ("Allow", "Forbid", "Replace")
 
 
-def _validate_cron_job_spec(spec: Object, path: str) -> list[FieldError]:
-    errors: list[FieldError] = []
+def _validate_cron_job_spec(spec: Object, path: str, old: Object | None = None) -> list[FieldError]:
+    """`old` is None for a new one. A zone inside the schedule, once tolerated, may stay if it was there."""
     schedule, zone = spec.get("schedule", ""), spec.get("timeZone")
-    if not schedule:
-        errors.append(required(f"{path}.schedule"))
-    elif "TZ" in schedule:
-        why = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
-        errors.append(invalid(f"{path}.schedule", schedule, why))
-    else:
-        complaint = schedule_complaint(schedule)
-        if complaint:
-            errors.append(invalid(f"{path}.schedule", schedule, complaint))
-    if zone is not None:
+    errors = [] if schedule else [required(f"{path}.schedule")]
+    complaint = schedule_complaint(schedule) if schedule else ""
+    if complaint:
+        errors.append(invalid(f"{path}.schedule", schedule, complaint))
+    if "TZ" in schedule:
+        tolerated = old is not None and "TZ" in old.get("schedule", "")
+        if not tolerated:
+            why = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
+            errors.append(invalid(f"{path}.schedule", schedule, why))
+        elif zone is not None:
+            why = "cannot use both timeZone field and TZ or CRON_TZ in schedule"
+            errors.append(invalid(f"{path}.schedule", schedule, why))
+    if zone is not None and (old is None or zone != old.get("timeZone")):
         errors += _validate_time_zone(zone, f"{path}.timeZone")
     errors += not_negative(spec, "startingDeadlineSeconds", path=path)
     concurrency = spec.get("concurrencyPolicy", "")
@@ -252,20 +274,20 @@ def _validate_cron_job_spec(spec: Object, path: str) -> list[FieldError]:
     return errors + not_negative(spec, "successfulJobsHistoryLimit", "failedJobsHistoryLimit", path=path)
 
 
-def _validate_time_zone(zone: str, path: str) -> list[FieldError]:
-    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+_ZONE_PART = re.compile(r"[A-Za-z.\-_0-9+]{1,14}")
 
+
+def _validate_time_zone(zone: str, path: str) -> list[FieldError]:
     if not zone:
         return [invalid(path, zone, "timeZone must be nil or non-empty string")]
-    if zone.lower() == "local":
-        return [
-            invalid(path, zone, "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones")
-        ]
-    try:
-        ZoneInfo(zone)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
+    if not all(_ZONE_PART.fullmatch(part) and part not in (".", "..") and part[0] != "-" for part in zone.split("/")):
         return [invalid(path, zone, f"unknown time zone {zone}")]
-    return []
+    errors: list[FieldError] = []
+    if zone.lower() == "local":
+        why = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"
+        errors.append(invalid(path, zone, why))
+    complaint = "" if zone == "Local" else location_complaint(zone)
+    return errors + ([invalid(path, zone, complaint)] if complaint else [])
 
 
 def validate_job_status_update(new: Object, old: Object) -> list[FieldError]:

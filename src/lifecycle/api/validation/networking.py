@@ -5,6 +5,8 @@ Upstream: `pkg/apis/networking/validation/validation.go`, `pkg/apis/discovery/va
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from lifecycle.api.field_errors import (
     FieldError,
     duplicate,
@@ -21,6 +23,7 @@ from lifecycle.api.validation.addresses import (
     is_ipv6,
     parse_ip,
     parse_network,
+    validate_cidr,
     validate_legacy_cidr,
     validate_legacy_ip,
     validate_non_special_ip,
@@ -33,7 +36,7 @@ from lifecycle.api.validation.object_meta import (
     validate_core_object_meta_update,
     validate_labels,
 )
-from lifecycle.api.validation.references import validate_kind_and_name
+from lifecycle.api.validation.references import validate_domain_prefixed_path, validate_kind_and_name
 from lifecycle.api.wire import Object
 
 _PATH_TYPES = ("Exact", "ImplementationSpecific", "Prefix")
@@ -134,7 +137,7 @@ def _validate_backend(backend: Object, path: str) -> list[FieldError]:
     if not name:
         errors.append(required(f"{path}.service.name"))
     else:
-        errors += [invalid(f"{path}.service.name", name, why) for why in content.dns1035_label(name)]
+        errors += [invalid(f"{path}.service.name", name, why) for why in content.dns1123_label(name)]
     if port.get("name") and port.get("number"):
         errors.append(invalid(path, "", "cannot set both port name & port number"))
     elif port.get("name"):
@@ -167,11 +170,7 @@ def validate_ingress_class(ingress_class: Object) -> list[FieldError]:
     else:
         if len(controller) > 250:
             errors.append(too_long(here, 250))
-        host, slash, rest = controller.partition("/")
-        if not slash or not host or not rest:
-            errors.append(invalid(here, controller, 'must be a domain-prefixed path (such as "acme.io/foo")'))
-        else:
-            errors += [invalid(here, host, why) for why in content.dns1123_subdomain(host)]
+        errors += validate_domain_prefixed_path(controller, here)
     if parameters is not None:
         errors += _validate_reference(parameters, "spec.parameters")
         scope, namespace = parameters.get("scope"), parameters.get("namespace")
@@ -181,6 +180,8 @@ def validate_ingress_class(ingress_class: Object) -> list[FieldError]:
             errors.append(not_supported("spec.parameters.scope", scope, ("Cluster", "Namespace")))
         elif scope == "Namespace" and namespace is None:
             errors.append(required("spec.parameters.namespace", "`parameters.scope` is set to 'Namespace'"))
+        elif scope == "Namespace":
+            errors += [invalid("spec.parameters.namespace", namespace, why) for why in content.dns1123_label(namespace)]
         elif scope == "Cluster" and namespace is not None:
             errors.append(forbidden("spec.parameters.namespace", "`parameters.scope` is set to 'Cluster'"))
     return errors
@@ -205,12 +206,18 @@ def validate_network_policy(policy: Object) -> list[FieldError]:
 
 
 def validate_network_policy_update(new: Object, old: Object) -> list[FieldError]:
-    """A changed policy."""
+    """A changed policy. Networks that stood in the old one, anywhere, may stand in the new one."""
     errors = validate_core_object_meta_update(new["metadata"], old["metadata"])
-    return errors + _validate_network_policy_spec(new.get("spec") or {})
+    return errors + _validate_network_policy_spec(new.get("spec") or {}, _networks_of(old.get("spec") or {}))
 
 
-def _validate_network_policy_spec(spec: Object) -> list[FieldError]:
+def _networks_of(spec: Object) -> list[str]:
+    rules = [rule.get("from") for rule in spec.get("ingress") or ()] + [r.get("to") for r in spec.get("egress") or ()]
+    blocks = [peer.get("ipBlock") or {} for peers in rules for peer in peers or ()]
+    return [text for block in blocks for text in (block.get("cidr", ""), *(block.get("except") or ()))]
+
+
+def _validate_network_policy_spec(spec: Object, old_networks: Collection[str] = ()) -> list[FieldError]:
     errors = validate_label_selector(spec.get("podSelector"), "spec.podSelector")
     for direction, peers in (("ingress", "from"), ("egress", "to")):
         for index, rule in enumerate(spec.get(direction) or ()):
@@ -218,7 +225,7 @@ def _validate_network_policy_spec(spec: Object) -> list[FieldError]:
             for position, port in enumerate(rule.get("ports") or ()):
                 errors += _validate_policy_port(port, f"{here}.ports[{position}]")
             for position, peer in enumerate(rule.get(peers) or ()):
-                errors += _validate_policy_peer(peer, f"{here}.{peers}[{position}]")
+                errors += _validate_policy_peer(peer, old_networks, f"{here}.{peers}[{position}]")
     types = spec.get("policyTypes") or []
     if len(types) > 2:
         return [*errors, invalid("spec.policyTypes", types, "may not specify more than two policyTypes")]
@@ -240,7 +247,7 @@ def _validate_policy_port(entry: Object, path: str) -> list[FieldError]:
         errors += [invalid(f"{path}.port", port, why) for why in content.port_number(port)]
         if end is not None:
             if end < port:
-                errors.append(invalid(f"{path}.endPort", port, "must be greater than or equal to `port`"))
+                errors.append(invalid(f"{path}.endPort", end, "must be greater than or equal to `port`"))
             errors += [invalid(f"{path}.endPort", end, why) for why in content.port_number(end)]
     else:
         if end is not None:
@@ -249,7 +256,7 @@ def _validate_policy_port(entry: Object, path: str) -> list[FieldError]:
     return errors
 
 
-def _validate_policy_peer(peer: Object, path: str) -> list[FieldError]:
+def _validate_policy_peer(peer: Object, old_networks: Collection[str], path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     given = 0
     for field in ("podSelector", "namespaceSelector"):
@@ -259,7 +266,7 @@ def _validate_policy_peer(peer: Object, path: str) -> list[FieldError]:
     block = peer.get("ipBlock")
     if block is not None:
         given += 1
-        errors += _validate_ip_block(block, f"{path}.ipBlock")
+        errors += _validate_ip_block(block, old_networks, f"{path}.ipBlock")
     if not given:
         errors.append(required(path, "must specify a peer"))
     elif given > 1 and block is not None:
@@ -267,17 +274,17 @@ def _validate_policy_peer(peer: Object, path: str) -> list[FieldError]:
     return errors
 
 
-def _validate_ip_block(block: Object, path: str) -> list[FieldError]:
+def _validate_ip_block(block: Object, old_networks: Collection[str], path: str) -> list[FieldError]:
     cidr = block.get("cidr", "")
     if not cidr:
         return [required(f"{path}.cidr")]
-    errors = validate_legacy_cidr(cidr, f"{path}.cidr")
+    errors = validate_legacy_cidr(cidr, f"{path}.cidr", old_networks)
     whole = parse_network(cidr)
     if whole is None:
         return errors
     for index, text in enumerate(block.get("except") or ()):
         here = f"{path}.except[{index}]"
-        errors += validate_legacy_cidr(text, here)
+        errors += validate_legacy_cidr(text, here, old_networks)
         part = parse_network(text)
         if part is None:
             continue
@@ -295,6 +302,10 @@ _SLICE_LIMIT, _ADDRESS_LIMIT, _PORT_LIMIT = 1000, 100, 20000
 
 def validate_endpoint_slice(endpoint_slice: Object) -> list[FieldError]:
     """Addresses of one family, named ports."""
+    return _validate_endpoint_slice(endpoint_slice, ())
+
+
+def _validate_endpoint_slice(endpoint_slice: Object, old_addresses: Collection[str]) -> list[FieldError]:
     errors = validate_core_object_meta(endpoint_slice.get("metadata") or {}, True, content.name_is_dns_subdomain)
     type_ = endpoint_slice.get("addressType", "")
     if not type_:
@@ -306,7 +317,7 @@ def validate_endpoint_slice(endpoint_slice: Object) -> list[FieldError]:
     if len(endpoints) > _SLICE_LIMIT:
         return [*errors, too_many("endpoints", len(endpoints), _SLICE_LIMIT)]
     for index, endpoint in enumerate(endpoints):
-        errors += _validate_slice_endpoint(endpoint, type_, f"endpoints[{index}]")
+        errors += _validate_slice_endpoint(endpoint, type_, old_addresses, f"endpoints[{index}]")
     return errors
 
 
@@ -332,7 +343,9 @@ def _validate_slice_ports(ports: list[Object]) -> list[FieldError]:
     return errors
 
 
-def _validate_slice_endpoint(endpoint: Object, type_: str, path: str) -> list[FieldError]:
+def _validate_slice_endpoint(
+    endpoint: Object, type_: str, old_addresses: Collection[str], path: str
+) -> list[FieldError]:
     errors: list[FieldError] = []
     addresses, here = endpoint.get("addresses") or [], f"{path}.addresses"
     if not addresses:
@@ -342,7 +355,7 @@ def _validate_slice_endpoint(endpoint: Object, type_: str, path: str) -> list[Fi
     for index, address in enumerate(addresses):
         place = f"{here}[{index}]"
         if type_ in ("IPv4", "IPv6"):
-            found = validate_legacy_ip(address, place)
+            found = validate_legacy_ip(address, place, old_addresses)
             if not found and is_ipv6(address) != (type_ == "IPv6"):
                 found.append(invalid(here, address, f"must be an {type_} address"))
             errors += found or validate_non_special_ip(address, place)
@@ -373,8 +386,9 @@ def _validate_fqdn(name: str, path: str) -> list[FieldError]:
 
 
 def validate_endpoint_slice_update(new: Object, old: Object) -> list[FieldError]:
-    """The address type stays."""
-    errors = validate_endpoint_slice(new)
+    """The address type stays, and addresses that stood in the old slice may stay."""
+    known = {address for endpoint in old.get("endpoints") or () for address in endpoint.get("addresses") or ()}
+    errors = _validate_endpoint_slice(new, known)
     if new.get("addressType", "") != old.get("addressType", ""):
         errors.append(invalid("addressType", new.get("addressType", ""), IMMUTABLE))
     return errors
@@ -396,5 +410,5 @@ def validate_service_cidr(service_cidr: Object) -> list[FieldError]:
             ),
         ]
     for index, network in enumerate(networks):
-        errors += validate_legacy_cidr(network, f"spec.cidrs[{index}]")
+        errors += validate_cidr(network, f"spec.cidrs[{index}]")
     return errors

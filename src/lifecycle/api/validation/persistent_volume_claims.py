@@ -99,7 +99,7 @@ def validate_claim_update(new: Object, old: Object) -> list[FieldError]:
         requests = (spec.get("resources") or {}).get("requests")
         if requests:
             spec["resources"] = {**spec["resources"], "requests": {**requests, "storage": old_size}}
-    spec["volumeAttributesClassName"] = before.get("volumeAttributesClassName")
+        spec["volumeAttributesClassName"] = before.get("volumeAttributesClassName")
     if _said(spec) != _said(before):
         shown = internal_difference("core/v1.PersistentVolumeClaimSpec", before, spec)
         why = (
@@ -112,6 +112,14 @@ def validate_claim_update(new: Object, old: Object) -> list[FieldError]:
             errors.append(forbidden("spec.resources.requests.storage", "field can not be less than status.capacity"))
     if (new.get("spec") or {}).get("volumeMode") != (old.get("spec") or {}).get("volumeMode"):
         errors.append(invalid("volumeMode", (new.get("spec") or {}).get("volumeMode"), IMMUTABLE))
+    wanted, applied = (
+        (new.get("spec") or {}).get("volumeAttributesClassName"),
+        (old.get("status") or {}).get("currentVolumeAttributesClassName"),
+    )
+    if applied is not None and not wanted and wanted != (old.get("spec") or {}).get("volumeAttributesClassName"):
+        what = "nil" if wanted is None else "empty string"
+        why = f"update to {what} is forbidden when status.currentVolumeAttributesClassName is not nil"
+        errors.append(forbidden("spec.volumeAttributesClassName", why))
     return errors
 
 

@@ -9,6 +9,7 @@ import posixpath
 
 from lifecycle.api.field_errors import FieldError, forbidden, invalid, not_supported, required
 from lifecycle.api.quantity import parse_quantity
+from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.validation import content
 from lifecycle.api.validation.differences import internal_difference
 from lifecycle.api.validation.object_meta import IMMUTABLE, validate_core_object_meta
@@ -113,6 +114,9 @@ def _validate_volume_source(spec: Object, has_affinity: bool, path: str) -> list
         sources = [source for source in VOLUME_SOURCES if source in sources]
     kind, source = sources[0], spec[sources[0]]
     errors = VOLUME_SOURCES[kind](source, f"{path}.{PLACES.get(kind, kind)}")
+    if "flexVolume" in sources[1:]:  # judged even where it is one too many
+        sources.remove("flexVolume")
+        errors += VOLUME_SOURCES["flexVolume"](spec["flexVolume"], f"{path}.flexVolume")
     if kind == "local" and not has_affinity:
         errors.append(required(f"{path}.nodeAffinity", "Local volume requires node affinity"))
     for extra in sources[1:]:
@@ -129,6 +133,8 @@ def validate_volume_update(new: Object, old: Object) -> list[FieldError]:
     errors = validate_volume(new)
     spec, before = new.get("spec") or {}, old.get("spec") or {}
     source, old_source = ({k: v for k, v in one.items() if k not in _PLAIN} for one in (spec, before))
+    if _may_set_expand_secret(source, old_source):
+        source["csi"] = {key: value for key, value in source["csi"].items() if key != "controllerExpandSecretRef"}
     if source != old_source:
         shown = internal_difference("core/v1.PersistentVolumeSource", old_source, source)
         errors.append(
@@ -139,11 +145,15 @@ def validate_volume_update(new: Object, old: Object) -> list[FieldError]:
     if spec.get("volumeMode") != before.get("volumeMode"):
         errors.append(invalid("volumeMode", spec.get("volumeMode"), IMMUTABLE))
     if before.get("nodeAffinity") is not None and spec.get("nodeAffinity") != before["nodeAffinity"]:
-        errors.append(
-            invalid(
-                "nodeAffinity",
-                spec.get("nodeAffinity"),
-                "field is immutable, except for updating from beta label to GA",
-            )
-        )
+        shown = internal_value("*core/v1.VolumeNodeAffinity", spec.get("nodeAffinity"))
+        why = "field is immutable, except for updating from beta label to GA"
+        errors.append(invalid("nodeAffinity", shown, why))
+    if before.get("volumeAttributesClassName") is not None and spec.get("volumeAttributesClassName") is None:
+        errors.append(forbidden("spec.volumeAttributesClassName", "update from non-nil value to nil is forbidden"))
     return errors
+
+
+def _may_set_expand_secret(source: Object, old_source: Object) -> bool:
+    """A CSI volume without a secret for growing may be given one."""
+    csi, old_csi = source.get("csi"), old_source.get("csi")
+    return csi is not None and old_csi is not None and old_csi.get("controllerExpandSecretRef") is None

@@ -113,7 +113,8 @@ def _validate_label_keys(term: Object, path: str) -> list[FieldError]:
         for requirement in selector.get("matchExpressions") or ():
             key = requirement.get("key", "")
             if key in match and key in known:
-                errors.append(invalid(f"{path}[{match.index(key)}]", key, _BOTH))
+                last = len(match) - 1 - match[::-1].index(key)
+                errors.append(invalid(f"{path}[{last}]", key, _BOTH))
             known.add(key)
     for index, key in enumerate(match):
         if key in mismatch:
@@ -186,22 +187,6 @@ def validate_topology_spread_constraints(constraints: list[Object], path: str) -
             policy = constraint.get(name)
             if policy is not None and policy not in ("Honor", "Ignore"):
                 errors.append(not_supported(f"{here}.{name}", policy, ("Honor", "Ignore")))
-        errors += _validate_spread_keys(constraint, f"{here}.matchLabelKeys")
+        errors += _validate_label_keys(constraint, here)
         errors += validate_label_selector(constraint.get("labelSelector"), f"{here}.labelSelector")
-    return errors
-
-
-def _validate_spread_keys(constraint: Object, path: str) -> list[FieldError]:
-    keys, selector = constraint.get("matchLabelKeys") or [], constraint.get("labelSelector")
-    if not keys:
-        return []
-    if selector is None:
-        return [forbidden(path, "must not be specified when labelSelector is not set")]
-    errors: list[FieldError] = []
-    known: list[str] = [*(selector.get("matchLabels") or ())]
-    known += [requirement.get("key", "") for requirement in selector.get("matchExpressions") or ()]
-    for index, key in enumerate(keys):
-        errors += validate_label_name(key, f"{path}[{index}]")
-        if known.count(key) > 1 or key in (selector.get("matchLabels") or ()):  # one is the strategy's own
-            errors.append(invalid(f"{path}[{index}]", key, _BOTH))
     return errors

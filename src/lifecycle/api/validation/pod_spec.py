@@ -1,18 +1,30 @@
 """A pod spec, in a Pod or in a workload's template.
 
-Upstream: `pkg/apis/core/validation/validation.go` (`ValidatePodSpec`, `ValidatePodTemplateSpec`), v1.36. Left out: most of what only
-Windows pods are judged for.
+Upstream: `pkg/apis/core/validation/validation.go` (`ValidatePodSpec`, `ValidatePodTemplateSpec`), v1.36.
 """
 
 from __future__ import annotations
 
 import re
 
-from lifecycle.api.field_errors import FieldError, duplicate, forbidden, invalid, not_supported, required
+from lifecycle.api.field_errors import (
+    FieldError,
+    duplicate,
+    forbidden,
+    invalid,
+    not_found,
+    not_supported,
+    required,
+    too_long,
+)
 from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.validation import content
 from lifecycle.api.validation.addresses import validate_legacy_ip
-from lifecycle.api.validation.compute_resources import validate_pod_resource_name, validate_resource_requirements
+from lifecycle.api.validation.compute_resources import (
+    is_huge_page,
+    validate_pod_resource_name,
+    validate_resource_requirements,
+)
 from lifecycle.api.validation.containers import (
     PodContext,
     validate_containers,
@@ -20,6 +32,7 @@ from lifecycle.api.validation.containers import (
     validate_init_containers,
 )
 from lifecycle.api.validation.object_meta import validate_annotations, validate_labels
+from lifecycle.api.validation.operating_systems import containers_with_path, validate_host_process, validate_os
 from lifecycle.api.validation.placement import (
     validate_affinity,
     validate_tolerations,
@@ -37,7 +50,9 @@ _HOSTNAME_LIMIT = 64
 _SEARCH = re.compile(r"_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*")
 
 
-def validate_pod_spec(spec: Object, path: str, *, pod_name: str = "", in_pod: bool = False) -> list[FieldError]:
+def validate_pod_spec(
+    spec: Object, path: str, *, pod_name: str = "", in_pod: bool = False, is_mirror: bool = False
+) -> list[FieldError]:
     """Everything wrong with a pod spec, in upstream's order."""
     errors: list[FieldError] = []
     grace_period = spec.get("terminationGracePeriodSeconds")
@@ -50,7 +65,10 @@ def validate_pod_spec(spec: Object, path: str, *, pod_name: str = "", in_pod: bo
     claims: set[str] = set()
     if spec.get("resourceClaims"):
         claims = {claim.get("name", "") for claim in spec["resourceClaims"]} - {""}
-        errors += _validate_resource_claims(spec["resourceClaims"], f"{path}.resourceClaims")
+        if is_mirror:
+            errors += [forbidden("[]", "static pods do not support resource claims")] * len(spec["resourceClaims"])
+        else:
+            errors += _validate_resource_claims(spec["resourceClaims"], f"{path}.resourceClaims")
     restart_policy = spec.get("restartPolicy", "")
     pod = PodContext(volumes, claims, grace_period, restart_policy, spec.get("hostUsers") is not False)
     containers = spec.get("containers") or []
@@ -81,8 +99,10 @@ def validate_pod_spec(spec: Object, path: str, *, pod_name: str = "", in_pod: bo
         errors += validate_topology_spread_constraints(
             spec["topologySpreadConstraints"], f"{path}.topologySpreadConstraints"
         )
+    errors += validate_host_process(spec, path)
     errors += validate_host_users(spec, path)
-    return errors + _validate_names_and_limits(spec, path)
+    errors += _validate_hostname_override(spec, path)
+    return errors + _validate_names_and_limits(spec, path) + _validate_file_key_volumes(spec, path)
 
 
 def _choice(value: str, known: tuple[str, ...], path: str) -> list[FieldError]:
@@ -102,8 +122,6 @@ def _validate_names_and_limits(spec: Object, path: str) -> list[FieldError]:
     for field in ("hostname", "subdomain"):
         if spec.get(field):
             errors += [invalid(f"{path}.{field}", spec[field], why) for why in content.dns1123_label(spec[field])]
-    if spec.get("hostnameOverride"):
-        errors += _validate_hostname_override(spec, path)
     if spec.get("tolerations"):
         errors += validate_tolerations(spec["tolerations"], f"{path}.tolerations")
     for index, alias in enumerate(spec.get("hostAliases") or ()):
@@ -111,47 +129,47 @@ def _validate_names_and_limits(spec: Object, path: str) -> list[FieldError]:
         errors += validate_legacy_ip(alias.get("ip", ""), f"{here}.ip")
         for position, name in enumerate(alias.get("hostnames") or ()):
             errors += [invalid(f"{here}.hostnames[{position}]", name, why) for why in content.dns1123_subdomain(name)]
-    for field in ("priorityClassName", "runtimeClassName"):
-        if spec.get(field):
-            errors += [invalid(f"{path}.{field}", spec[field], why) for why in content.dns1123_subdomain(spec[field])]
+    name, runtime = spec.get("priorityClassName"), spec.get("runtimeClassName")
+    if name:
+        errors += [invalid(f"{path}.priorityClassName", name, why) for why in content.dns1123_subdomain(name)]
+    if runtime is not None:
+        errors += [invalid(f"{path}.runtimeClassName", runtime, why) for why in content.dns1123_subdomain(runtime)]
     policy = spec.get("preemptionPolicy")
     if policy is not None:
         errors += _choice(policy, PREEMPTION_POLICIES, f"{path}.preemptionPolicy")
     if spec.get("overhead"):
         errors += validate_resource_requirements({"limits": spec["overhead"]}, f"{path}.overhead")
-    if spec.get("os") is not None:
-        errors += _validate_os(spec, path)
-    return errors
+    return errors + validate_os(spec, path)
 
 
 def _validate_hostname_override(spec: Object, path: str) -> list[FieldError]:
-    """A whole name of at most what Linux takes, for a pod that has its own host name at all. The words are ours."""
-    name, here = spec["hostnameOverride"], f"{path}.hostnameOverride"
-    errors = [invalid(here, name, why) for why in content.dns1123_subdomain(name)]
-    if len(name) > _HOSTNAME_LIMIT:
-        errors.append(invalid(here, name, f"must be no more than {_HOSTNAME_LIMIT} characters"))
-    if spec.get("hostNetwork"):
-        errors.append(forbidden(here, "may not be set when hostNetwork is true"))
-    if spec.get("setHostnameAsFQDN"):
-        errors.append(forbidden(f"{path}.setHostnameAsFQDN", "may not be set when hostnameOverride is set"))
-    return errors
-
-
-def _validate_os(spec: Object, path: str) -> list[FieldError]:
-    name = spec["os"].get("name", "")
-    if not name:
-        return [required(f"{path}.os.name", "cannot be empty")]
-    if name not in ("linux", "windows"):
-        return [not_supported(f"{path}.os", name, ("linux", "windows"))]
+    """A whole name of at most what Linux takes, for a pod that has its own host name at all."""
+    name, here = spec.get("hostnameOverride"), f"{path}.hostnameOverride"
+    if name is None:
+        return []
     errors: list[FieldError] = []
-    if name == "linux":
-        why = "windows options cannot be set for a linux pod"
-        if (spec.get("securityContext") or {}).get("windowsOptions") is not None:
-            errors.append(forbidden(f"{path}.securityContext.windowsOptions", why))
-        for group in ("initContainers", "containers", "ephemeralContainers"):
-            for index, container in enumerate(spec.get(group) or ()):
-                if (container.get("securityContext") or {}).get("windowsOptions") is not None:
-                    errors.append(forbidden(f"{path}.{group}[{index}].securityContext.windowsOptions", why))
+    for field in ("setHostnameAsFQDN", "hostNetwork"):
+        if spec.get(field):
+            errors.append(forbidden(here, f"may not be specified when {field} is true"))
+    if len(name.encode()) > _HOSTNAME_LIMIT:
+        errors.append(too_long(here, _HOSTNAME_LIMIT))
+    return errors + [invalid(here, name, why) for why in content.dns1123_subdomain(name)]
+
+
+def _validate_file_key_volumes(spec: Object, path: str) -> list[FieldError]:
+    """A variable read from a file reads it from an `emptyDir`. Upstream: `validateFileKeyRefVolumes`."""
+    errors: list[FieldError] = []
+    volumes = {volume.get("name", ""): volume for volume in spec.get("volumes") or ()}
+    for container, place in containers_with_path(spec, path):
+        for index, variable in enumerate(container.get("env") or ()):
+            key = (variable.get("valueFrom") or {}).get("fileKeyRef")
+            if key is None:
+                continue
+            name, here = key.get("volumeName", ""), f"{place}.env[{index}].valueFrom.fileKeyRef.volumeName"
+            if name not in volumes:
+                errors.append(not_found(here, name))
+            elif volumes[name].get("emptyDir") is None:
+                errors.append(invalid(here, name, "referenced volume must be of type emptyDir"))
     return errors
 
 
@@ -187,16 +205,21 @@ def _validate_pod_resources(spec: Object, claims: set[str], path: str) -> list[F
     from lifecycle.api.quantity import parse_quantity
 
     resources = spec["resources"]
+    if (spec.get("os") or {}).get("name") == "windows":
+        return [forbidden(path, "may not be set for a windows pod")]
     errors: list[FieldError] = []
-    if resources.get("claims"):
-        errors.append(forbidden(f"{path}.claims", "claims cannot be set for Resources at pod-level"))
+    if resources.get("claims") is not None:
+        errors.append(forbidden(f"{path}.claims", "claims may not be set for Resources at pod-level"))
     errors += validate_resource_requirements(resources, path, claims, validate_pod_resource_name)
     requests, limits = resources.get("requests") or {}, resources.get("limits") or {}
     for name, amount in aggregate_containers(spec, "requests").items():
-        asked = requests.get(name, "0")
-        if parse_quantity(amount) > parse_quantity(asked):
+        if name in requests and parse_quantity(amount) > parse_quantity(requests[name]):
             why = f"must be greater than or equal to aggregate container requests of {amount}"
-            errors.append(invalid(f"{path}.requests[{name}]", asked, why))
+            errors.append(invalid(f"{path}.requests[{name}]", requests[name], why))
+    for name, amount in aggregate_containers(spec, "limits").items():
+        if is_huge_page(name) and name in limits and parse_quantity(amount) > parse_quantity(limits[name]):
+            why = f"must be greater than or equal to aggregate container limits of {amount}"
+            errors.append(invalid(f"{path}.limits[{name}]", limits[name], why))
     for index, container in enumerate(spec.get("containers") or ()):
         for name, amount in ((container.get("resources") or {}).get("limits") or {}).items():
             if name in limits and parse_quantity(amount) > parse_quantity(limits[name]):

@@ -5,11 +5,12 @@ Upstream: `pkg/api/pod/warnings.go` (`GetWarningsForPod`, `GetWarningsForPodTemp
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from lifecycle.api.field_errors import quote
+from lifecycle.api.go_format import go_quote
 from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.validation.addresses import warnings_for_ip
+from lifecycle.api.validation.content import label_value
+from lifecycle.api.validation.operating_systems import containers_with_path
+from lifecycle.api.validation.volume_path_warnings import overlapping_paths
 from lifecycle.api.wire import Object
 
 _NODE_LABELS = {
@@ -18,6 +19,9 @@ _NODE_LABELS = {
     "failure-domain.beta.kubernetes.io/region": 'deprecated since v1.17; use "topology.kubernetes.io/region" instead',
     "failure-domain.beta.kubernetes.io/zone": 'deprecated since v1.17; use "topology.kubernetes.io/zone" instead',
     "beta.kubernetes.io/instance-type": 'deprecated since v1.17; use "node.kubernetes.io/instance-type" instead',
+    "app.kubernetes.io/created-by": "deprecated since v1.9",
+    "scheduler.alpha.kubernetes.io/preferAvoidPods": "deprecated since v1.22; use Taints and Tolerations instead",
+    "node-role.kubernetes.io/master": 'use "node-role.kubernetes.io/control-plane" instead',
 }
 _ANNOTATIONS = {
     "scheduler.alpha.kubernetes.io/critical-pod": 'non-functional in v1.16+; use the "priorityClassName" field instead',
@@ -65,13 +69,14 @@ def pod_warnings(holder: Object, path: str = "") -> list[str]:
             f"{path}metadata.annotations[{key}]: {text}" for key, text in _ANNOTATIONS.items() if key in annotations
         ]
     warnings += _volume_warnings(spec, here)
+    warnings += overlapping_paths(spec.get("volumes") or [])
     warnings += _duplicates(spec, here)
     warnings += fraction_warnings(spec.get("overhead"), f"{here}.overhead")
     if annotations and _SECCOMP in annotations and not (spec.get("securityContext") or {}).get("seccompProfile"):
         warnings.append(
             f'{path}metadata.annotations[{_SECCOMP}]: non-functional in v1.27+; use the "seccompProfile" field instead'
         )
-    for container, place in _containers(spec, here):
+    for container, place in containers_with_path(spec, here):
         if annotations:
             warnings += _profile_warnings(container, spec, annotations, path)
         resources = container.get("resources")
@@ -92,34 +97,32 @@ def pod_warnings(holder: Object, path: str = "") -> list[str]:
     return warnings + _address_warnings(spec, here)
 
 
-def _containers(spec: Object, path: str) -> Iterator[tuple[Object, str]]:
-    for group in ("initContainers", "containers", "ephemeralContainers"):
-        for index, container in enumerate(spec.get(group) or ()):
-            yield container, f"{path}.{group}[{index}]"
-
-
 def _label(key: str, path: str) -> list[str]:
     return [f"{path}: {key} is {_NODE_LABELS[key]}"] if key in _NODE_LABELS else []
 
 
 def _node_affinity(affinity: Object, path: str) -> list[str]:
     warnings: list[str] = []
-    terms = [
-        (term, f"{path}.{_REQUIRED}.nodeSelectorTerms[{index}]")
-        for index, term in enumerate((affinity.get(_REQUIRED) or {}).get("nodeSelectorTerms") or ())
-    ]
+    for index, term in enumerate((affinity.get(_REQUIRED) or {}).get("nodeSelectorTerms") or ()):
+        warnings += node_selector_term_warnings(term, f"{path}.{_REQUIRED}.nodeSelectorTerms[{index}]")
     for index, weighted in enumerate(affinity.get(_PREFERRED) or ()):
-        terms.append((weighted.get("preference") or {}, f"{path}.{_PREFERRED}[{index}].preference"))
-    for term, place in terms:
-        warnings += node_selector_term_warnings(term, place)
+        place = f"{path}.{_PREFERRED}[{index}].preference"
+        warnings += node_selector_term_warnings(weighted.get("preference") or {}, place, check_values=True)
     return warnings
 
 
-def node_selector_term_warnings(term: Object, path: str) -> list[str]:
-    """Labels of nodes that have a new name by now. Upstream: `GetWarningsForNodeSelectorTerm`."""
+def node_selector_term_warnings(term: Object, path: str, *, check_values: bool = False) -> list[str]:
+    """Labels of nodes that have a new name by now; with `check_values`, values that no label can have.
+
+    Only preferred terms may hold such values (required ones are refused). Upstream: `GetWarningsForNodeSelectorTerm`.
+    """
     warnings: list[str] = []
     for position, expression in enumerate(term.get("matchExpressions") or ()):
-        warnings += _label(expression.get("key", ""), f"{path}.matchExpressions[{position}].key")
+        place = f"{path}.matchExpressions[{position}]"
+        warnings += _label(expression.get("key", ""), f"{place}.key")
+        if check_values:
+            for index, value in enumerate(expression.get("values") or ()):
+                warnings += [f"{place}.values[{index}]: {value} is invalid, {why}" for why in label_value(value)]
     return warnings
 
 
@@ -160,7 +163,7 @@ def _duplicates(spec: Object, path: str) -> list[str]:
         for index, entry in enumerate(entries):
             value = entry.get(key, "")
             if value in seen:
-                warnings.append(f"{path}.{field}[{index}].{key}: duplicate {what} {quote(value)}")
+                warnings.append(f"{path}.{field}[{index}].{key}: duplicate {what} {go_quote(value)}")
             seen.add(value)
     warnings += [
         f'{path}.imagePullSecrets[{i}].name: invalid empty name ""' for i, s in enumerate(secrets) if not s.get("name")
@@ -215,7 +218,7 @@ def _env_warnings(variables: list[Object], path: str) -> list[str]:
             reference = f"$({name})"
             if variable.get("valueFrom") is not None or value == reference or reference not in value:
                 warnings.append(
-                    f"{path}[{index}]: hides previous definition of {quote(name)}, which may be dropped when using apply"
+                    f"{path}[{index}]: hides previous definition of {go_quote(name)}, which may be dropped when using apply"
                 )
         seen.add(name)
     return warnings
@@ -224,7 +227,7 @@ def _env_warnings(variables: list[Object], path: str) -> list[str]:
 def _port_warnings(spec: Object, path: str) -> list[str]:
     warnings: list[str] = []
     taken: dict[tuple[int, str], list[tuple[str, int, str]]] = {}
-    for container, place in _containers(spec, path):
+    for container, place in containers_with_path(spec, path):
         for index, port in enumerate(container.get("ports") or ()):
             here, number, ip = f"{place}.ports[{index}]", port.get("hostPort", 0), port.get("hostIP", "")
             own, protocol = port.get("containerPort", 0), port.get("protocol", "")
@@ -246,18 +249,16 @@ def _port_warnings(spec: Object, path: str) -> list[str]:
 
 
 def _port_name_warnings(spec: Object, path: str) -> list[str]:
-    """A name means the first port that has it. Init containers are over by the time anybody asks, unless they are sidecars."""
+    """A name means the first port that has it."""
     warnings: list[str] = []
     known: dict[str, str] = {}
-    for container, place in _containers(spec, path):
-        if ".initContainers[" in place and container.get("restartPolicy") != "Always":
-            continue
+    for container, place in containers_with_path(spec, path):
         for index, port in enumerate(container.get("ports") or ()):
             here, name = f"{place}.ports[{index}]", port.get("name", "")
             if name in known:
                 other = known[name]
                 why = f"services and probes that select ports by name will use {other}"
-                warnings.append(f"{here}: duplicate port name {quote(name)} with {other}, {why}")
+                warnings.append(f"{here}: duplicate port name {go_quote(name)} with {other}, {why}")
             elif name:
                 known[name] = here
     return warnings

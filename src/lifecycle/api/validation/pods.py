@@ -11,10 +11,16 @@ from __future__ import annotations
 from typing import Any
 
 from lifecycle.api.field_errors import FieldError, forbidden, invalid, not_supported, required
+from lifecycle.api.restart_policy import all_containers_could_restart, container_should_restart
 from lifecycle.api.validation import content
 from lifecycle.api.validation.addresses import validate_legacy_ip
 from lifecycle.api.validation.containers import validate_image_whitespace
 from lifecycle.api.validation.differences import internal_difference
+from lifecycle.api.validation.gated_pods import (
+    unsteered,
+    validate_node_affinity_mutation,
+    validate_node_selector_mutation,
+)
 from lifecycle.api.validation.object_meta import validate_core_object_meta, validate_core_object_meta_update
 from lifecycle.api.validation.placement import validate_tolerations
 from lifecycle.api.validation.pod_annotations import (
@@ -23,6 +29,7 @@ from lifecycle.api.validation.pod_annotations import (
     validate_pod_annotations,
     validate_profile_annotations,
 )
+from lifecycle.api.validation.pod_resize import validate_resize
 from lifecycle.api.validation.pod_spec import MAX_INT32, validate_pod_spec
 from lifecycle.api.wire import Object
 
@@ -42,7 +49,8 @@ def _validate_metadata_and_spec(pod: Object) -> list[FieldError]:
     errors = validate_core_object_meta(meta, True, content.name_is_dns_subdomain)
     if meta.get("annotations"):
         errors += validate_pod_annotations(meta["annotations"], spec, "metadata.annotations")
-    errors += validate_pod_spec(spec, "spec", pod_name=meta.get("name", ""), in_pod=True)
+    is_mirror = MIRROR in (meta.get("annotations") or ())
+    errors += validate_pod_spec(spec, "spec", pod_name=meta.get("name", ""), in_pod=True, is_mirror=is_mirror)
     if not spec.get("serviceAccountName"):
         for index, volume in enumerate(spec.get("volumes") or ()):
             for position, source in enumerate((volume.get("projected") or {}).get("sources") or ()):
@@ -144,16 +152,11 @@ def _validate_nothing_else(spec: Object, before: Object) -> list[FieldError]:
     if (before.get("terminationGracePeriodSeconds") or 0) < 0 and spec.get("terminationGracePeriodSeconds") == 1:
         munged["terminationGracePeriodSeconds"] = before["terminationGracePeriodSeconds"]
     if before.get("schedulingGates"):  # a pod that is held back may still be steered
-        selector, old_selector = spec.get("nodeSelector") or {}, before.get("nodeSelector") or {}
-        if selector != old_selector:
-            for key, value in old_selector.items():
-                if selector.get(key) != value:
-                    why = "only additions to spec.nodeSelector are allowed (no mutations or deletions)"
-                    errors.append(invalid("spec.nodeSelector", dict(sorted(selector.items())), why))
-                    break
-            munged.pop("nodeSelector", None)
-            if before.get("nodeSelector"):
-                munged["nodeSelector"] = before["nodeSelector"]
+        errors += validate_node_selector_mutation(spec.get("nodeSelector"), before.get("nodeSelector") or {})
+        affinities = [(one.get("affinity") or {}).get("nodeAffinity") for one in (spec, before)]
+        if affinities[0] != affinities[1]:
+            errors += validate_node_affinity_mutation(*affinities)
+        munged = unsteered(munged, before)
     if munged != before:
         shown = internal_difference("core/v1.PodSpec", before, munged)
         errors.append(forbidden("spec", f"pod updates may not change fields other than {_UPDATABLE}\n{shown}"))
@@ -173,44 +176,36 @@ def validate_pod_status_update(new: Object, old: Object) -> list[FieldError]:
         errors += [invalid("status.nominatedNodeName", nominated, why) for why in content.dns1123_subdomain(nominated)]
     if (status.get("qosClass") or "") != (before.get("qosClass") or ""):
         errors.append(invalid("status.qosClass", status.get("qosClass") or "", "field is immutable"))
-    policy = (old.get("spec") or {}).get("restartPolicy")
-    sidecars = {
-        c.get("name") for c in (old.get("spec") or {}).get("initContainers") or () if c.get("restartPolicy") == "Always"
-    }
-    for group, rule in (
-        ("containerStatuses", policy),
-        ("initContainerStatuses", policy),
-        ("ephemeralContainerStatuses", "Never"),
-    ):
-        errors += _validate_stays_terminated(
-            status.get(group) or [], before.get(group) or [], rule or "", sidecars, f"status.{group}"
-        )
+    for group in ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"):
+        errors += _validate_stays_terminated(status, before, old.get("spec") or {}, group)
     for group in ("podIPs", "hostIPs"):
+        known = [entry.get("ip", "") for entry in before.get(group) or ()]
         for index, entry in enumerate(status.get(group) or ()):
-            errors += validate_legacy_ip(entry.get("ip", ""), f"status.{group}[{index}]")
+            errors += validate_legacy_ip(entry.get("ip", ""), f"status.{group}[{index}]", known)
     hosts = status.get("hostIPs") or []
     if hosts and status.get("hostIP", "") != hosts[0].get("ip"):
         errors.append(invalid("status.hostIPs[0].ip", hosts[0].get("ip", ""), "must be equal to `hostIP`"))
     return errors
 
 
-def _validate_stays_terminated(
-    new: list[Object], old: list[Object], policy: str, sidecars: set[Any], path: str
-) -> list[FieldError]:
-    if policy == "Always":
-        return []
+def _validate_stays_terminated(status: Object, before: Object, spec: Object, group: str) -> list[FieldError]:
+    """What has ended stays so, unless its policy starts it again. An ephemeral container has none."""
+    containers: dict[Any, Object] = {}
+    if group != "ephemeralContainerStatuses":
+        if all_containers_could_restart(spec):
+            return []
+        key = "containers" if group == "containerStatuses" else "initContainers"
+        containers = {container.get("name"): container for container in spec.get(key) or ()}
+    alive = {s.get("name") for s in status.get(group) or () if (s.get("state") or {}).get("terminated") is None}
     errors: list[FieldError] = []
-    for index, before in enumerate(old):
-        terminated = (before.get("state") or {}).get("terminated")
-        if (
-            terminated is None
-            or before.get("name") in sidecars
-            or (terminated.get("exitCode") and policy == "OnFailure")
-        ):
+    for index, entry in enumerate(before.get(group) or ()):
+        ended = (entry.get("state") or {}).get("terminated")
+        if ended is None or entry.get("name") not in alive:
             continue
-        for status in new:
-            if status.get("name") == before.get("name") and (status.get("state") or {}).get("terminated") is None:
-                errors.append(forbidden(f"{path}[{index}].state", "may not be transitioned to non-terminated state"))
+        container = containers.get(entry.get("name"))
+        if container is None or not container_should_restart(spec, container, ended.get("exitCode") or 0):
+            why = "may not be transitioned to non-terminated state"
+            errors.append(forbidden(f"status.{group}[{index}].state", why))
     return errors
 
 
@@ -219,7 +214,7 @@ def validate_ephemeral_containers_update(new: Object, old: Object) -> list[Field
     errors = validate_core_object_meta_update(new["metadata"], old["metadata"])
     errors += _validate_metadata_and_spec(new)
     if MIRROR in (old["metadata"].get("annotations") or {}):
-        return [forbidden("", "static pods do not support ephemeral containers")]
+        return [forbidden("[]", "static pods do not support ephemeral containers")]
     after = {container["name"]: container for container in new["spec"].get("ephemeralContainers") or ()}
     for container in old["spec"].get("ephemeralContainers") or ():
         name = container["name"]
@@ -232,6 +227,12 @@ def validate_ephemeral_containers_update(new: Object, old: Object) -> list[Field
             why = f'existing ephemeral containers "{name}" may not be changed\n{shown}'
             errors.append(forbidden("spec.ephemeralContainers", why))
     return errors
+
+
+def validate_pod_resize(new: Object, old: Object) -> list[FieldError]:
+    """More or less CPU and memory for a pod that may be running."""
+    errors = validate_core_object_meta_update(new["metadata"], old["metadata"]) + _validate_metadata_and_spec(new)
+    return validate_resize(new, old, errors)
 
 
 def validate_pod_binding(binding: Object) -> list[FieldError]:

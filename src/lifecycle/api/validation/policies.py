@@ -9,7 +9,7 @@ from lifecycle.api.field_errors import FieldError, duplicate, forbidden, invalid
 from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.validation import content
-from lifecycle.api.validation.compute_resources import validate_resource_requirements
+from lifecycle.api.validation.compute_resources import validate_container_resource_name, validate_resource_requirements
 from lifecycle.api.validation.label_selectors import validate_label_selector
 from lifecycle.api.validation.object_meta import (
     IMMUTABLE,
@@ -21,7 +21,7 @@ from lifecycle.api.validation.object_meta import (
     validate_object_meta_update,
 )
 from lifecycle.api.validation.placement import validate_tolerations
-from lifecycle.api.validation.references import validate_kind_and_name
+from lifecycle.api.validation.references import validate_cross_version_reference
 from lifecycle.api.validation.storage_drivers import validate_parameters, validate_provisioner
 from lifecycle.api.validation.workloads import not_negative, validate_int_or_percent, validate_not_over_100_percent
 from lifecycle.api.wire import Object
@@ -68,26 +68,32 @@ _METRIC_FIELDS = {
 def validate_autoscaler(autoscaler: Object) -> list[FieldError]:
     """A new autoscaler."""
     errors = validate_core_object_meta(autoscaler.get("metadata") or {}, True, content.name_is_dns_subdomain)
-    return errors + _validate_autoscaler_spec(autoscaler.get("spec") or {})
+    return errors + _validate_autoscaler_spec(autoscaler.get("spec") or {}, {})
 
 
 def validate_autoscaler_update(new: Object, old: Object) -> list[FieldError]:
     """A changed autoscaler."""
-    return validate_core_object_meta_update(new["metadata"], old["metadata"]) + _validate_autoscaler_spec(
-        new.get("spec") or {}
-    )
+    errors = validate_core_object_meta_update(new["metadata"], old["metadata"])
+    return errors + _validate_autoscaler_spec(new.get("spec") or {}, old.get("spec") or {})
 
 
-def _validate_autoscaler_spec(spec: Object) -> list[FieldError]:
+def _validate_scale_target(target: Object, before: Object | None) -> list[FieldError]:
+    same = before is not None and all(target.get(f, "") == before.get(f, "") for f in ("apiVersion", "kind"))
+    controller = target.get("kind") == "ReplicationController"  # the one thing of the core group that scales
+    return validate_cross_version_reference(target, "spec.scaleTargetRef", core_allowed=controller, known_version=same)
+
+
+def _validate_autoscaler_spec(spec: Object, before: Object) -> list[FieldError]:
     errors: list[FieldError] = []
     low, high = spec.get("minReplicas"), spec.get("maxReplicas", 0)
-    if low is not None and low < 1:
-        errors.append(invalid("spec.minReplicas", low, "must be greater than or equal to 1"))
+    lowest = 0 if before.get("minReplicas") == 0 else 1
+    if low is not None and low < lowest:
+        errors.append(invalid("spec.minReplicas", low, f"must be greater than or equal to {lowest}"))
     if high < 1:
         errors.append(invalid("spec.maxReplicas", high, "must be greater than 0"))
     if low is not None and high < low:
         errors.append(invalid("spec.maxReplicas", high, "must be greater than or equal to `minReplicas`"))
-    errors += validate_kind_and_name(spec.get("scaleTargetRef") or {}, "spec.scaleTargetRef")
+    errors += _validate_scale_target(spec.get("scaleTargetRef") or {}, before.get("scaleTargetRef"))
     for index, metric in enumerate(spec.get("metrics") or ()):
         errors += _validate_metric(metric, f"spec.metrics[{index}]")
     if low == 0 and not any(metric.get("type") in ("Object", "External") for metric in spec.get("metrics") or ()):
@@ -115,6 +121,8 @@ def _validate_metric(metric: Object, path: str) -> list[FieldError]:
     for field in present[:1]:
         errors += _validate_metric_source(field, metric[field], f"{path}.{field}")
     expected = _METRIC_FIELDS.get(type_)
+    if expected is None:  # upstream says it twice
+        errors.append(not_supported(f"{path}.type", type_, _METRICS))
     if expected is not None and expected not in present:
         errors.append(required(f"{path}.{expected}", "must populate information for the given metric source"))
     if len(present) != 1:
@@ -130,13 +138,19 @@ def _validate_metric_source(field: str, source: Object, path: str) -> list[Field
     errors: list[FieldError] = []
     target = source.get("target") or {}
     if field in ("resource", "containerResource"):
-        if not source.get("name"):
+        name, container = source.get("name", ""), source.get("container", "")
+        if not name:
             errors.append(required(f"{path}.name", "must specify a resource name"))
-        if field == "containerResource" and not source.get("container"):
+        elif field == "containerResource":
+            errors += validate_container_resource_name(name, f"{path}.name")
+        if field == "containerResource" and not container:
             errors.append(required(f"{path}.container", "must specify a container"))
+        elif field == "containerResource":
+            errors += [invalid(f"{path}.container", container, why) for why in content.dns1123_label(container)]
     else:
         if field == "object":
-            errors += validate_kind_and_name(source.get("describedObject") or {}, f"{path}.describedObject")
+            described = source.get("describedObject") or {}
+            errors += validate_cross_version_reference(described, f"{path}.describedObject", core_allowed=True)
         name = (source.get("metric") or {}).get("name", "")
         if not name:
             errors.append(required(f"{path}.metric.name", "must specify a metric name"))
@@ -208,6 +222,9 @@ def _validate_scaling_rules(rules: Object, path: str) -> list[FieldError]:
             errors.append(invalid(f"{here}.periodSeconds", period, "must be greater than zero"))
         if period > 1800:
             errors.append(invalid(f"{here}.periodSeconds", period, "must be less than or equal to 1800"))
+    tolerance = rules.get("tolerance")
+    if tolerance is not None and parse_quantity(tolerance) < parse_quantity("0"):
+        errors.append(invalid(f"{path}.tolerance", tolerance, "must be greater than or equal to 0"))
     return errors
 
 

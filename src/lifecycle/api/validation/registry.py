@@ -180,6 +180,7 @@ _SUBRESOURCES: dict[tuple[str, str, str], Update] = {
     ("certificates.k8s.io/v1", "CertificateSigningRequest", "status"): certificates.validate_signing_request_update,
     ("v1", "Pod", "status"): pods.validate_pod_status_update,
     ("v1", "Pod", "ephemeralcontainers"): pods.validate_ephemeral_containers_update,
+    ("v1", "Pod", "resize"): pods.validate_pod_resize,
     ("v1", "Service", "status"): services.validate_service_status_update,
     ("v1", "Namespace", "status"): cluster_limits.validate_namespace_status_update,
     ("v1", "Namespace", "finalize"): cluster_limits.validate_namespace_finalize_update,

@@ -12,6 +12,7 @@ from lifecycle.api.field_errors import FieldError, duplicate, forbidden, invalid
 from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.validation import content
 from lifecycle.api.validation.file_paths import validate_local_descending_path
+from lifecycle.api.validation.operating_systems import containers_with_path
 from lifecycle.api.validation.windows_options import validate_windows_options
 from lifecycle.api.wire import Object
 
@@ -156,9 +157,13 @@ def _validate_sysctls(sysctls: list[Object], spec: Object, path: str) -> list[Fi
 
 
 def validate_host_users(spec: Object, path: str) -> list[FieldError]:
-    """A pod with a user namespace of its own cannot share the host's other namespaces."""
+    """A pod with a user namespace of its own cannot share the host's other namespaces, nor use raw devices."""
     if spec.get("hostUsers") is not False:
         return []
-    why = "when `pod.Spec.HostUsers` is false"
+    why = "when `hostUsers` is false"
     fields = (("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC"))
-    return [forbidden(f"{path}.{shown}", why) for field, shown in fields if spec.get(field)]
+    errors = [forbidden(f"{path}.{shown}", why) for field, shown in fields if spec.get(field)]
+    for container, place in containers_with_path(spec, path):
+        if container.get("volumeDevices"):
+            errors.append(forbidden(f"{place}.volumeDevices", why))
+    return errors

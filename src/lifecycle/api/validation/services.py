@@ -1,10 +1,13 @@
 """Services and Endpoints.
 
 Upstream: `pkg/apis/core/validation/validation.go` (`ValidateService`, `ValidateServiceClusterIPsRelatedFields`, `ValidateServiceUpdate`,
-`ValidateEndpoints`), v1.36. Left out: what only the allocators can know (ranges, collisions).
+`ValidateEndpoints`), v1.36, gate `RelaxedServiceNameValidation` on: a name may begin with a digit. Left out: what only the allocators can
+know (ranges, collisions).
 """
 
 from __future__ import annotations
+
+from collections.abc import Collection
 
 from lifecycle.api.defaults.core import externally_accessible
 from lifecycle.api.field_errors import FieldError, duplicate, forbidden, invalid, not_supported, required
@@ -26,7 +29,6 @@ from lifecycle.api.validation.object_meta import (
 from lifecycle.api.validation.probes import validate_port_number_or_name
 from lifecycle.api.wire import Object
 
-_KUBELET_PORT = 10250
 TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 _DISTRIBUTIONS = ("PreferClose", "PreferSameZone", "PreferSameNode")
 _ONLY_LOAD_BALANCER = "may only be used when `type` is 'LoadBalancer'"
@@ -40,9 +42,23 @@ def _headless(spec: Object) -> bool:
 
 
 def validate_service(service: Object) -> list[FieldError]:
-    """A Service as it would be stored, in upstream's order."""
-    meta, spec = service.get("metadata") or {}, service.get("spec") or {}
-    errors = validate_core_object_meta(meta, True, content.name_is_dns1035_label)
+    """A new Service."""
+    meta = service.get("metadata") or {}
+    return validate_core_object_meta(meta, True, content.name_is_dns_label) + _validate_service(service, {})
+
+
+def _validate_topology_annotations(annotations: Object) -> list[FieldError]:
+    hints, mode = (annotations.get(f"service.kubernetes.io/topology-{name}") for name in ("aware-hints", "mode"))
+    if hints is None or mode is None or hints == mode:
+        return []
+    why = "must match annotations[service.kubernetes.io/topology-aware-hints] when both are specified"
+    return [invalid("metadata.annotations[service.kubernetes.io/topology-mode]", mode, why)]
+
+
+def _validate_service(service: Object, old: Object) -> list[FieldError]:
+    """A Service as it would be stored, in upstream's order. `old` is empty for a new one: addresses that stand there may stay."""
+    meta, spec, before = service.get("metadata") or {}, service.get("spec") or {}, old.get("spec") or {}
+    errors = _validate_topology_annotations(meta.get("annotations") or {})
     type_, ports = spec.get("type", ""), spec.get("ports") or []
     if not ports and not _headless(spec) and type_ != "ExternalName":
         errors.append(required("spec.ports"))
@@ -53,33 +69,30 @@ def validate_service(service: Object) -> list[FieldError]:
     if spec.get("selector"):
         errors += validate_labels(spec["selector"], "spec.selector")
     errors += _validate_affinity(spec)
-    errors += validate_cluster_ips(spec)
+    errors += validate_cluster_ips(spec, before.get("clusterIPs") or ())
     for index, address in enumerate(spec.get("externalIPs") or ()):
         here = f"spec.externalIPs[{index}]"
-        errors += validate_legacy_ip(address, here) or validate_non_special_ip(address, here)
+        found = validate_legacy_ip(address, here, before.get("externalIPs") or ())
+        errors += found or validate_non_special_ip(address, here)
     if not type_:
         errors.append(required("spec.type"))
     elif type_ not in TYPES:
         errors.append(not_supported("spec.type", type_, TYPES))
     errors += _validate_port_numbers(ports, type_)
-    errors += _validate_load_balancer(meta, spec, type_)
+    errors += _validate_load_balancer(meta, spec, type_, old)
     return errors + _validate_traffic(spec, type_)
 
 
 def _validate_by_type(spec: Object, type_: str) -> list[FieldError]:
     if type_ in ("LoadBalancer", "NodePort"):
-        why = f"may not expose port {_KUBELET_PORT} externally since it is used by kubelet"
-        ports = enumerate((spec.get("ports") or ()) if type_ == "LoadBalancer" else ())
-        found = [invalid(f"spec.ports[{i}]", _KUBELET_PORT, why) for i, p in ports if p.get("port") == _KUBELET_PORT]
-        if _headless(spec):
-            found.append(invalid("spec.clusterIPs[0]", "None", f"may not be set to 'None' for {type_} services"))
-        return found
+        why = f"may not be set to 'None' for {type_} services"
+        return [invalid("spec.clusterIPs[0]", "None", why)] if _headless(spec) else []
     if type_ != "ExternalName":
         return []
     errors = [
         forbidden(f"spec.{key}", _NOT_EXTERNAL_NAME)
         for key in ("clusterIPs", "ipFamilies", "ipFamilyPolicy")
-        if spec.get(key)
+        if spec.get(key) or (key == "ipFamilyPolicy" and spec.get(key) is not None)
     ]
     name = spec.get("externalName", "").removesuffix(".")
     if not name:
@@ -149,8 +162,8 @@ def _validate_affinity(spec: Object) -> list[FieldError]:
     return errors
 
 
-def validate_cluster_ips(spec: Object) -> list[FieldError]:
-    """`clusterIP`, `clusterIPs`, families and policy must tell one story."""
+def validate_cluster_ips(spec: Object, old: Collection[str] = ()) -> list[FieldError]:
+    """`clusterIP`, `clusterIPs`, families and policy must tell one story. Addresses in `old` are not judged again."""
     if spec.get("type") == "ExternalName":
         return []
     errors: list[FieldError] = []
@@ -178,7 +191,7 @@ def validate_cluster_ips(spec: Object) -> list[FieldError]:
                 broken = True
                 errors.append(invalid("spec.clusterIPs", ips, "'None' must be the first and only value"))
             continue
-        found = validate_legacy_ip(address, f"spec.clusterIPs[{index}]")
+        found = validate_legacy_ip(address, f"spec.clusterIPs[{index}]", old)
         broken = broken or bool(found)
         errors += found
     if len(ips) > 2:
@@ -217,8 +230,10 @@ def _validate_port_numbers(ports: list[Object], type_: str) -> list[FieldError]:
     return errors
 
 
-def _validate_load_balancer(meta: Object, spec: Object, type_: str) -> list[FieldError]:
+def _validate_load_balancer(meta: Object, spec: Object, type_: str, old: Object) -> list[FieldError]:
     errors: list[FieldError] = []
+    known = [value.strip() for value in (old.get("spec") or {}).get("loadBalancerSourceRanges") or ()]
+    old_annotations = (old.get("metadata") or {}).get("annotations") or {}
     balanced = type_ == "LoadBalancer"
     ranges = spec.get("loadBalancerSourceRanges") or []
     annotation = "service.beta.kubernetes.io/load-balancer-source-ranges"
@@ -227,13 +242,15 @@ def _validate_load_balancer(meta: Object, spec: Object, type_: str) -> list[Fiel
         if not balanced:
             errors.append(forbidden(here, _ONLY_LOAD_BALANCER))
         for index, value in enumerate(ranges):
-            errors += validate_legacy_cidr(value.strip(), f"{here}[{index}]")
+            errors += validate_legacy_cidr(value.strip(), f"{here}[{index}]", known)
     elif annotation in (meta.get("annotations") or ()):
         here = f"metadata.annotations[{annotation}]"
         if not balanced:
             errors.append(forbidden(here, _ONLY_LOAD_BALANCER))
-        for value in filter(None, meta["annotations"][annotation].strip().split(",")):
-            errors += validate_legacy_cidr(value.strip(), here)
+        given = meta["annotations"][annotation]
+        if given.strip() and given != old_annotations.get(annotation):
+            for value in given.strip().split(","):
+                errors += validate_legacy_cidr(value.strip(), here)
     if spec.get("allocateLoadBalancerNodePorts") is not None and not balanced:
         errors.append(forbidden("spec.allocateLoadBalancerNodePorts", _ONLY_LOAD_BALANCER))
     if balanced and spec.get("allocateLoadBalancerNodePorts") is None:
@@ -293,7 +310,7 @@ def validate_service_update(new: Object, old: Object) -> list[FieldError]:
     checked = all(s.get("type") == "LoadBalancer" and s.get("externalTrafficPolicy") == "Local" for s in (spec, before))
     if checked and spec.get("healthCheckNodePort") != before.get("healthCheckNodePort"):
         errors.append(forbidden("spec.healthCheckNodePort", "field is immutable"))
-    return errors + validate_service(new)
+    return errors + _validate_service(new, old)
 
 
 def _validate_ips_kept(spec: Object, before: Object) -> list[FieldError]:
@@ -340,10 +357,12 @@ def validate_service_status_update(new: Object, old: Object) -> list[FieldError]
             *errors,
             forbidden("status.loadBalancer.ingress", "may only be used when `spec.type` is 'LoadBalancer'"),
         ]
+    before = ((old.get("status") or {}).get("loadBalancer") or {}).get("ingress") or []
+    known = [ingress.get("ip", "") for ingress in before]
     for index, ingress in enumerate(ingresses):
         here, ip, mode = f"status.loadBalancer.ingress[{index}]", ingress.get("ip", ""), ingress.get("ipMode")
         if ip:
-            errors += validate_legacy_ip(ip, f"{here}.ip")
+            errors += validate_legacy_ip(ip, f"{here}.ip", known)
         if mode is None and ip:
             errors.append(required(f"{here}.ipMode", "must be specified when `ip` is set"))
         elif mode is not None and not ip:

@@ -22,6 +22,8 @@ _INITIATORS = {
     "eui": re.compile(r"^eui\.[0-9a-fA-F]{16}$"),
     "naa": re.compile(r"^naa\.[0-9a-fA-F]{32}$"),
 }
+_ISCSI_NAME_LIMIT = 64
+ISCSI_NAME_TOO_LONG = "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is specified."
 _CACHING = ("None", "ReadOnly", "ReadWrite")
 _DISKS = ("Dedicated", "Managed", "Shared")
 _MANAGED = "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}"
@@ -73,6 +75,12 @@ def fibre_channel(source: Object, path: str) -> list[FieldError]:
     return errors
 
 
+def is_initiator_too_long(volume: str, source: Object) -> bool:
+    """The kubelet names the initiator's interface after the portal and the volume."""
+    portal = source.get("targetPortal", "")
+    return source.get("initiatorName") is not None and len(f"{volume}:{portal}") > _ISCSI_NAME_LIMIT
+
+
 def iscsi(source: Object, path: str) -> list[FieldError]:
     """In a pod."""
     return _iscsi(source, path, "must be valid format starting with iqn, eui, or naa")
@@ -80,10 +88,10 @@ def iscsi(source: Object, path: str) -> list[FieldError]:
 
 def persistent_iscsi(source: Object, path: str) -> list[FieldError]:
     """In a persistent volume: another word for the same mistake, and a secret with a name."""
-    return _iscsi(source, path, "must be valid format") + secret_reference(source, path, "name")
+    return _iscsi(source, path, "must be valid format", named_secret=True)
 
 
-def _iscsi(source: Object, path: str, unknown: str) -> list[FieldError]:
+def _iscsi(source: Object, path: str, unknown: str, *, named_secret: bool = False) -> list[FieldError]:
     errors = requires("targetPortal", "iqn")(source, path)
     if source.get("iqn"):
         errors += _validate_initiator(source["iqn"], f"{path}.iqn", unknown)
@@ -91,6 +99,8 @@ def _iscsi(source: Object, path: str, unknown: str) -> list[FieldError]:
         errors.append(invalid(f"{path}.lun", source["lun"], content.range_error(0, 255)))
     if (source.get("chapAuthDiscovery") or source.get("chapAuthSession")) and source.get("secretRef") is None:
         errors.append(required(f"{path}.secretRef"))
+    if named_secret:
+        errors += secret_reference(source, path, "name")
     if source.get("initiatorName") is not None:
         errors += _validate_initiator(source["initiatorName"], f"{path}.initiatorname", unknown)
     return errors

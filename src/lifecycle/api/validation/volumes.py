@@ -23,7 +23,6 @@ from lifecycle.api.validation.file_paths import (
     validate_mode,
     validate_no_backsteps,
 )
-from lifecycle.api.validation.label_selectors import validate_label_selector
 from lifecycle.api.validation.object_meta import validate_annotations, validate_labels
 from lifecycle.api.validation.persistent_volume_claims import validate_claim_spec
 from lifecycle.api.wire import Object
@@ -73,6 +72,8 @@ def _validate_source(volume: Object, name: str, pod_name: str, path: str) -> lis
         else:
             count = 1
             errors += rule(value, f"{path}.{_PLACES.get(source, source)}")
+            if source == "iscsi" and drivers.is_initiator_too_long(name, value):
+                errors.append(invalid(f"{path}.name", name, drivers.ISCSI_NAME_TOO_LONG))
             if source == "ephemeral" and pod_name and name:
                 claim = f"{pod_name}-{name}"
                 for why in content.dns1123_subdomain(claim):
@@ -181,10 +182,6 @@ def _projected(source: Object, path: str) -> list[FieldError]:
         token = part.get("serviceAccountToken")
         if token is not None:
             errors += _token_projection(token, f"{here}.serviceAccountToken", path)
-        bundle = part.get("clusterTrustBundle")
-        if bundle is not None:
-            errors += _trust_bundle(bundle, f"{here}.clusterTrustBundle")
-            claim(bundle.get("path", ""), bundle.get("path", ""))
         if len(kinds) > 1:
             errors.append(forbidden(here, "may not specify more than 1 volume type per source"))
     return errors
@@ -210,31 +207,6 @@ def _token_projection(token: Object, path: str, volume_path: str) -> list[FieldE
     else:
         errors += validate_local_non_reserved_path(token["path"], f"{volume_path}.path")
     return errors
-
-
-def _trust_bundle(bundle: Object, path: str) -> list[FieldError]:
-    errors: list[FieldError] = []
-    name, signer = bundle.get("name"), bundle.get("signerName")
-    if name is not None and signer is not None:
-        errors.append(invalid(path, bundle, "only one of name and signerName may be used"))
-    elif name is not None:
-        if not name:
-            errors.append(required(f"{path}.name", "must be a valid object name"))
-        if bundle.get("labelSelector") is not None:
-            errors.append(
-                invalid(
-                    f"{path}.labelSelector", bundle["labelSelector"], "labelSelector must be unset if name is specified"
-                )
-            )
-    elif signer is not None:
-        if not signer:
-            errors.append(required(f"{path}.signerName", "must be a valid signer name"))
-        errors += validate_label_selector(bundle.get("labelSelector"), f"{path}.labelSelector")
-    else:
-        errors.append(required(path, "either name or signerName must be specified"))
-    if not bundle.get("path"):
-        errors.append(required(f"{path}.path"))
-    return errors + validate_local_non_reserved_path(bundle.get("path", ""), f"{path}.path")
 
 
 def _csi(source: Object, path: str) -> list[FieldError]:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-from lifecycle.api.field_errors import FieldError, invalid, quote, required
+from lifecycle.api.field_errors import FieldError, invalid, required
+from lifecycle.api.go_format import go_quote
 from lifecycle.api.validation import content
 from lifecycle.api.wire import Object
 
@@ -52,7 +53,7 @@ def _url(url: str, path: str) -> list[FieldError]:
     """Upstream: `ValidateWebhookURL`."""
     form = "; desired format: https://host[/path]"
     if url.startswith(":"):
-        return [required(path, f"url must be a valid URL: parse {quote(url)}: missing protocol scheme{form}")]
+        return [required(path, f"url must be a valid URL: parse {go_quote(url)}: missing protocol scheme{form}")]
     try:
         parts = urlsplit(url)
     except ValueError as error:

@@ -2,14 +2,19 @@
 
 Since 1.35 any container may have a `restartPolicy` of its own, and rules in front of it that look at the exit code.
 
-Upstream: `pkg/kubelet/container/helpers.go` (`ShouldContainerBeRestarted`), `pkg/api/v1/pod/util.go`
-(`ContainerShouldRestart`, feature gate ContainerRestartRules, on by default since 1.35), v1.36. Left out: the action
-`RestartAllContainers` (alpha).
+The API server asks, too: where a container is not started again, its status may not say that it runs.
+
+Upstream: `pkg/api/v1/pod/util.go` (`ContainerShouldRestart`, `FindMatchingContainerRestartRule`,
+`AllContainersCouldRestart`), feature gates ContainerRestartRules (on by default since 1.35) and
+RestartAllContainersOnContainerExits (since 1.36), v1.36.
 """
 
 from __future__ import annotations
 
 from lifecycle.api.wire import Object
+
+RESTART, RESTART_ALL_CONTAINERS = "Restart", "RestartAllContainers"
+"""The actions of rules."""
 
 
 def should_restart(policy: str, exit_code: int) -> bool:
@@ -31,6 +36,13 @@ def matching_rule(container: Object, exit_code: int) -> Object | None:
 def container_should_restart(spec: Object, container: Object, exit_code: int) -> bool:
     """What is said about this container. `spec`: the pod's."""
     rule = matching_rule(container, exit_code)
-    if rule is not None and rule.get("action") == "Restart":
+    if rule is not None and rule.get("action") in (RESTART, RESTART_ALL_CONTAINERS):
         return True
     return should_restart(container.get("restartPolicy") or spec.get("restartPolicy") or "Always", exit_code)
+
+
+def all_containers_could_restart(spec: Object) -> bool:
+    """Whether any container's end may start all of them again."""
+    containers = [*(spec.get("initContainers") or ()), *(spec.get("containers") or ())]
+    rules = (rule for container in containers for rule in container.get("restartPolicyRules") or ())
+    return any(rule.get("action") == RESTART_ALL_CONTAINERS for rule in rules)

@@ -1,0 +1,27 @@
+"""Addresses and networks in the one spelling that programs compare.
+
+Objects that were stored before validation was strict may say `10.0.0.010`, `::ffff:10.0.0.10` or ` 10.0.0.0/08`. Who makes rules or
+endpoints of them parses them as the API once did, and writes them as everybody does.
+
+Upstream: `k8s.io/utils/net/parse.go` (`ParseIPSloppy`, `ParseCIDRSloppy`), `net.IP.String`, v1.36.
+"""
+
+from __future__ import annotations
+
+from ipaddress import IPv6Address
+
+from lifecycle.api.validation.addresses import parse_ip, parse_network
+
+
+def canonical_ip(text: str) -> str:
+    """The address, an IPv4-mapped one as what it maps; empty if the text is none."""
+    address = parse_ip(text)
+    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
+        return str(address.ipv4_mapped)
+    return "" if address is None else str(address)
+
+
+def canonical_network(text: str) -> str:
+    """The network, without bits behind its prefix; empty if the text is none."""
+    parsed = parse_network(text)
+    return "" if parsed is None else str(parsed[1])
