@@ -7,10 +7,13 @@ import pytest
 from lifecycle.api.taints import tolerates
 from lifecycle.api.wire import Object
 from lifecycle.scheduler.cache import NodeTree
+from lifecycle.scheduler.nominator import Nominator
 from lifecycle.scheduler.plugins.node_resources_balanced_allocation import balance
 from lifecycle.scheduler.plugins.node_resources_fit import least_requested_score
+from lifecycle.scheduler.profile import default_framework
 from lifecycle.scheduler.resources import pod_requests
-from lifecycle.scheduler.schedule_one import num_feasible_nodes_to_find
+from lifecycle.scheduler.schedule_one import Algorithm, num_feasible_nodes_to_find
+from lifecycle.scheduler.snapshot import Snapshot
 from tests.scheduler.cluster_model import Model, make_node, make_pod
 
 
@@ -74,9 +77,7 @@ def test_what_a_pod_asks_for() -> None:
         "overhead": {"cpu": "10m"},
     }
     # containers and sidecar: 100 + 200 + 300 = 600; the largest init step: 400 + 300 = 700; overhead 10
-    assert pod_requests(spec) == {"cpu": 710}
-    assert pod_requests({"containers": [{"image": "x"}]}) == {}
-    assert pod_requests({"containers": [{"image": "x"}]}, non_zero=True) == {"cpu": 100, "memory": 200 * 1024 * 1024}
+    assert pod_requests({"spec": spec}) == {"cpu": 710}
 
 
 @pytest.mark.parametrize(
@@ -132,3 +133,23 @@ def test_a_full_node_takes_no_more_pods() -> None:
     model = Model([make_node("n0", pods="1")], batch=True)
     assert model.place(make_pod("p0")) == "n0"
     assert model.place(make_pod("p1")) == "0/1 nodes are available: 1 Too many pods."
+
+
+@pytest.mark.parametrize("batch", [True, False])
+def test_where_nobody_compares_nodes_the_first_that_fits_is_enough(batch: bool) -> None:
+    model = Model([make_node(f"n{i}") for i in range(9)], batch=batch)
+    model.framework.score_plugins.clear()
+    model.algorithm = Algorithm(model.framework, model.snapshot, batch=batch)
+    results = [model.decide(make_pod(f"p{i}")) for i in range(3)]
+    assert [(r.suggested_host, r.evaluated_nodes, r.feasible_nodes) for r in results] == [
+        ("n0", 1, 1),
+        ("n1", 1, 1),  # the search goes on where it stopped
+        ("n2", 1, 1),
+    ]
+
+
+def test_a_nominator_that_is_given_is_used_though_it_is_empty_yet() -> None:
+    nominator = Nominator()
+    framework = default_framework()
+    algorithm = Algorithm(framework, Snapshot(), nominator=nominator)
+    assert algorithm.nominator is framework.nominator is nominator

@@ -11,6 +11,7 @@ import pytest
 from aiohttp import web
 
 from lifecycle.scheduler.cache import Cache
+from lifecycle.scheduler.config import parse_configuration, with_ignored_resources
 from lifecycle.scheduler.extender import ExtenderError, HTTPExtender, extender_config
 from lifecycle.scheduler.framework import CycleState, FitError
 from lifecycle.scheduler.node_info import NodeInfo, PodInfo
@@ -140,7 +141,7 @@ def test_one_that_does_not_answer_is_given_up_in_time() -> None:
 
     async def play(url: str, asked: list[tuple[str, Any]]) -> None:
         entry = {"urlPrefix": url, "filterVerb": "filter", "httpTimeout": "50ms", "ignorable": True}
-        result = await asyncio.wait_for(decide(HTTPExtender(extender_config(entry)), "a"), 2)
+        result = await asyncio.wait_for(decide(HTTPExtender(extender_config(entry)), "a"), 40)
         assert result.suggested_host == "a"
         assert [verb for verb, _ in asked] == ["filter"]
         over.set()  # let the server go
@@ -180,3 +181,40 @@ def test_it_can_bind_instead_of_the_scheduler() -> None:
         assert asked == [("bind", {"PodName": "p", "PodNamespace": "default", "PodUID": "u", "Node": "a"})]
 
     with_server({"bind": lambda a: {}}, play)
+
+
+def test_a_nominated_node_that_an_extender_refuses_is_not_the_only_one_looked_at() -> None:
+    answers: Answers = {"filter": lambda a: {"NodeNames": [n for n in a["NodeNames"] if n != "a"]}}
+
+    async def play(url: str, asked: list[tuple[str, Any]]) -> None:
+        extender = HTTPExtender(extender_config({"urlPrefix": url, "filterVerb": "filter", "nodeCacheCapable": True}))
+        nominated = {**make_pod("p"), "status": {"nominatedNodeName": "a"}}
+        chosen = algorithm("a", "b")
+        result = await chosen.schedule_pod_with_extenders(CycleState(), PodInfo(nominated), [extender])
+        await extender.close()
+        assert result.suggested_host == "b"
+        assert [sorted(body["NodeNames"]) for _, body in asked] == [["a"], ["a", "b"]]
+
+    with_server(answers, play)
+
+
+def test_what_an_extender_looks_after_is_ignored_by_the_plugins_if_it_says_so() -> None:
+    managed = [{"name": "example.com/gpu", "ignoredByScheduler": True}, {"name": "example.com/tpu"}]
+    configuration = parse_configuration(
+        {
+            "apiVersion": "kubescheduler.config.k8s.io/v1",
+            "kind": "KubeSchedulerConfiguration",
+            "extenders": [{"urlPrefix": "http://x", "managedResources": managed}],
+            "profiles": [
+                {
+                    "pluginConfig": [
+                        {"name": "NodeResourcesFit", "args": {"ignoredResources": ["example.com/old"]}},
+                    ]
+                }
+            ],
+        }
+    )
+    [profile] = with_ignored_resources(configuration)
+    assert profile.args["NodeResourcesFit"]["ignoredResources"] == ["example.com/old", "example.com/gpu"]
+    plain = configuration.profiles[0].args["NodeResourcesFit"]
+    assert plain == {"ignoredResources": ["example.com/old"]}

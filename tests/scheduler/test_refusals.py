@@ -40,7 +40,7 @@ def test_no_name_at_all_is_left_when_a_term_names_two_nodes() -> None:
     affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
     model = Model([make_node("n0"), make_node("n1")], batch=False)
     assert model.place(make_pod("daemon", affinity=affinity)) == (
-        "0/2 nodes are available: node(s) didn't satisfy plugin NodeAffinity."
+        "0/2 nodes are available: pod affinity terms conflict."
     )
 
 

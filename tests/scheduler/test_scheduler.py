@@ -10,6 +10,7 @@ from lifecycle.api.clock import run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.api.status import failure
 from lifecycle.api.wire import Object, Request, Response
+from lifecycle.client.rest import STRATEGIC_MERGE_PATCH
 from tests.conftest import RECORDINGS
 from tests.kubelet.small_cluster import SmallCluster, small_cluster
 
@@ -181,6 +182,8 @@ def test_a_binding_that_fails_is_forgotten_and_tried_again() -> None:
             assert (await cluster.pod("p"))["status"]["phase"] == "Running"
             nodes = cluster.scheduler.cache.nodes.values()
             assert sum(len(node.pods) for node in nodes) == 1
+            told = [e["message"] for e in await cluster.events("default") if e["reason"] == "FailedScheduling"]
+            assert set(told) == {'running Bind plugin "DefaultBinder": not today'}
 
     run_virtual(main())
 
@@ -195,5 +198,83 @@ def test_a_pod_deleted_before_its_turn_is_no_trouble() -> None:
             await asyncio.sleep(1)
             assert not any(cluster.scheduler.queue.pending_pods().values())
             assert "p" not in await cluster.pods("default")
+
+    run_virtual(main())
+
+
+def test_without_any_node_a_pod_is_tried_again_and_again_ever_less_often() -> None:
+    async def main() -> None:
+        async with small_cluster(nodes=()) as cluster:
+            assert cluster.scheduler is not None
+            await cluster.create_pod(pod("p"))
+            await asyncio.sleep(7.5)  # tried at 0, 1, 3 and 7 seconds
+            [queued] = [*cluster.scheduler.queue._error_backoff]
+            assert queued.attempts == 4
+            condition = (await cluster.pod("p"))["status"]["conditions"][0]
+            assert (condition["reason"], condition["message"]) == (
+                "Unschedulable",
+                "no nodes available to schedule pods",
+            )
+
+    run_virtual(main())
+
+
+def test_a_binding_that_fails_gives_its_room_to_who_waits_for_it() -> None:
+    async def main() -> None:
+        async with small_cluster(nodes=("lifecycle-worker",)) as cluster:
+            assert cluster.scheduler is not None
+            transport = cluster.scheduler._client.transport
+            inner = transport.round_trip
+
+            async def round_trip(request: Request) -> Response:
+                if request.path.endswith("/pods/first/binding"):
+                    await asyncio.sleep(5)
+                    raise failure(500, "InternalError", "not today")
+                return await inner(request)
+
+            transport.round_trip = round_trip  # type: ignore[method-assign]
+            await cluster.create_pod(pod("first", "1500m"))
+            await asyncio.sleep(1)
+            await cluster.create_pod(pod("second", "1500m"))
+            await asyncio.sleep(3)
+            assert "nodeName" not in (await cluster.pod("second"))["spec"]
+            await asyncio.sleep(4)
+            assert (await cluster.pod("second"))["spec"]["nodeName"] == "lifecycle-worker"
+
+    run_virtual(main())
+
+
+def test_a_pod_on_its_way_out_is_not_scheduled_any_more_and_says_so() -> None:
+    async def main() -> None:
+        async with small_cluster() as cluster:
+            assert cluster.scheduler is not None
+            going = {**pod("p", nodeSelector={"disk": "tape"})}
+            going["metadata"] = {**going["metadata"], "finalizers": ["example.com/hold"]}
+            await cluster.create_pod(going)
+            await asyncio.sleep(1)
+            await cluster.admin.delete(resource("pods"), "p", "default")
+            await asyncio.sleep(400)  # tried again after five minutes
+            told = [e["message"] for e in await cluster.events("default") if e["reason"] == "FailedScheduling"]
+            assert told[-1] == "skip schedule deleting pod: default/p"
+
+    run_virtual(main())
+
+
+def test_a_nomination_ends_with_the_binding() -> None:
+    async def main() -> None:
+        async with small_cluster(nodes=()) as cluster:
+            await cluster.create_pod(pod("p", schedulerName="nobody"))
+            status = {"status": {"nominatedNodeName": "n"}}
+            await cluster.admin.patch(
+                resource("pods"), "p", "default", status,
+                subresource="status", patch_type=STRATEGIC_MERGE_PATCH,
+            )  # fmt: skip
+            assert (await cluster.pod("p"))["status"]["nominatedNodeName"] == "n"
+            target = {"kind": "Node", "name": "n"}
+            binding = {"kind": "Binding", "apiVersion": "v1", "metadata": {"name": "p"}, "target": target}
+            await cluster.admin.create(resource("pods"), binding, "default", name="p", subresource="binding")
+            bound = await cluster.pod("p")
+            assert bound["spec"]["nodeName"] == "n"
+            assert "nominatedNodeName" not in bound["status"]
 
     run_virtual(main())

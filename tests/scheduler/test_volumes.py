@@ -10,8 +10,10 @@ import pytest
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
 from lifecycle.cluster.rehearsal import RehearsedCluster, rehearse
-from lifecycle.scheduler.framework import CycleState, FitError
-from lifecycle.scheduler.node_info import PodInfo
+from lifecycle.scheduler.framework import SKIP, ClusterEvent, CycleState, FitError, unschedulable
+from lifecycle.scheduler.node_info import NodeInfo, PodInfo
+from lifecycle.scheduler.plugins.node_volume_limits import NodeVolumeLimits
+from lifecycle.scheduler.plugins.volume_binding import VolumeBinding
 from lifecycle.scheduler.plugins.volume_restrictions import VolumeRestrictions
 from lifecycle.scheduler.volume_binder import VolumeBinder
 from tests.scheduler.cluster_model import Model, make_node, make_pod
@@ -53,7 +55,14 @@ CLASSES = {c["metadata"]["name"]: c for c in (storage_class("wait"), storage_cla
 class Stored:
     """A model of three nodes in two zones, and what is stored."""
 
-    def __init__(self, *objects: Object, classes: dict[str, Object] | None = None) -> None:
+    def __init__(
+        self,
+        *objects: Object,
+        classes: dict[str, Object] | None = None,
+        csi_nodes: dict[str, Object] | None = None,
+        drivers: dict[str, Object] | None = None,
+        capacities: tuple[Object, ...] = (),
+    ) -> None:
         self.model = Model(
             [make_node(n, labels={ZONE: zone}) for n, zone in (("a1", "a"), ("a2", "a"), ("b1", "b"))],
             batch=True,
@@ -62,7 +71,15 @@ class Stored:
         self.claims = {f"default/{o['metadata']['name']}": o for o in objects if "resources" in o["spec"]}
         self.volumes = {o["metadata"]["name"]: o for o in objects if "capacity" in o["spec"]}
         classes = {**CLASSES, **(classes or {})}
-        self.binder = VolumeBinder(self.claims.get, self.volumes.get, lambda: list(self.volumes.values()), classes.get)
+        self.binder = VolumeBinder(
+            self.claims.get,
+            self.volumes.get,
+            lambda: list(self.volumes.values()),
+            classes.get,
+            (csi_nodes or {}).get,
+            (drivers or {}).get,
+            lambda: capacities,
+        )
         for plugin in self.model.framework.plugins:
             if hasattr(plugin, "_binder"):
                 plugin._binder = self.binder
@@ -208,6 +225,145 @@ def test_old_disks_are_mounted_once_per_node(ours: Object, theirs: Object, confl
     answer = model.place(make_pod("second", volumes=[{"name": "v", **ours}]))
     assert (answer == "0/1 nodes are available: 1 node(s) had no available disk.") is conflict
     assert VolumeRestrictions.name in {p.name for p in model.framework.plugins}
+
+
+CSI = "disk.example.com"
+EXCEEDED = "node(s) exceed max volume count"
+
+
+def csi_node(count: int | None) -> Object:
+    driver: Object = {"name": CSI, "nodeID": "n"}
+    if count is not None:
+        driver["allocatable"] = {"count": count}
+    return {"spec": {"drivers": [driver]}}
+
+
+def using(name: str, *claims: str) -> Object:
+    volumes = [{"name": c, "persistentVolumeClaim": {"claimName": c}} for c in claims]
+    return make_pod(name, volumes=volumes)
+
+
+def csi_volume(name: str) -> Object:
+    return volume(name, csi={"driver": CSI, "volumeHandle": f"handle of {name}"})
+
+
+@pytest.mark.parametrize(
+    ("limit", "there", "wanted", "fits"),
+    [
+        (2, ["a"], ["b"], True),
+        (2, ["a", "b"], ["c"], False),
+        (2, ["a", "b"], ["b"], True),  # attached already
+        (2, ["a"], ["b", "c"], False),
+        (2, ["a"], ["a", "b"], True),
+        (0, [], ["a"], False),
+        (None, ["a", "b"], ["c"], True),  # names no limit
+        (2, ["a", "b"], ["other"], True),  # another driver's volume
+        (2, ["a", "other"], ["b"], True),
+        (2, ["a"], ["unbound"], True),  # counts for its class's driver
+        (1, ["a"], ["unbound"], False),
+        (1, ["a"], ["elsewhere"], True),
+    ],
+)
+def test_a_node_has_so_many_volumes_of_a_driver(
+    limit: int | None, there: list[str], wanted: list[str], fits: bool
+) -> None:
+    known = [claim(name, f"v-{name}") for name in ("a", "b", "c", "other")]
+    unbound = [claim("unbound", storage_class="csi"), claim("elsewhere", storage_class="foreign")]
+    volumes = [csi_volume(f"v-{name}") for name in "abc"] + [
+        volume("v-other", csi={"driver": "x", "volumeHandle": "h"})
+    ]
+    classes = {
+        "csi": storage_class("csi", provisioner=CSI),
+        "foreign": storage_class("foreign", provisioner="foreign.example.com"),
+    }
+    stored = Stored(*known, *unbound, *volumes, classes=classes, csi_nodes={"n": csi_node(limit)})
+    plugin, node = NodeVolumeLimits(stored.binder), NodeInfo(make_node("n"))
+    for name in there:
+        node.add_pod(PodInfo(using(f"with-{name}", name)))
+    info = PodInfo(using("new", *wanted))
+    assert plugin.pre_filter(CycleState(), info, stored.model.snapshot) is None
+    status = plugin.filter(CycleState(), info, node)
+    assert status == (None if fits else unschedulable("NodeVolumeLimits", EXCEEDED))
+
+
+def test_a_node_without_a_csi_node_has_no_limit_and_a_pod_without_claims_no_volumes() -> None:
+    stored = Stored(claim("a", "v"), csi_volume("v"))
+    plugin = NodeVolumeLimits(stored.binder)
+    assert plugin.filter(CycleState(), PodInfo(using("p", "a")), NodeInfo(make_node("n"))) is None
+    plain = make_pod("plain", volumes=[{"name": "v", "emptyDir": {}}])
+    assert plugin.pre_filter(CycleState(), PodInfo(plain), stored.model.snapshot) == SKIP
+
+
+def test_full_nodes_are_told_in_the_pods_refusal_and_evictions_may_help() -> None:
+    limits = {name: csi_node(0) for name in ("a1", "a2", "b1")}
+    stored = Stored(claim("a", "v"), csi_volume("v"), csi_nodes=limits)
+    assert stored.feasible("a") == refused(f"3 {EXCEEDED}")
+    events = NodeVolumeLimits(stored.binder).events_to_register()
+    gone = events[ClusterEvent("AssignedPod", "Delete")]
+    assert gone(
+        PodInfo(using("p", "a")), {**using("q", "b"), "spec": {**using("q", "b")["spec"], "nodeName": "a1"}}, None
+    )
+    assert not gone(PodInfo(using("p", "a")), make_pod("q", nodeName="a1"), None)
+    assert ClusterEvent("CSINode", "Update") in events
+
+
+def capacity(size: str = "", *, largest: str = "", zone: str | None = "a", storage_class_name: str = "csi") -> Object:
+    found: Object = {"metadata": {"name": "c"}, "storageClassName": storage_class_name}
+    if zone is not None:
+        found["nodeTopology"] = {"matchLabels": {ZONE: zone}} if zone else {}
+    return {**found, **({"capacity": size} if size else {}), **({"maximumVolumeSize": largest} if largest else {})}
+
+
+SHORT = "node(s) did not have enough free storage"
+
+
+@pytest.mark.parametrize(
+    ("tells", "capacities", "found"),
+    [
+        (None, (), {"a1", "a2", "b1"}),  # no CSIDriver object: believed
+        (False, (), {"a1", "a2", "b1"}),
+        (True, (), refused(f"3 {SHORT}")),
+        (True, (capacity("1Gi"),), {"a1", "a2"}),
+        (True, (capacity("1Gi", zone=""),), {"a1", "a2", "b1"}),  # an empty selector: every node
+        (True, (capacity("1Gi", zone=None),), refused(f"3 {SHORT}")),  # no selector: none
+        (True, (capacity("1023Mi"),), refused(f"3 {SHORT}")),
+        (True, (capacity("9Gi", largest="500Mi"),), refused(f"3 {SHORT}")),  # not in one piece
+        (True, (capacity("500Mi"), capacity("500Mi")), refused(f"3 {SHORT}")),  # they do not add up
+        (True, (capacity("9Gi", storage_class_name="other"),), refused(f"3 {SHORT}")),
+        (True, (capacity(),), refused(f"3 {SHORT}")),
+        (True, (capacity("500Mi"), capacity("2Gi", zone="b")), {"b1"}),
+    ],
+)
+def test_a_volume_is_made_only_where_the_driver_has_room(
+    tells: bool | None, capacities: tuple[Object, ...], found: set[str] | str
+) -> None:
+    drivers = {} if tells is None else {CSI: {"spec": {"storageCapacity": tells}}}
+    classes = {"csi": storage_class("csi", provisioner=CSI)}
+    stored = Stored(claim("c", storage_class="csi"), classes=classes, drivers=drivers, capacities=capacities)
+    assert stored.feasible("c") == found
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (None, capacity("1Gi"), True),
+        (capacity("1Gi"), capacity("2Gi"), True),
+        (capacity("2Gi"), capacity("1Gi"), False),
+        (capacity("2Gi", largest="1Gi"), capacity("1Gi", largest="2Gi"), True),
+        (capacity("1Gi"), capacity("1Gi"), False),
+    ],
+)
+def test_more_room_wakes_a_pod_less_does_not(old: Object | None, new: Object, expected: bool) -> None:
+    events = VolumeBinding().events_to_register()
+    hint = events[ClusterEvent("CSIStorageCapacity", "Update" if old else "Add")]
+    assert hint(PodInfo(using("p", "c")), old, new) is expected
+
+
+def test_a_driver_that_stops_counting_wakes_a_pod() -> None:
+    hint = VolumeBinding().events_to_register()[ClusterEvent("CSIDriver", "Update")]
+    counts, counts_not = ({"spec": {"storageCapacity": tells}} for tells in (True, False))
+    assert hint(PodInfo(using("p", "c")), counts, counts_not)
+    assert not hint(PodInfo(using("p", "c")), counts_not, counts)
 
 
 def test_a_pod_its_claim_and_a_local_volume_come_together_in_a_whole_cluster() -> None:

@@ -2,10 +2,11 @@
 
 The leader renews the lease every two seconds; the others look at it as often and take it over when they have
 not seen it change for fifteen seconds *by their own clock* – no two clocks are ever compared. A leader that
-cannot renew for ten seconds steps down before anybody could take over.
+cannot renew for ten seconds steps down before anybody could take over. While all is well a renewal is one write: the
+leader knows the lease as it left it. Only if that write fails does it read the lease first.
 
-Upstream: `client-go/tools/leaderelection/leaderelection.go` (`LeaderElector`, `tryAcquireOrRenew`),
-`resourcelock/leaselock.go`, v1.36. Left out: release on cancel, coordinated election, events.
+Upstream: `client-go/tools/leaderelection/leaderelection.go` (`LeaderElector`, `tryAcquireOrRenew`, `isLeaseValid`,
+`release`), `resourcelock/leaselock.go`, v1.36. Left out: coordinated election, events.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from lifecycle.api.wire import Object
 from lifecycle.client.rest import Client
 
 JITTER = 1.2
+_LEASES = resource("leases.coordination.k8s.io")
 
 
 class LeaderElector:
@@ -70,36 +72,60 @@ class LeaderElector:
 
     async def try_acquire_or_renew(self) -> bool:
         """One attempt; whether this one leads now."""
-        leases = resource("leases.coordination.k8s.io")
-        now = self._clock.micro_timestamp()
         try:
+            if self.is_leader and self._observed is not None and self._lease_valid():
+                try:
+                    return self._hold(await self._write(self._observed))
+                except StatusError:
+                    pass  # somebody else wrote, or worse: look first
             try:
-                lease = await self._client.get(leases, self._name, self._namespace)
+                lease = await self._client.get(_LEASES, self._name, self._namespace)
             except StatusError as error:
                 if error.code != 404:
                     raise
-                stored = await self._client.create(leases, self._new_lease(now), self._namespace)
-                return self._observe(stored)
+                lease = self._new_lease(self._clock.micro_timestamp())
+                return self._hold(await self._client.create(_LEASES, lease, self._namespace))
             self._observe(lease)
-            loop_now = asyncio.get_running_loop().time()
-            holder = lease["spec"].get("holderIdentity", "")
-            if holder and holder != self.identity and self._observed_at + self._lease_duration > loop_now:
-                self.is_leader = False
+            if lease["spec"].get("holderIdentity") and not self.is_leader and self._lease_valid():
                 return False
-            return self._observe(await self._client.update(leases, self._taken(lease, now)))
+            return self._hold(await self._write(lease))
         except (TimeoutError, StatusError, OSError):
             return False  # lost a race, or the server is away: the caller tries again
+
+    async def release(self) -> bool:
+        """Give the lease up, so that nobody has to wait for it to run out. False if it could not be written."""
+        try:
+            lease = await self._client.get(_LEASES, self._name, self._namespace)
+            if self.is_leader:
+                now, old = self._clock.micro_timestamp(), lease["spec"]
+                spec = {**self._spec(now, now, old.get("leaseTransitions", 0)), "leaseDurationSeconds": 1}
+                self._observe(await self._client.update(_LEASES, {**lease, "spec": {**spec, "holderIdentity": ""}}))
+        except (TimeoutError, StatusError, OSError):
+            return False
+        return True
+
+    async def _write(self, lease: Object) -> Object:
+        return await self._client.update(_LEASES, self._taken(lease, self._clock.micro_timestamp()))
+
+    def _lease_valid(self) -> bool:
+        """Whether the lease, as long as its holder said it would last, has not run out since it was last seen to change."""
+        seconds = float(((self._observed or {}).get("spec") or {}).get("leaseDurationSeconds") or 0)
+        return self._observed_at + seconds > asyncio.get_running_loop().time()
+
+    def _hold(self, lease: Object) -> bool:
+        self._observe(lease)
+        self._observed_at = asyncio.get_running_loop().time()
+        return self.is_leader
 
     def _held_by_other(self) -> bool:
         holder = (self._observed or {}).get("spec", {}).get("holderIdentity", "")
         return bool(holder) and holder != self.identity
 
-    def _observe(self, lease: Object) -> bool:
+    def _observe(self, lease: Object) -> None:
         if self._observed is None or self._observed["spec"] != lease["spec"]:
             self._observed_at = asyncio.get_running_loop().time()
         self._observed = lease
         self.is_leader = lease["spec"].get("holderIdentity") == self.identity
-        return self.is_leader
 
     def _spec(self, acquired: str, renewed: str, transitions: int) -> dict[str, Any]:
         return {

@@ -2,12 +2,15 @@
 
 The reflector lists a resource, writes the list into a queue, and watches from the list's revision on. Each
 event moves `last_sync_resource_version` forward; bookmarks do too, which is what they are for. A watch that
-ends (the server ends each one after a few minutes) is resumed from there, so nothing is listed twice. Only a
-`410 Gone`, the server having forgotten that revision, costs a new list. Failures are retried with growing,
-jittered pauses, so that a server coming back is not trampled.
+ends (the server ends each one after a few minutes, a connection breaks) is resumed from there, so nothing is
+listed twice. A server that cannot be reached, or is too busy, is asked again for the watch after a pause. What else
+the server says costs a new list, above all `410 Gone`: it has forgotten that revision. The new list need only be *as
+fresh as* what was seen last, so that a cache may serve it. Pauses grow and are jittered, so that a server coming back
+is not trampled.
 
 With `use_watch_list` the list is streamed: a watch with `sendInitialEvents` delivers what exists as ADDED
-events and a marked bookmark ends it. A server that does not know the mode is asked in the old way.
+events, a marked bookmark ends it, and the same stream goes on as the watch. If that fails, the list is asked for in
+the old way.
 
 Upstream: `client-go/tools/cache/reflector.go` (`Reflector`, `ListAndWatchWithContext`, `watchList`,
 `handleAnyWatch`), v1.36. Left out: paging, resync, consistency checks of the cache against a list.
@@ -18,6 +21,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
+from collections.abc import AsyncIterator
 from typing import Protocol
 
 from lifecycle.api.resources import Resource
@@ -31,6 +35,7 @@ log = logging.getLogger(__name__)
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 MIN_WATCH_TIMEOUT = 300
 VERY_SHORT_WATCH = 1.0
+GONE, TOO_MANY_REQUESTS, TIMEOUT = 410, 429, 504
 
 
 class ReflectorStore(Protocol):
@@ -55,10 +60,6 @@ class ReflectorStore(Protocol):
 
 class ExpiredError(Exception):
     """The server no longer has the revision: list again."""
-
-
-class WatchListUnsupportedError(Exception):
-    """The server does not stream lists."""
 
 
 class Backoff:
@@ -111,8 +112,8 @@ class Reflector:
         self._watch_list = use_watch_list
         self._rng = random.Random(f"{resource.plural}.{resource.group}/{namespace}/{label_selector}/{field_selector}")
         self._backoff = Backoff(self._rng)
-        self._expired = False
-        self._listed = False
+        self._unavailable = False
+        """Whether the server refused the revision we are at even for a list: then only the newest will do."""
         self.last_sync_resource_version = ""
 
     async def run(self) -> None:
@@ -120,9 +121,8 @@ class Reflector:
         while True:
             try:
                 await self.list_and_watch()
-            except ExpiredError:
-                self._expired = True
-                self._listed = False
+            except ExpiredError as error:
+                log.debug("%s: %s", self._resource.plural, error)
             except StatusError as error:
                 log.debug("%s: %s", self._resource.plural, error.message)
             except (TimeoutError, OSError, EOFError) as error:
@@ -132,29 +132,30 @@ class Reflector:
             await asyncio.sleep(self._backoff.delay())
 
     async def list_and_watch(self) -> None:
-        """One list, if none is held, and watches after it. Raises ExpiredError, and whatever the transport or server says."""
-        if not self._listed:
+        """One list and watches after it. Raises ExpiredError, and whatever the transport or server says."""
+        stream = None
+        if self._watch_list:
             try:
-                stream_done = self._watch_list and await self._stream_list()
-            except WatchListUnsupportedError:
-                self._watch_list = stream_done = False
-            if not stream_done:
-                await self._list()
-            self._expired = False
-            self._listed = True
+                stream = await self._stream_list()
+            except (ExpiredError, StatusError, TimeoutError, OSError, EOFError) as error:
+                log.debug("%s: the list is not streamed: %s", self._resource.plural, error)
+        if stream is None:
+            await self._list()
         while True:
-            await self._watch()
+            await self._watch(stream)
+            stream = None
 
     async def _list(self) -> None:
-        # Revision 0 means "whatever your cache has", a cheap read. After a 410 or a list that was too old, ask for the newest.
-        revision = "" if self._expired else self.last_sync_resource_version or "0"
+        # Revision 0 means "whatever your cache has", a cheap read.
+        revision = "" if self._unavailable else self.last_sync_resource_version or "0"
         try:
             answer = await self._get_list(revision)
         except StatusError as error:
-            too_new = error.code == 504 and "Too large resource version" in error.message
-            if not revision or not (error.code == 410 or too_new):
+            if not _revision_unavailable(error):
                 raise
+            self._unavailable = True
             answer = await self._get_list("")
+        self._unavailable = False
         self._store.replace(self._complete(answer))
         self.last_sync_resource_version = answer["metadata"].get("resourceVersion", "")
 
@@ -173,30 +174,46 @@ class Reflector:
         kind, api_version = self._resource.kind, self._resource.api_version
         return [obj if "kind" in obj else {"kind": kind, "apiVersion": api_version, **obj} for obj in items]
 
-    async def _stream_list(self) -> bool:
-        """The list as a watch. False if the stream ended before the marked bookmark; the plain list is next then."""
-        try:
-            stream = await self._client.watch(
-                self._resource,
-                self._namespace,
-                label_selector=self._label_selector,
-                field_selector=self._field_selector,
-                resource_version="" if self._expired else self.last_sync_resource_version,
-                timeout_seconds=self._timeout(),
-                send_initial_events=True,
-            )
-        except StatusError as error:
-            if error.code in (400, 422):
-                raise WatchListUnsupportedError from error
-            raise
+    async def _open_watch(self, revision: str, *, send_initial_events: bool = False) -> AsyncIterator[WatchFrame]:
+        return await self._client.watch(
+            self._resource,
+            self._namespace,
+            label_selector=self._label_selector,
+            field_selector=self._field_selector,
+            resource_version=revision,
+            timeout_seconds=self._timeout(),
+            send_initial_events=send_initial_events,
+        )
+
+    async def _stream_list(self) -> AsyncIterator[WatchFrame]:
+        """The list as a watch, which goes on as a watch: the stream, past the marked bookmark."""
+        while True:
+            started = asyncio.get_running_loop().time()
+            try:
+                revision = "" if self._unavailable else self.last_sync_resource_version
+                stream = await self._open_watch(revision, send_initial_events=True)
+                if await self._take_list(stream):
+                    self._unavailable = False
+                    return stream
+            except StatusError as error:
+                if not _revision_unavailable(error) or self._unavailable:
+                    raise
+                self._unavailable = True
+                continue
+            if asyncio.get_running_loop().time() - started < VERY_SHORT_WATCH:
+                raise EOFError("the streamed list ended at once")
+
+    async def _take_list(self, stream: AsyncIterator[WatchFrame]) -> bool:
         objects: dict[str, Object] = {}
+        done = False
         try:
             async for frame in stream:
                 if frame.type == "ERROR":
                     raise StatusError(frame.object)
                 meta = frame.object["metadata"]
                 if frame.type == "BOOKMARK":
-                    if (meta.get("annotations") or {}).get(INITIAL_EVENTS_END) != "true":
+                    done = (meta.get("annotations") or {}).get(INITIAL_EVENTS_END) == "true"
+                    if not done:
                         continue
                     self._store.replace(list(objects.values()))
                     self.last_sync_resource_version = meta["resourceVersion"]
@@ -207,40 +224,51 @@ class Reflector:
                 else:
                     objects[key] = frame.object
         finally:
-            await _close(stream)
+            if not done:
+                await _close(stream)
         return False
 
-    async def _watch(self) -> None:
-        """One watch, to its end."""
+    async def _watch(self, stream: AsyncIterator[WatchFrame] | None = None) -> None:
+        """One watch, to its end: a new one, or what a streamed list goes on with."""
         loop = asyncio.get_running_loop()
         started = loop.time()
         seen = 0
-        try:
-            stream = await self._client.watch(
-                self._resource,
-                self._namespace,
-                label_selector=self._label_selector,
-                field_selector=self._field_selector,
-                resource_version=self.last_sync_resource_version,
-                timeout_seconds=self._timeout(),
-            )
-        except StatusError as error:
-            if error.code == 410:
-                raise ExpiredError(error.message) from error
-            raise
+        if stream is None:
+            stream = await self._watch_patiently()
         try:
             async for frame in stream:
-                self._handle(frame)
                 seen += 1
+                self._handle(frame)
+        except (OSError, EOFError) as error:  # the connection broke: as if it had ended
+            log.debug("%s: watch closed: %r", self._resource.plural, error)
+        except StatusError as error:
+            if error.code != TOO_MANY_REQUESTS:
+                raise
+            await asyncio.sleep(self._backoff.delay())
+            return
         finally:
             await _close(stream)
         if not seen and loop.time() - started < VERY_SHORT_WATCH:
             raise EOFError("very short watch: no event within a second")
 
+    async def _watch_patiently(self) -> AsyncIterator[WatchFrame]:
+        """Open a watch, again and again where nobody listens or the server is too busy. Upstream: `isWatchErrorRetriable`."""
+        while True:
+            try:
+                return await self._open_watch(self.last_sync_resource_version)
+            except StatusError as error:
+                if error.code == GONE:
+                    raise ExpiredError(error.message) from error
+                if error.code != TOO_MANY_REQUESTS:
+                    raise
+            except ConnectionError as error:
+                log.debug("%s: %r", self._resource.plural, error)
+            await asyncio.sleep(self._backoff.delay())
+
     def _handle(self, frame: WatchFrame) -> None:
         obj, kind = frame.object, frame.type
         if kind == "ERROR":
-            if obj.get("code") == 410:
+            if obj.get("code") == GONE:
                 raise ExpiredError(obj.get("message", ""))
             raise StatusError(obj)
         if kind == "ADDED":
@@ -254,6 +282,11 @@ class Reflector:
     def _timeout(self) -> int:
         """Five to ten minutes, so that the watches of many clients do not all end together."""
         return int(MIN_WATCH_TIMEOUT * (1.0 + self._rng.random()))
+
+
+def _revision_unavailable(error: StatusError) -> bool:
+    """The server has forgotten that revision, or does not know it yet."""
+    return error.code == GONE or (error.code == TIMEOUT and "Too large resource version" in error.message)
 
 
 async def _close(stream: object) -> None:

@@ -237,6 +237,42 @@ async def pages_count_what_they_leave_out(store: Store, prefix: str) -> None:
 
 
 @_check
+async def pages_of_one_reading_are_one_picture(store: Store, prefix: str) -> None:
+    """Later pages read at the first one's revision miss and repeat nothing, whatever is written meanwhile; until compaction."""
+    for i in range(6):
+        await _write(store, f"{prefix}{i}", b"old")
+    end = prefix_end(prefix)
+    first = await store.range(prefix, end, limit=2)
+    at = first.revision
+    await store.delete(prefix + "0")
+    await store.delete(prefix + "3")
+    await _write(store, prefix + "1a", b"new")
+    await _write(store, prefix + "4", b"new")
+    second = await store.range(first.kvs[-1].key + "\0", end, revision=at, limit=2)
+    third = await store.range(second.kvs[-1].key + "\0", end, revision=at, limit=2)
+    pages = [[(kv.key[-1], kv.value) for kv in page.kvs] for page in (first, second, third)]
+    assert pages == [[(str(n), b"old"), (str(n + 1), b"old")] for n in (0, 2, 4)]
+    assert [(page.count, page.more) for page in (first, second, third)] == [(6, True), (4, True), (2, False)]
+    assert second.revision == store.revision
+    await store.compact(store.revision)
+    again = store.range(second.kvs[-1].key + "\0", end, revision=at, limit=2)
+    assert (await _refusal(again, CompactedError)).compact_revision == store.revision
+
+
+@_check
+async def ranges_may_be_empty_or_a_single_key(store: Store, prefix: str) -> None:
+    """The key after a key is that key and a zero byte; a limit of exactly what there is leaves nothing out."""
+    for name in ("a", "a\0", "ab", "b"):
+        await _write(store, prefix + name, b"")
+    for start, end, count in (("a", "a\0", 1), ("a", "a", 0), ("c", "d", 0)):
+        page = await store.range(prefix + start, prefix + end, limit=2)
+        assert (len(page.kvs), page.count, page.more) == (count, count, False)
+    for limit, more in ((3, True), (4, False), (5, False)):
+        page = await store.range(prefix, prefix_end(prefix), limit=limit)
+        assert (len(page.kvs), page.count, page.more) == (min(limit, 4), 4, more)
+
+
+@_check
 async def the_past_stays_as_it_was(store: Store, prefix: str) -> None:
     """Every revision since the start can be read again, ranges and single keys, deletions included."""
     states: dict[int, dict[str, bytes]] = {}
@@ -424,6 +460,21 @@ async def a_watch_from_before_the_compaction_fails(store: Store, prefix: str) ->
     await _write(store, prefix + "a", b"5")
     assert [event.kv.value for event in await _events(follower, 1)] == [b"5"]
     await follower.close()
+
+
+@_check
+async def what_was_deleted_before_the_line_is_gone_and_begins_anew(store: Store, prefix: str) -> None:
+    """A key made again after its deletion has a new creation and version 1, and only that life is left after compaction."""
+    base = store.revision
+    await _write(store, prefix + "a", b"1")
+    assert await store.delete(prefix + "a") == base + 2
+    assert await store.delete(prefix + "a") is None
+    assert await store.put(prefix + "a", b"2", expected=base + 1) is None, "the first life's revision still counts"
+    assert await store.put(prefix + "a", b"2", expected=base + 2) is None, "a deletion is no state to build on"
+    assert await store.put(prefix + "a", b"2", expected=0) == base + 3
+    await store.compact(base + 2)
+    assert await store.get(prefix + "a", base + 2) is None
+    assert await store.get(prefix + "a", base + 3) == KeyValue(prefix + "a", b"2", base + 3, base + 3, 1)
 
 
 @_check

@@ -65,8 +65,8 @@ class MemoryStore:
         now = not revision or revision == self._revision
         if now:
             low, high = bisect_left(self._order, start), bisect_left(self._order, end)
-            count = high - low
-            keys = self._order[low : low + limit] if limit else self._order[low:high]
+            count = max(high - low, 0)
+            keys = self._order[low : min(low + limit, high) if limit else high]
             found = [self._live[key] for key in keys]
         else:
             self._check(revision)

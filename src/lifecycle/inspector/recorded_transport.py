@@ -15,7 +15,8 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from kubernetes.client.rest import RESTResponse
@@ -24,16 +25,30 @@ from lifecycle.api.status import StatusError, not_found
 from lifecycle.inspector.errors import InspectorError
 from lifecycle.inspector.exchange import Exchange, Question
 
-if TYPE_CHECKING:
-    from lifecycle.inspector.recording import Recording
-
 DERIVED = "x-lifecycle-derived"
+
+
+class Recorded(Protocol):
+    """As much of a `Recording` as answering takes."""
+
+    path: Path
+    scenario: str
+    moment: str
+
+    def scenarios(self) -> list[str]:
+        """Names of the recorded HTTP scenarios."""
+
+    def exchanges(self, scenario: str) -> tuple[Exchange, ...]:
+        """All exchanges of a scenario, in order."""
+
+    def watch(self, scenario: str) -> Iterator[dict[str, Any]]:
+        """The recorded lines of its watches."""
 
 
 class RecordedTransport:
     """Stands where `RESTClientObject` stands in an `ApiClient`."""
 
-    def __init__(self, recording: Recording) -> None:
+    def __init__(self, recording: Recorded) -> None:
         self._recording = recording
         self._answers: dict[Question, list[Exchange]] | None = None
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from lifecycle.api.wire import Object
 from lifecycle.scheduler.node_info import NodeInfo, PodInfo
+from lifecycle.scheduler.resources import pod_requests, same_in_force
 from lifecycle.scheduler.snapshot import Snapshot
 
 ZONE = "topology.kubernetes.io/zone"
@@ -136,6 +137,7 @@ class Cache:
             old.get("labels") == new.get("labels")
             and old.get("deletionTimestamp") == new.get("deletionTimestamp")
             and info_pod["spec"] == pod["spec"]
+            and (same_in_force(info_pod, pod) or info.requests == pod_requests(pod))
         ):
             info.pod = pod
             return

@@ -13,7 +13,7 @@ client connection and leader election.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import yaml
@@ -33,6 +33,7 @@ MULTI_POINT_DEFAULTS: tuple[tuple[str, int], ...] = (
     ("NodePorts", 0),
     ("NodeResourcesFit", 1),
     ("VolumeRestrictions", 0),
+    ("NodeVolumeLimits", 0),
     ("VolumeBinding", 0),
     ("VolumeZone", 0),
     ("PodTopologySpread", 2),
@@ -123,6 +124,22 @@ def _profile(entry: Mapping[str, Any]) -> Profile:
     for config in entry.get("pluginConfig") or ():
         profile.args[config["name"]] = config.get("args") or {}
     return profile
+
+
+def with_ignored_resources(configuration: SchedulerConfiguration) -> list[Profile]:
+    """The profiles, where NodeResourcesFit leaves alone what extenders look after and want ignored.
+
+    Upstream: `pkg/scheduler/scheduler.go` (`buildExtenders`).
+    """
+    ignored = sorted({name for extender in configuration.extenders for name in extender.ignored_by_scheduler})
+    if not ignored:
+        return list(configuration.profiles)
+    profiles = []
+    for profile in configuration.profiles:
+        args = profile.args.get("NodeResourcesFit", {})
+        args = {**args, "ignoredResources": [*(args.get("ignoredResources") or ()), *ignored]}
+        profiles.append(replace(profile, args={**profile.args, "NodeResourcesFit": args}))
+    return profiles
 
 
 def merge_plugin_set(defaults: Sequence[tuple[str, int]], changes: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:

@@ -3,8 +3,7 @@
 Pods with a node go into the cache, pods without one into the queue (if they are ours to schedule). Everything that
 could make a waiting pod schedulable becomes a `ClusterEvent`, and the queue asks its hints.
 
-Upstream: `pkg/scheduler/eventhandlers.go` (`addAllEventHandlers`, `addPodToSchedulingQueue` …), `framework/events.go`
-(`nodeSchedulingPropertiesChange`), v1.36.
+Upstream: `pkg/scheduler/eventhandlers.go` (`addAllEventHandlers`, `addPodToSchedulingQueue` …), v1.36.
 """
 
 from __future__ import annotations
@@ -13,6 +12,14 @@ from collections.abc import Callable
 
 from lifecycle.api.wire import Object
 from lifecycle.scheduler.cache import Cache
+from lifecycle.scheduler.cluster_events import (
+    NODE_ADDED,
+    NODE_DELETED,
+    POD_ADDED,
+    POD_DELETED,
+    node_events,
+    pod_events,
+)
 from lifecycle.scheduler.framework import ClusterEvent
 from lifecycle.scheduler.node_info import PodInfo
 from lifecycle.scheduler.nominator import Nominator
@@ -20,33 +27,11 @@ from lifecycle.scheduler.queue.scheduling_queue import SchedulingQueue
 
 TERMINAL = ("Succeeded", "Failed")
 
-POD_ADDED = ClusterEvent("AssignedPod", "Add")
-POD_LABELS_UPDATED = ClusterEvent("AssignedPod", "UpdatePodLabel")
-POD_DELETED = ClusterEvent("AssignedPod", "Delete")
-NODE_ADDED = ClusterEvent("Node", "Add")
-NODE_DELETED = ClusterEvent("Node", "Delete")
-
 
 def key_of(obj: Object) -> str:
     """`namespace/name`."""
     metadata = obj["metadata"]
     return f"{metadata['namespace']}/{metadata['name']}"
-
-
-def node_events(old: Object, new: Object) -> list[ClusterEvent]:
-    """What changed in a node, as far as scheduling goes. Upstream: `nodeSchedulingPropertiesChange`."""
-    events = []
-    old_status, new_status = old.get("status") or {}, new.get("status") or {}
-    if old_status.get("allocatable") != new_status.get("allocatable"):
-        events.append(ClusterEvent("Node", "UpdateNodeAllocatable"))
-    if old["metadata"].get("labels") != new["metadata"].get("labels"):
-        events.append(ClusterEvent("Node", "UpdateNodeLabel"))
-    old_spec, new_spec = old.get("spec") or {}, new.get("spec") or {}
-    if old_spec.get("taints") != new_spec.get("taints") or (
-        old_spec.get("unschedulable") and not new_spec.get("unschedulable")
-    ):
-        events.append(ClusterEvent("Node", "UpdateNodeTaint"))
-    return events
 
 
 class EventHandlers:
@@ -95,13 +80,15 @@ class EventHandlers:
                 self._queue.add(new)
             else:
                 self._queue.update(old, new)
+            self._let_go(old, (new.get("status") or {}).get("nominatedNodeName"))
             return
         if not old["spec"].get("nodeName"):
+            self._let_go(old, None)
             self._assigned(new)
             return
         self._cache.update_pod(new)
-        if old["metadata"].get("labels") != new["metadata"].get("labels"):
-            self._queue.move_all(POD_LABELS_UPDATED, old, new)
+        for event in pod_events("AssignedPod", old, new):
+            self._queue.move_all(event, old, new)
 
     def pod_deleted(self, pod: Object) -> None:
         """A pod is gone."""
@@ -111,6 +98,15 @@ class EventHandlers:
         if key in self._cache:
             self._cache.remove_pod(pod)
             self._queue.move_all(POD_DELETED, pod, None)
+        elif not pod["spec"].get("nodeName"):
+            self._let_go(pod, None)
+
+    def _let_go(self, old: Object, still: str | None) -> None:
+        """A pod that a node was kept for is gone or goes elsewhere: those who had to respect it may try again."""
+        nominated = (old.get("status") or {}).get("nominatedNodeName")
+        if nominated and nominated != still:
+            priority = PodInfo(old).priority
+            self._queue.move_all(POD_DELETED, old, None, lambda info: info.priority <= priority)
 
     def _nominate(self, old: Object, new: Object) -> None:
         """Keep what the pod's status says is kept for it: by us in an earlier life, or by somebody else.

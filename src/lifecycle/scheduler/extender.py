@@ -168,7 +168,10 @@ class HTTPExtender:
                     f"extender: {self.name} claims to preempt pod (UID: {missing[0]}) on node: {name}, "
                     "but the pod is not found on that node"
                 )
-            left.append(Candidate(name, [known[uid] for uid in uids], chosen.get("NumPDBViolations", 0)))
+            if uids:
+                left.append(Candidate(name, [known[uid] for uid in uids], chosen.get("NumPDBViolations", 0)))
+            elif not self.config.ignorable:
+                raise ExtenderError(f'expected at least one victim pod on node "{name}"')
         return left
 
     async def close(self) -> None:

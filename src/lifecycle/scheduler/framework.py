@@ -114,6 +114,11 @@ def always(_pod: PodInfo, _old: Object | None, _new: Object | None) -> bool:
     return True
 
 
+def itself(pod: PodInfo, _old: Object | None, new: Object | None) -> bool:
+    """The hint that it is the waiting pod that changed."""
+    return new is not None and new["metadata"].get("uid") == pod.pod["metadata"].get("uid")
+
+
 class Plugin:
     """What every plugin is; each overrides the extension points it serves. `weight` multiplies its normalized score."""
 
@@ -214,7 +219,8 @@ def default_normalize_score(scores: list[int], *, reverse: bool = False) -> list
 class Diagnosis:
     """Why a pod fits nowhere: each node's status, and what PreFilter and PostFilter had to say.
 
-    `absent_nodes_status` stands for the nodes that were not looked at since PreFilter had narrowed the choice.
+    `absent_nodes_status` stands for the nodes that were not looked at since PreFilter had narrowed the choice to `only`.
+    `nominated_only`: nothing but the node kept for the pod was looked at.
     """
 
     statuses: dict[str, Status] = field(default_factory=dict)
@@ -224,6 +230,8 @@ class Diagnosis:
     pre_filter_message: str = ""
     post_filter_message: str = ""
     evaluated: int = 0
+    only: set[str] | None = None
+    nominated_only: bool = False
 
     def add(self, node: str, status: Status) -> None:
         """A node was ruled out."""

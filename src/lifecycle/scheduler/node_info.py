@@ -14,7 +14,7 @@ from itertools import count
 
 from lifecycle.api.labels import NOTHING, Selector, selector_from_label_selector
 from lifecycle.api.wire import Object
-from lifecycle.scheduler.resources import Amounts, Resource, amounts, pod_requests
+from lifecycle.scheduler.resources import Amounts, Resource, amounts, non_zero_requests, pod_requests
 
 _generations = count(1)
 
@@ -67,8 +67,8 @@ class PodInfo:
         self.key = f"{metadata['namespace']}/{metadata['name']}"
         self.pod = pod
         spec = pod["spec"]
-        self.requests: Amounts = pod_requests(spec)
-        self.non_zero: Amounts = pod_requests(spec, non_zero=True)
+        self.requests: Amounts = pod_requests(pod)
+        self.non_zero: Amounts = non_zero_requests(pod, self.requests)
         self.required_affinity_terms = self.preferred_affinity_terms = _NO_TERMS
         self.required_anti_affinity_terms = self.preferred_anti_affinity_terms = _NO_TERMS
         affinity = spec.get("affinity")
@@ -96,6 +96,11 @@ class PodInfo:
             or self.required_anti_affinity_terms
             or self.preferred_anti_affinity_terms
         )
+
+
+def had_a_place(pod: Object) -> bool:
+    """Whether a pod that is gone took up room: on its node, or on one that was kept for it."""
+    return bool(pod["spec"].get("nodeName") or (pod.get("status") or {}).get("nominatedNodeName"))
 
 
 def _terms(pod: Object, affinity: Object | None) -> tuple[tuple[AffinityTerm, ...], tuple[AffinityTerm, ...]]:

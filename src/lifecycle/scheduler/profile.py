@@ -1,7 +1,7 @@
 """From a profile to its plugins: the registry of all of them, and the framework that calls those a profile wants.
 
-Upstream: `pkg/scheduler/apis/config/v1/default_plugins.go` (`getDefaultPlugins`), v1.36. NodeVolumeLimits,
-NodeDeclaredFeatures and gang scheduling are left out.
+Upstream: `pkg/scheduler/apis/config/v1/default_plugins.go` (`getDefaultPlugins`), v1.36. NodeDeclaredFeatures and gang
+scheduling are left out.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from lifecycle.scheduler.plugins.node_ports import NodePorts
 from lifecycle.scheduler.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
 from lifecycle.scheduler.plugins.node_resources_fit import NodeResourcesFit
 from lifecycle.scheduler.plugins.node_unschedulable import NodeUnschedulable
+from lifecycle.scheduler.plugins.node_volume_limits import NodeVolumeLimits
 from lifecycle.scheduler.plugins.pod_topology_spread import PodTopologySpread
 from lifecycle.scheduler.plugins.priority_sort import PrioritySort
 from lifecycle.scheduler.plugins.scheduling_gates import SchedulingGates
@@ -48,12 +49,15 @@ class Views:
         volume_binder: VolumeBinder | None = None,
         budgets: Callable[[], list[Object]] | None = None,
         prepare_candidate: Callable[[PodInfo, Candidate], None] | None = None,
+        resource_claim: Callable[[str], Object | None] = lambda key: None,
+        device_class: Callable[[str], Object | None] = lambda name: None,
     ) -> None:
         self.find_selector = find_selector
         self.labels_of_namespace = labels_of_namespace
         self.volume_binder = volume_binder or VolumeBinder()
         self.budgets = budgets
         self.prepare_candidate = prepare_candidate
+        self.resource_claim, self.device_class = resource_claim, device_class
 
 
 Factory = Callable[[Views, Mapping[str, Any]], Plugin]
@@ -92,11 +96,12 @@ REGISTRY: Mapping[str, Factory] = {
     "NodePorts": lambda views, args: NodePorts(),
     "NodeResourcesFit": _fit,
     "VolumeRestrictions": lambda views, args: VolumeRestrictions(views.volume_binder),
+    "NodeVolumeLimits": lambda views, args: NodeVolumeLimits(views.volume_binder),
     "VolumeBinding": lambda views, args: VolumeBinding(views.volume_binder),
     "VolumeZone": lambda views, args: VolumeZone(views.volume_binder),
     "PodTopologySpread": _spread,
     "InterPodAffinity": _inter_pod_affinity,
-    "DynamicResources": lambda views, args: DynamicResources(),
+    "DynamicResources": lambda views, args: DynamicResources(views.resource_claim, views.device_class),
     "DefaultPreemption": lambda views, args: DefaultPreemption(views.prepare_candidate, views.budgets),
     "NodeResourcesBalancedAllocation": lambda views, args: NodeResourcesBalancedAllocation(
         [r["name"] for r in args.get("resources") or ()]

@@ -61,7 +61,10 @@ def num_feasible_nodes_to_find(num_all_nodes: int, percentage: int = 0) -> int:
 
 
 class Algorithm:
-    """Decides for one pod at a time. Holds what must outlive a decision: where the search stopped, and the dice."""
+    """Decides for one pod at a time. Holds what must outlive a decision: where the search stopped, and the dice.
+
+    `extended`: some extender filters or scores.
+    """
 
     def __init__(
         self,
@@ -72,14 +75,18 @@ class Algorithm:
         rng: random.Random | None = None,
         batch: bool = True,
         percentage_of_nodes_to_score: int = 0,
+        extended: bool = False,
     ) -> None:
         self.framework = framework
         self.snapshot = snapshot
-        self.nominator = framework.nominator = nominator or framework.nominator
+        if nominator is not None:  # an empty one is false, too
+            framework.nominator = nominator
+        self.nominator = framework.nominator
         self.next_start_node_index = 0
         self._rng = rng or random.Random()
         self._batch = OpportunisticBatch(framework) if batch else None
         self._percentage = percentage_of_nodes_to_score
+        self._extended = extended
 
     def schedule_pod(self, state: CycleState, info: PodInfo) -> ScheduleResult:
         """The node for a pod. Raises FitError if none will do, NoNodesAvailable if there is none."""
@@ -108,15 +115,13 @@ class Algorithm:
         if not len(snapshot):
             raise NoNodesAvailable
         diagnosis = Diagnosis()
-        feasible = self._find_nodes_that_fit_pod(state, info, diagnosis)
-        for extender in extenders:
-            if not feasible:
-                break
-            try:
-                feasible = await extender.filter(info, feasible, diagnosis)
-            except ExtenderError:
-                if not extender.config.ignorable:
-                    raise
+        feasible = await self._pass_extenders(
+            self._find_nodes_that_fit_pod(state, info, diagnosis), info, extenders, diagnosis
+        )
+        if not feasible and diagnosis.nominated_only:  # the node kept for it will not do: look at all
+            feasible = await self._pass_extenders(
+                self._find_nodes_that_pass_filters(state, info, diagnosis.only, diagnosis), info, extenders, diagnosis
+            )
         if not feasible:
             raise FitError(len(snapshot), diagnosis)
         if len(feasible) == 1:
@@ -133,6 +138,21 @@ class Algorithm:
                 scores[extender.name] = {name: extra.get(name, 0) for name in names}
         return ScheduleResult(self._select_host(names, totals), diagnosis.evaluated, len(feasible), scores)
 
+    @staticmethod
+    async def _pass_extenders(
+        feasible: list[NodeInfo], info: PodInfo, extenders: Sequence[HTTPExtender], diagnosis: Diagnosis
+    ) -> list[NodeInfo]:
+        """Upstream: `findNodesThatPassExtenders`."""
+        for extender in extenders:
+            if not feasible:
+                break
+            try:
+                feasible = await extender.filter(info, feasible, diagnosis)
+            except ExtenderError:
+                if not extender.config.ignorable:
+                    raise
+        return feasible
+
     def _schedule_batched(self, info: PodInfo) -> ScheduleResult | None:
         """The short cut; None where it does not lead anywhere (also where nothing fits: the plain path says why)."""
         assert self._batch is not None
@@ -141,7 +161,7 @@ class Algorithm:
             return None
         total = len(self.snapshot)
         start = self.next_start_node_index % total
-        positions, looked_at = equivalence.window(start, num_feasible_nodes_to_find(total, self._percentage))
+        positions, looked_at = equivalence.window(start, self._wanted(total))
         if not positions:
             return None
         self.next_start_node_index = (start + looked_at) % total
@@ -172,8 +192,11 @@ class Algorithm:
             node = snapshot.get(nominated)
             if node is not None:
                 diagnosis.evaluated = 1
-                if self.framework.run_filter_plugins_with_nominated_pods(state, info, node) is None:
+                status = self.framework.run_filter_plugins_with_nominated_pods(state, info, node)
+                if status is None:
+                    diagnosis.nominated_only, diagnosis.only = True, only
                     return [node]
+                diagnosis.add(node.name, status)
         return self._find_nodes_that_pass_filters(state, info, only, diagnosis)
 
     def _find_nodes_that_pass_filters(
@@ -185,7 +208,7 @@ class Algorithm:
         total = len(nodes)
         if not total:
             return []
-        wanted = num_feasible_nodes_to_find(total, self._percentage)
+        wanted = self._wanted(total)
         start = self.next_start_node_index % total
         feasible: list[NodeInfo] = []
         looked_at = 0
@@ -202,6 +225,12 @@ class Algorithm:
         diagnosis.evaluated = looked_at
         self.next_start_node_index = (start + looked_at) % len(self.snapshot)
         return feasible
+
+    def _wanted(self, total: int) -> int:
+        """How many fitting nodes to look for: one, where nobody will compare them."""
+        if not self.framework.score_plugins and not self._extended:
+            return 1
+        return num_feasible_nodes_to_find(total, self._percentage)
 
     def _prioritize_nodes(
         self, state: CycleState, info: PodInfo, nodes: list[NodeInfo]

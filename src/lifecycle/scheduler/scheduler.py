@@ -29,20 +29,21 @@ from lifecycle.client.events import EventRecorder
 from lifecycle.client.rest import STRATEGIC_MERGE_PATCH, Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.scheduler.cache import Cache
-from lifecycle.scheduler.config import DEFAULT_SCHEDULER_NAME, SchedulerConfiguration
+from lifecycle.scheduler.cluster_events import FORCE_ACTIVATE, POD_DELETED
+from lifecycle.scheduler.config import DEFAULT_SCHEDULER_NAME, SchedulerConfiguration, with_ignored_resources
 from lifecycle.scheduler.event_handlers import EventHandlers
 from lifecycle.scheduler.extender import ExtenderError, HTTPExtender
 from lifecycle.scheduler.framework import CycleState, FitError, Framework
 from lifecycle.scheduler.node_info import PodInfo
 from lifecycle.scheduler.nominator import Nominator
 from lifecycle.scheduler.plugins.default_binder import DefaultBinder
-from lifecycle.scheduler.plugins.default_preemption import DefaultPreemption
+from lifecycle.scheduler.plugins.default_preemption import Candidate, DefaultPreemption
 from lifecycle.scheduler.plugins.topology_constraints import default_selector
 from lifecycle.scheduler.pod_conditions import condition_patch
 from lifecycle.scheduler.preemption_executor import PreemptionExecutor
 from lifecycle.scheduler.profile import Factory, Views, new_framework
 from lifecycle.scheduler.queue.pod_queues import QueuedPodInfo
-from lifecycle.scheduler.queue.scheduling_queue import FORCE_ACTIVATE, SchedulingQueue
+from lifecycle.scheduler.queue.scheduling_queue import SchedulingQueue
 from lifecycle.scheduler.schedule_one import Algorithm, NoNodesAvailable
 from lifecycle.scheduler.snapshot import Snapshot
 from lifecycle.scheduler.volume_binder import PodVolumes, VolumeBinder
@@ -108,11 +109,19 @@ class Scheduler:
         self._claims = informers.informer(resource("persistentvolumeclaims"))
         self._volumes = informers.informer(resource("persistentvolumes"))
         self._classes = informers.informer(resource("storageclasses.storage.k8s.io"))
+        self._csi_nodes = informers.informer(resource("csinodes.storage.k8s.io"))
+        self._csi_drivers = informers.informer(resource("csidrivers.storage.k8s.io"))
+        self._capacities = informers.informer(resource("csistoragecapacities.storage.k8s.io"))
+        self._resource_claims = informers.informer(resource("resourceclaims.resource.k8s.io"))
+        self._device_classes = informers.informer(resource("deviceclasses.resource.k8s.io"))
         self.volume_binder = VolumeBinder(
             self._claims.indexer.get_by_key,
             self._volumes.indexer.get_by_key,
             self._volumes.indexer.list,
             self._classes.indexer.get_by_key,
+            self._csi_nodes.indexer.get_by_key,
+            self._csi_drivers.indexer.get_by_key,
+            self._capacities.indexer.list,
         )
         self._pre_bind = VolumePreBind(client, self.volume_binder, self._claims)
         self._budgets = informers.informer(resource("poddisruptionbudgets.policy"))
@@ -121,7 +130,9 @@ class Scheduler:
         self._executors: dict[str, PreemptionExecutor] = {}
         self.frameworks: dict[str, Framework] = {}
         self.nominator = Nominator()
-        for profile in configuration.profiles:
+        extenders = sorted(configuration.extenders, key=lambda config: config.ignorable)
+        self.extenders = [HTTPExtender(config) for config in extenders]  # those that may fail come last
+        for profile in with_ignored_resources(configuration):
             name = profile.scheduler_name
             recorder = self._recorders[name] = EventRecorder(client, name, clock=clock)
             executor = self._executors[name] = PreemptionExecutor(client, recorder, clock, name, self.nominator)
@@ -131,6 +142,8 @@ class Scheduler:
                 volume_binder=self.volume_binder,
                 budgets=self._budgets.indexer.list,
                 prepare_candidate=executor.prepare,
+                resource_claim=self._resource_claims.indexer.get_by_key,
+                device_class=self._device_classes.indexer.get_by_key,
             )
             self.frameworks[name] = new_framework(profile, views, out_of_tree)
         self.cache = Cache()
@@ -154,10 +167,10 @@ class Scheduler:
                     if profile.percentage_of_nodes_to_score is None
                     else profile.percentage_of_nodes_to_score
                 ),
+                extended=any(config.filter_verb or config.prioritize_verb for config in extenders),
             )
             for profile in configuration.profiles
         }
-        self.extenders = [HTTPExtender(config) for config in configuration.extenders]
         self._binder = DefaultBinder()
         self._binding: set[asyncio.Task[None]] = set()
 
@@ -184,14 +197,22 @@ class Scheduler:
 
     async def run(self) -> None:
         """Schedule until cancelled."""
-        storage = [self._claims, self._volumes, self._classes]
-        informers = [self._nodes, self._namespaces, *storage, self._budgets, *self._owners.values()]
+        others = {
+            "PersistentVolumeClaim": self._claims,
+            "PersistentVolume": self._volumes,
+            "StorageClass": self._classes,
+            "CSINode": self._csi_nodes,
+            "CSIDriver": self._csi_drivers,
+            "CSIStorageCapacity": self._capacities,
+            "ResourceClaim": self._resource_claims,
+            "DeviceClass": self._device_classes,
+        }
+        informers = [self._nodes, self._namespaces, *others.values(), self._budgets, *self._owners.values()]
         handlers = EventHandlers(self.cache, self.queue, self.nominator, self._responsible)
         self._nodes.add_event_handler(handlers.node_added, handlers.node_updated, handlers.node_deleted)
-        self._claims.add_event_handler(*handlers.other("PersistentVolumeClaim"))
+        for kind, informer in others.items():
+            informer.add_event_handler(*handlers.other(kind))
         self._claims.add_event_handler(update=self._pre_bind.claim_changed)
-        self._volumes.add_event_handler(*handlers.other("PersistentVolume"))
-        self._classes.add_event_handler(*handlers.other("StorageClass"))
         try:
             await asyncio.gather(*(informer.wait_for_sync() for informer in informers))
             self._pods.add_event_handler(handlers.pod_added, handlers.pod_updated, handlers.pod_deleted)
@@ -229,8 +250,8 @@ class Scheduler:
         """Decide for one pod; binding goes on in a task."""
         info = queued.info
         metadata = info.pod["metadata"]
-        if metadata.get("deletionTimestamp") or info.key in self.cache:
-            return  # gone, or placed already (an event crossed ours)
+        if self._skip(info):
+            return
         with span("scheduler", "schedule_one", key=info.key, uid=metadata.get("uid", "")):
             state = CycleState()
             self.cache.update_snapshot(self.snapshot)
@@ -244,10 +265,19 @@ class Scheduler:
                 return
         self._assume_and_bind(queued, state, result.suggested_host)
 
+    def _skip(self, info: PodInfo) -> bool:
+        """Whether there is nothing to decide. Upstream: `skipPodSchedule`."""
+        metadata = info.pod["metadata"]
+        if metadata.get("deletionTimestamp"):
+            text = f"skip schedule deleting pod: {metadata['namespace']}/{metadata['name']}"
+            self._event(info.pod, "Warning", "FailedScheduling", text)
+            return True
+        return info.key in self.cache  # placed already: an event crossed ours
+
     async def _schedule_one_with_extenders(self, queued: QueuedPodInfo, extenders: Sequence[HTTPExtender]) -> None:
         """The same where others have a say. The world goes on meanwhile; what happened is not missed."""
         info, moves = queued.info, self.queue.moves
-        if info.pod["metadata"].get("deletionTimestamp") or info.key in self.cache:
+        if self._skip(info):
             return
         state = CycleState()
         self.cache.update_snapshot(self.snapshot)
@@ -262,8 +292,8 @@ class Scheduler:
         except Exception as error:
             self._could_not_decide(queued, error)
             return
-        binder = next((e for e in extenders if e.config.bind_verb), None)
-        self._assume_and_bind(queued, state, result.suggested_host, binder)
+        binders = [extender for extender in extenders if extender.config.bind_verb]
+        self._assume_and_bind(queued, state, result.suggested_host, binders)
 
     async def _preempt_with_extenders(
         self, queued: QueuedPodInfo, state: CycleState, error: FitError, extenders: Sequence[HTTPExtender]
@@ -279,33 +309,48 @@ class Scheduler:
             state, queued.info, self.snapshot, diagnosis.statuses, others
         )
         refusal = preemption.why_not_eligible(queued.info, self.snapshot, diagnosis.statuses)
-        if not nominated and refusal is None:
+        why = refusal.message if refusal else ""
+        if not nominated and not why:
             candidates, refusal = preemption.find_candidates(state, queued.info, self.snapshot, diagnosis.statuses)
-            for extender in extenders:
+            if refusal is not None:
+                nominated, why = "", refusal.message
+            else:
                 try:
-                    candidates = await extender.process_preemption(queued.info, candidates)
-                except ExtenderError:
-                    if not extender.config.ignorable:
-                        candidates = []
-            nominated = preemption.choose(queued.info, candidates) if candidates else ""
+                    candidates = await self._pass_preemption(queued.info, candidates, extenders)
+                    nominated = preemption.choose(queued.info, candidates) if candidates else None
+                    why = "" if candidates else "preemption: no candidate node for preemption"
+                except ExtenderError as failure:
+                    message, why = "", f"preemption: {failure}"
         if not nominated:
-            diagnosis.post_filter_message = ", ".join(filter(None, (message, refusal.message if refusal else "")))
+            diagnosis.post_filter_message = ", ".join(filter(None, (message, why)))
         queued.unschedulable_plugins = set(diagnosis.unschedulable_plugins)
         self._fail(queued, str(error), nominated)
 
+    @staticmethod
+    async def _pass_preemption(
+        info: PodInfo, candidates: list[Candidate], extenders: Sequence[HTTPExtender]
+    ) -> list[Candidate]:
+        """Upstream: `callExtenders`."""
+        for extender in extenders:
+            try:
+                candidates = await extender.process_preemption(info, candidates)
+            except ExtenderError:
+                if not extender.config.ignorable:
+                    raise
+            if not candidates:
+                break
+        return candidates
+
     def _could_not_decide(self, queued: QueuedPodInfo, error: Exception) -> None:
         if isinstance(error, NoNodesAvailable):
-            queued.unschedulable_plugins = set()
             self._fail(queued, str(error), "")
             return
         if not isinstance(error, ExtenderError):
             log.error("scheduling %s failed", queued.key, exc_info=error)
-        self.nominator.remove(queued.key)
-        self.queue.add_backoff(queued)
-        self._report(queued.info.pod, "SchedulerError", str(error), "")
+        self._fail(queued, str(error), "", "SchedulerError")
 
     def _assume_and_bind(
-        self, queued: QueuedPodInfo, state: CycleState, host: str, binder: HTTPExtender | None = None
+        self, queued: QueuedPodInfo, state: CycleState, host: str, binders: Sequence[HTTPExtender] = ()
     ) -> None:
         info = queued.info
         volumes = self._pre_bind.reserve(state, host)
@@ -314,7 +359,7 @@ class Scheduler:
         info.pod = assumed
         self.cache.assume_pod(info)
         self.nominator.remove(info.key)
-        self._in_background(self._binding_cycle(queued, host, volumes, binder), f"bind {info.key}")
+        self._in_background(self._binding_cycle(queued, host, volumes, binders), f"bind {info.key}")
 
     def _in_background(self, work: object, name: str) -> None:
         task: asyncio.Task[None] = asyncio.get_running_loop().create_task(work, name=name)  # type: ignore[arg-type]
@@ -322,7 +367,7 @@ class Scheduler:
         task.add_done_callback(self._binding.discard)
 
     async def _binding_cycle(
-        self, queued: QueuedPodInfo, node_name: str, volumes: PodVolumes | None, binder: HTTPExtender | None
+        self, queued: QueuedPodInfo, node_name: str, volumes: PodVolumes | None, binders: Sequence[HTTPExtender]
     ) -> None:
         pod = queued.info.pod
         metadata = pod["metadata"]
@@ -331,29 +376,45 @@ class Scheduler:
                 await self._patch_status(pod, {"status": {"nominatedNodeName": node_name}})
                 await self._pre_bind.bind(volumes, node_name)
             with span("scheduler", "bind", key=queued.key, uid=metadata.get("uid", "")):
-                if binder is not None:
-                    await binder.bind(pod, node_name)
-                else:
-                    await self._binder.bind(self._client, pod, node_name)
+                await self._bind(pod, node_name, binders)
         except (StatusError, ExtenderError, VolumeBindingError) as error:
             if volumes is not None:
                 self.volume_binder.revert(volumes)
-            self.cache.forget_pod(queued.key)
-            if isinstance(error, StatusError) and error.code == 404:
-                return
-            spec = {key: value for key, value in pod["spec"].items() if key != "nodeName"}
-            queued.info = PodInfo({**pod, "spec": spec})
-            self.queue.add_backoff(queued)
-            reason = "SchedulerError"
-            message = f"binding rejected: {error}"
-            if isinstance(error, VolumeBindingError):
-                message = f'running PreBind plugin "VolumeBinding": {error}'
-            self._report(queued.info.pod, reason, message, "")
+            self._handle_binding_cycle_error(queued, error)
             return
         message = f"Successfully assigned {metadata['namespace']}/{metadata['name']} to {node_name}"
         self._event(pod, "Normal", "Scheduled", message)
 
+    async def _bind(self, pod: Object, node_name: str, binders: Sequence[HTTPExtender]) -> None:
+        """By the first extender that binds; without one, or if those that failed may be ignored, by ourselves."""
+        for binder in binders:
+            try:
+                await binder.bind(pod, node_name)
+            except ExtenderError:
+                if not binder.config.ignorable:
+                    raise
+            else:
+                return
+        await self._binder.bind(self._client, pod, node_name)
+
     # -- failure ------------------------------------------------------------------------------------------------------
+
+    def _handle_binding_cycle_error(self, queued: QueuedPodInfo, error: Exception) -> None:
+        """The place is free again, which others may have waited for; the pod itself is tried later, if it is still there.
+
+        Upstream: `handleBindingCycleError`.
+        """
+        pod = queued.info.pod
+        self.cache.forget_pod(queued.key)
+        self.queue.move_all(POD_DELETED, pod, None)
+        spec = {key: value for key, value in pod["spec"].items() if key != "nodeName"}
+        queued.info = PodInfo({**pod, "spec": spec})
+        message = str(error)
+        if isinstance(error, VolumeBindingError):
+            message = f'running PreBind plugin "VolumeBinding": {error}'
+        elif isinstance(error, StatusError):
+            message = f'running Bind plugin "DefaultBinder": {error}'
+        self._fail(queued, message, "", "SchedulerError")
 
     def _handle_scheduling_failure(self, queued: QueuedPodInfo, state: CycleState, error: FitError) -> None:
         diagnosis = error.diagnosis
@@ -364,14 +425,27 @@ class Scheduler:
         queued.unschedulable_plugins = set(diagnosis.unschedulable_plugins)
         self._fail(queued, str(error), nominated)
 
-    def _fail(self, queued: QueuedPodInfo, message: str, nominated: str | None) -> None:
-        """`nominated`: the node to keep for the pod; empty: none any more; None: as before."""
-        if nominated:
+    def _fail(self, queued: QueuedPodInfo, message: str, nominated: str | None, reason: str = "Unschedulable") -> None:
+        """Back to the queue, and say why. `nominated`: the node to keep for the pod; empty: none any more; None: as before."""
+        pod = queued.info.pod
+        waits = self._still_waits(queued)
+        if waits:
+            self.queue.add_unschedulable(queued)
+        if nominated and waits:
             self.nominator.add(queued.info, nominated)
         elif nominated is not None:
             self.nominator.remove(queued.key)
-        self.queue.add_unschedulable(queued)
-        self._report(queued.info.pod, "Unschedulable", message, nominated)
+        self._report(pod, reason, message, nominated)
+
+    def _still_waits(self, queued: QueuedPodInfo) -> bool:
+        """Whether the pod is there and without a node; if so, `queued` has its latest version."""
+        stored = self._pods.indexer.get_by_key(queued.key)
+        if stored is None or stored["spec"].get("nodeName"):
+            return False
+        if stored["metadata"].get("uid") != queued.info.pod["metadata"].get("uid"):
+            return False  # another one of that name, which is in the queue already
+        queued.info = PodInfo(stored)
+        return True
 
     def _report(self, pod: Object, reason: str, message: str, nominated: str | None) -> None:
         self._event(pod, "Warning", "FailedScheduling", truncate_message(message))

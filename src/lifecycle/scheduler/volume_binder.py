@@ -6,7 +6,7 @@ each claim that waits, the smallest that is large enough; if not, may one be mad
 *assumed*, as its place on the node is, until the API server says so.
 
 Upstream: `pkg/scheduler/framework/plugins/volumebinding/binder.go` (`volumeBinder`), `assume_cache.go`,
-v1.36. Left out: storage capacity, translation of in-tree volumes to CSI.
+v1.36. Left out: translation of in-tree volumes to CSI.
 """
 
 from __future__ import annotations
@@ -25,9 +25,11 @@ from lifecycle.api.persistent_volumes import (
 )
 from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.wire import Object
+from lifecycle.scheduler.storage_capacity import has_enough_capacity
 
 ERR_REASON_BIND_CONFLICT = "node(s) didn't find available persistent volumes to bind"
 ERR_REASON_NODE_CONFLICT = "node(s) didn't match PersistentVolume's node affinity"
+ERR_REASON_NOT_ENOUGH_SPACE = "node(s) did not have enough free storage"
 ERR_REASON_PV_NOT_EXIST = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
 
 
@@ -52,7 +54,7 @@ def _no_object(_name: str) -> Object | None:
 
 
 class VolumeBinder:
-    """Looks at claims (by `namespace/name`), volumes and classes (by name)."""
+    """Looks at claims (by `namespace/name`), volumes and classes (by name); and what drivers tell of nodes and room."""
 
     def __init__(
         self,
@@ -60,9 +62,13 @@ class VolumeBinder:
         get_volume: Callable[[str], Object | None] = _no_object,
         list_volumes: Callable[[], Iterable[Object]] = tuple,
         get_class: Callable[[str], Object | None] = _no_object,
+        get_csi_node: Callable[[str], Object | None] = _no_object,
+        get_driver: Callable[[str], Object | None] = _no_object,
+        list_capacities: Callable[[], Iterable[Object]] = tuple,
     ) -> None:
         self._get_claim, self._get_volume = get_claim, get_volume
         self._list_volumes, self.get_class = list_volumes, get_class
+        self.get_csi_node, self._get_driver, self._list_capacities = get_csi_node, get_driver, list_capacities
         self._assumed: dict[str, Object] = {}
         """Claims (`namespace/name`) and volumes (name) as they will be, while the API server's are the same as before."""
 
@@ -115,19 +121,28 @@ class VolumeBinder:
                 chosen.add(match["metadata"]["name"])
                 found.bindings.append((claim, match))
         for claim in to_provision:
-            if not self._can_provision(claim, labels):
-                return found, [*reasons, ERR_REASON_BIND_CONFLICT]
+            why = self._why_not_provisioned(claim, labels)
+            if why:
+                return found, [*reasons, why]
             found.provisions.append(claim)
         return found, reasons
 
-    def _can_provision(self, claim: Object, labels: Mapping[str, str]) -> bool:
-        found = self.get_class(storage_class_of(claim))
-        if found is None or found.get("provisioner", "") in ("", NO_PROVISIONER):
-            return False
+    def _why_not_provisioned(self, claim: Object, labels: Mapping[str, str]) -> str:
+        """Upstream: `checkVolumeProvisions`."""
+        class_name = storage_class_of(claim)
+        found = self.get_class(class_name)
+        provisioner = (found or {}).get("provisioner", "")
+        if found is None or provisioner in ("", NO_PROVISIONER):
+            return ERR_REASON_BIND_CONFLICT
         terms = found.get("allowedTopologies")
-        return not terms or any(
+        if terms and not any(
             all(labels.get(e["key"]) in e["values"] for e in term.get("matchLabelExpressions") or ()) for term in terms
-        )
+        ):
+            return ERR_REASON_BIND_CONFLICT
+        driver = self._get_driver(provisioner)
+        if not has_enough_capacity(claim, class_name, labels, driver, self._list_capacities()):
+            return ERR_REASON_NOT_ENOUGH_SPACE
+        return ""
 
     def assume(self, volumes: PodVolumes, node: str) -> PodVolumes:
         """Believe that it is done; the objects as they are to be written."""

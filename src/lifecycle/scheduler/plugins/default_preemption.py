@@ -7,7 +7,7 @@ the lowest sum, the fewest, and the latest started.
 
 Upstream: `pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go` (`SelectVictimsOnNode`),
 `pkg/scheduler/framework/preemption/preemption.go` (`Preempt`, `dryRunPreemption`, `pickOneNodeForPreemption`), v1.36.
-Left out: extenders, the random offset into the candidates.
+Left out: the random offset into the candidates. Extenders are asked in `scheduler.py`.
 """
 
 from __future__ import annotations
@@ -120,8 +120,8 @@ class DefaultPreemption(PostFilterPlugin):
                 details[node.name] = candidate
                 continue
             candidates.append(candidate)
-            if len(candidates) >= wanted:
-                break
+            if len(candidates) >= wanted and any(not c.pdb_violations for c in candidates):
+                break  # enough, and one of them breaks no budget
         if not candidates:
             text = f"0/{len(snapshot)} nodes are available: {count_reasons(details.values())}."
             return [], unschedulable(self.name, f"preemption: {text}")

@@ -1,44 +1,158 @@
-"""DynamicResources: what remains of it for pods without resource claims.
+"""DynamicResources: devices that pods claim, as far as a cluster without drivers goes.
 
-Claims for devices are not rebuilt here. The plugin is in every default profile, though, and users can see it: its
-PostFilter speaks before preemption's, which puts `no new claims to deallocate` into every FailedScheduling message,
-and where another plugin's PreFilter refused the pod before this one's ran, the state it looks for is `not found`.
+A pod that names claims is not even queued before all of them exist. A claim that is allocated already holds the pod to
+the nodes its devices can be used from. One that is not would have to be allocated from what drivers offer; nobody here
+offers anything, so no node will do, and the message is the one that users of real clusters know from being out of
+devices.
 
-Upstream: `pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go` (`PreFilter`, `PostFilter`), v1.36.
+Nearly all pods have no claims. Still everybody sees this plugin: its PostFilter speaks before preemption's, which puts
+`no new claims to deallocate` into every FailedScheduling message, and where another plugin's PreFilter refused the pod
+before this one's ran, the state it looks for is `not found`.
+
+Upstream: `pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go` (`PreEnqueue`, `foreachPodResourceClaim`,
+`PreFilter`, `Filter`, `PostFilter`), v1.36. Left out: allocation, reservation and deallocation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
+from lifecycle.api.node_selector import Matcher, required_node_affinity
+from lifecycle.api.wire import Object
 from lifecycle.scheduler.framework import (
     SKIP,
+    ClusterEvent,
     Code,
     CycleState,
     FilterPlugin,
     PostFilterPlugin,
+    PreEnqueuePlugin,
+    QueueingHint,
     ScorePlugin,
     Status,
+    always,
+    itself,
+    unresolvable,
     unschedulable,
 )
 from lifecycle.scheduler.node_info import NodeInfo, PodInfo
 from lifecycle.scheduler.snapshot import Snapshot
 
+Get = Callable[[str], Object | None]
 
-class DynamicResources(FilterPlugin, PostFilterPlugin, ScorePlugin):
-    """Lets every pod pass; has nothing to deallocate."""
+
+class MissingClaimError(Exception):
+    """A claim that the pod needs is not there, or not for it."""
+
+
+def _nothing(_key: str) -> Object | None:
+    return None
+
+
+class DynamicResources(PreEnqueuePlugin, FilterPlugin, PostFilterPlugin, ScorePlugin):
+    """Lets every pod without claims pass. `get_claim` by `namespace/name`, `get_class` by name."""
 
     name = "DynamicResources"
     weight = 2
 
+    def __init__(self, get_claim: Get = _nothing, get_class: Get = _nothing) -> None:
+        self._get_claim, self._get_class = get_claim, get_class
+
+    def events_to_register(self) -> Mapping[ClusterEvent, QueueingHint]:
+        """A claim of the pod comes or changes, its claims are made, or a class comes."""
+        return {
+            ClusterEvent("ResourceClaim", "Add"): self._its_claim,
+            ClusterEvent("ResourceClaim", "Update"): self._its_claim,
+            ClusterEvent("Pod", "UpdatePodGeneratedResourceClaim"): itself,
+            ClusterEvent("DeviceClass", "Add"): always,
+            ClusterEvent("DeviceClass", "Update"): always,
+        }
+
+    def _its_claim(self, info: PodInfo, _old: Object | None, new: Object | None) -> bool:
+        """The hint for claims. If another one is missing still, this one's coming is no help."""
+        try:
+            uids = [claim["metadata"].get("uid") for claim in self._claims(info.pod)]
+        except MissingClaimError:
+            return False
+        return new is not None and new["metadata"].get("uid") in uids
+
+    def sign_pod(self, info: PodInfo) -> Hashable:
+        """Only pods without claims can share an answer."""
+        return None if info.pod["spec"].get("resourceClaims") else ()
+
+    def pre_enqueue(self, pod: Object) -> Status | None:
+        """Keeps the pod back while a claim is missing."""
+        try:
+            all(self._claims(pod))
+        except MissingClaimError as error:
+            return unresolvable(self.name, str(error))
+        return None
+
+    def _claims(self, pod: Object) -> Iterator[Object]:
+        metadata, status = pod["metadata"], pod.get("status") or {}
+        made = {s["name"]: s.get("resourceClaimName") for s in status.get("resourceClaimStatuses") or ()}
+        for wanted in pod["spec"].get("resourceClaims") or ():
+            name = wanted.get("resourceClaimName")
+            if not name and wanted["name"] not in made:  # to be made from a template
+                raise MissingClaimError(
+                    f'pod "{metadata["namespace"]}/{metadata["name"]}": ResourceClaim not created yet'
+                )
+            name = name or made[wanted["name"]]
+            if not name:
+                continue  # whoever makes claims found that none is needed
+            claim = self._get_claim(f"{metadata['namespace']}/{name}")
+            if claim is None:
+                raise MissingClaimError(f'resourceclaim.resource.k8s.io "{name}" not found')
+            if claim["metadata"].get("deletionTimestamp"):
+                raise MissingClaimError(f'resourceclaim "{name}" is being deleted')
+            owners = claim["metadata"].get("ownerReferences") or ()
+            if "resourceClaimTemplateName" in wanted and not any(
+                o.get("controller") and o["uid"] == metadata.get("uid") for o in owners
+            ):
+                where = f"{metadata['namespace']}/{name}"
+                who = f"{metadata['namespace']}/{metadata['name']}"
+                raise MissingClaimError(f"ResourceClaim {where} was not created for pod {who} (pod is not owner)")
+            yield claim
+
     def pre_filter(self, state: CycleState, info: PodInfo, snapshot: Snapshot) -> Status | None:
-        """No claims: nothing to filter."""
+        """Nothing to do without claims; a refusal if the class of a device is unknown."""
         state.data[self.name] = ()
-        return SKIP
+        try:
+            claims = list(self._claims(info.pod))
+        except MissingClaimError as error:
+            return unresolvable(self.name, str(error))
+        if not claims:
+            return SKIP
+        found: list[Matcher | None] = []
+        for claim in claims:
+            allocation = (claim.get("status") or {}).get("allocation")
+            if allocation is None:
+                for request in (claim["spec"].get("devices") or {}).get("requests") or ():
+                    choices = (
+                        [request.get("exactly")] if request.get("exactly") else request.get("firstAvailable") or ()
+                    )
+                    for choice in choices:
+                        if self._get_class(choice["deviceClassName"]) is None:
+                            name = request["name"] + ("/" + choice["name"] if "name" in choice else "")
+                            why = f"request {name}: device class {choice['deviceClassName']} does not exist"
+                            return unresolvable(self.name, why)
+                found.append(None)
+            elif allocation.get("nodeSelector"):
+                affinity = {
+                    "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": allocation["nodeSelector"]}
+                }
+                found.append(required_node_affinity({"affinity": affinity}))
+            else:
+                found.append(_anywhere)
+        state.data[self.name] = tuple(found)
+        return None
 
     def filter(self, state: CycleState, info: PodInfo, node: NodeInfo) -> Status | None:
-        """Never called."""
-        return None
+        """Refuses nodes from which a claim's devices cannot be used, and every node for one without devices."""
+        available: tuple[Matcher | None, ...] = state.data[self.name]
+        if any(matches is not None and not matches(node.name, node.labels) for matches in available):
+            return unresolvable(self.name, "resourceclaim not available on the node")
+        return unresolvable(self.name, "cannot allocate all claims") if None in available else None
 
     def pre_score(
         self, state: CycleState, info: PodInfo, nodes: Sequence[NodeInfo], snapshot: Snapshot
@@ -47,7 +161,7 @@ class DynamicResources(FilterPlugin, PostFilterPlugin, ScorePlugin):
         return None
 
     def score(self, state: CycleState, info: PodInfo, node: NodeInfo) -> int:
-        """Nobody is better for having no claims."""
+        """No node has better devices than another."""
         return 0
 
     def post_filter(
@@ -56,4 +170,10 @@ class DynamicResources(FilterPlugin, PostFilterPlugin, ScorePlugin):
         """Nothing to deallocate."""
         if self.name not in state.data:
             return None, Status(Code.ERROR, ("not found",), self.name)
-        return None, unschedulable(self.name, "no new claims to deallocate")
+        return None, unschedulable(
+            self.name, "still not schedulable" if state.data[self.name] else "no new claims to deallocate"
+        )
+
+
+def _anywhere(_name: str, _labels: Mapping[str, str]) -> bool:
+    return True

@@ -1,7 +1,8 @@
 """ImageLocality: where the image is already, the pod starts sooner.
 
 The size of each present image counts, scaled by how many nodes have it (an image that is on one node only must not
-pull every pod there), between 23 MB (nothing to gain) and 1000 MB per container (no more to gain).
+pull every pod there), between 23 MB (nothing to gain) and 1000 MB per image (no more to gain). Images count whether
+containers run them or volumes bring them in.
 
 Upstream: `pkg/scheduler/framework/plugins/imagelocality/image_locality.go`, v1.36. Image names are compared as the
 pod writes them, with `:latest` added if there is no tag: `nginx:1.27` does not match a node's
@@ -38,10 +39,10 @@ class ImageLocality(ScorePlugin):
 
     def _images(self, info: PodInfo) -> list[str]:
         spec = info.pod["spec"]
-        return [
-            normalized_image_name(container.get("image") or "")
-            for container in [*(spec.get("initContainers") or ()), *spec["containers"]]
-        ]
+        containers = [*(spec.get("initContainers") or ()), *spec["containers"]]
+        volumes = [volume["image"] for volume in spec.get("volumes") or () if volume.get("image")]
+        names = [c.get("image") for c in containers] + [volume.get("reference") for volume in volumes]
+        return [normalized_image_name(name or "") for name in names]
 
     def pre_score(
         self, state: CycleState, info: PodInfo, nodes: Sequence[NodeInfo], snapshot: Snapshot

@@ -22,7 +22,6 @@ from lifecycle.scheduler.framework import (
     QueueingHint,
     ScorePlugin,
     Status,
-    always,
     unresolvable,
     unschedulable,
 )
@@ -114,17 +113,27 @@ class InterPodAffinity(FilterPlugin, ScorePlugin):
         """Pods that terms speak of come or go; nodes come or move to another domain."""
         return {
             ClusterEvent("AssignedPod", "Add"): self._pod_came,
-            ClusterEvent("AssignedPod", "UpdatePodLabel"): self._pod_came,
+            ClusterEvent("AssignedPod", "UpdatePodLabel"): self._pod_changed,
             ClusterEvent("AssignedPod", "Delete"): self._pod_went,
-            ClusterEvent("Node", "Add"): always,
-            ClusterEvent("Node", "UpdateNodeLabel"): always,
+            ClusterEvent("Node", "Add"): _node_moved,
+            ClusterEvent("Node", "UpdateNodeLabel"): _node_moved,
         }
 
+    def _all_match(self, terms: Sequence[AffinityTerm], pod: Object) -> bool:
+        """Whether there are terms, and this one pod satisfies them all."""
+        labels = self.labels_of(pod["metadata"]["namespace"])
+        return bool(terms) and all(term.matches(pod, labels) for term in terms)
+
     def _pod_came(self, info: PodInfo, _old: Object | None, new: Object | None) -> bool:
-        if new is None:
+        return new is not None and self._all_match(info.required_affinity_terms, new)
+
+    def _pod_changed(self, info: PodInfo, old: Object | None, new: Object | None) -> bool:
+        if old is None or new is None:
             return False
-        labels = self.labels_of(new["metadata"]["namespace"])
-        return any(term.matches(new, labels) for term in info.required_affinity_terms)
+        near, far = info.required_affinity_terms, info.required_anti_affinity_terms
+        if not self._all_match(near, old) and self._all_match(near, new):
+            return True
+        return self._all_match(far, old) and not self._all_match(far, new)
 
     def _pod_went(self, info: PodInfo, old: Object | None, _new: Object | None) -> bool:
         if old is None:
@@ -251,6 +260,23 @@ class InterPodAffinity(FilterPlugin, ScorePlugin):
         if highest == lowest:
             return [0] * len(scores)
         return [int(MAX_NODE_SCORE * ((score - lowest) / (highest - lowest))) for score in scores]
+
+
+def _node_moved(info: PodInfo, old: Object | None, new: Object | None) -> bool:
+    """The hint for nodes: one came that has a domain, or one that is in another domain than before."""
+    if new is None or not (info.required_affinity_terms or info.required_anti_affinity_terms):
+        return True  # others' terms speak of it: who knows
+    if old is None and info.required_anti_affinity_terms:
+        return True
+    before, after = ((node or {"metadata": {}})["metadata"].get("labels") or {} for node in (old, new))
+    for term in info.required_affinity_terms:
+        key = term.topology_key
+        if key in after and before.get(key) != after[key]:
+            return True
+    return any(
+        term.topology_key in before and before[term.topology_key] != after.get(term.topology_key)
+        for term in info.required_anti_affinity_terms
+    )
 
 
 def _put(weights: dict[Pair, int], node: NodeInfo, key: str, weight: int) -> None:

@@ -26,6 +26,7 @@ from lifecycle.scheduler.node_info import NodeInfo, PodInfo
 from lifecycle.scheduler.snapshot import Snapshot
 
 ERR_REASON = "node(s) didn't match Pod's node affinity/selector"
+ERR_REASON_CONFLICT = "pod affinity terms conflict"
 ERR_REASON_ENFORCED = "node(s) didn't match scheduler-enforced node affinity"
 
 
@@ -33,11 +34,8 @@ def _affinity(info: PodInfo) -> Object:
     return (info.pod["spec"].get("affinity") or {}).get("nodeAffinity") or {}
 
 
-def _matches_now(info: PodInfo, _old: Object | None, new: Object | None) -> bool:
-    required = required_node_affinity(info.pod["spec"])
-    if new is None or required is None:
-        return True
-    return required(new["metadata"]["name"], new["metadata"].get("labels") or {})
+def _matches(required: Matcher, node: Object) -> bool:
+    return required(node["metadata"]["name"], node["metadata"].get("labels") or {})
 
 
 def _weighted(preferred: Sequence[Object] | None) -> list[tuple[int, Matcher]]:
@@ -57,7 +55,18 @@ class NodeAffinity(FilterPlugin, ScorePlugin):
 
     def events_to_register(self) -> Mapping[ClusterEvent, QueueingHint]:
         """A node comes or changes its labels, if then it matches."""
-        return {ClusterEvent("Node", "Add"): _matches_now, ClusterEvent("Node", "UpdateNodeLabel"): _matches_now}
+        return {
+            ClusterEvent("Node", "Add"): self._matches_now,
+            ClusterEvent("Node", "UpdateNodeLabel"): self._matches_now,
+        }
+
+    def _matches_now(self, info: PodInfo, old: Object | None, new: Object | None) -> bool:
+        if new is None or (self._enforced is not None and not _matches(self._enforced, new)):
+            return new is None
+        required = required_node_affinity(info.pod["spec"])
+        if required is None:
+            return True
+        return _matches(required, new) and not (self._enforced is None and old is not None and _matches(required, old))
 
     def sign_pod(self, info: PodInfo) -> Hashable:
         """Selector and affinity."""
@@ -69,16 +78,18 @@ class NodeAffinity(FilterPlugin, ScorePlugin):
         required = required_node_affinity(info.pod["spec"])
         if required is None and self._enforced is None:
             return SKIP
+        if self.pre_filter_nodes(info) == set():
+            return unresolvable(self.name, ERR_REASON_CONFLICT)
         state.data[self.name] = required
         return None
 
     def pre_filter_nodes(self, info: PodInfo) -> set[str] | None:
         """The names, if every term demands a name (as daemon pods do)."""
         required = _affinity(info).get("requiredDuringSchedulingIgnoredDuringExecution")
-        if required is None:
+        if required is None or not required.get("nodeSelectorTerms"):
             return None
         names: set[str] = set()
-        for term in required.get("nodeSelectorTerms") or ():
+        for term in required["nodeSelectorTerms"]:
             of_term: set[str] | None = None
             for field in term.get("matchFields") or ():
                 if field["key"] == "metadata.name" and field["operator"] == "In":

@@ -18,14 +18,14 @@ from lifecycle.scheduler.framework import (
     always,
     unschedulable,
 )
-from lifecycle.scheduler.node_info import NodeInfo, PodInfo, host_ports, ports_conflict
+from lifecycle.scheduler.node_info import NodeInfo, PodInfo, had_a_place, host_ports, ports_conflict
 from lifecycle.scheduler.snapshot import Snapshot
 
 ERR_REASON = "node(s) didn't have free ports for the requested pod ports"
 
 
 def _frees_a_port(info: PodInfo, old: Object | None, _new: Object | None) -> bool:
-    if old is None or not old["spec"].get("nodeName"):
+    if old is None or not had_a_place(old):
         return False
     return ports_conflict(dict.fromkeys(host_ports(old), 1), host_ports(info.pod))
 

@@ -24,12 +24,12 @@ from lifecycle.scheduler.framework import (
     QueueingHint,
     ScorePlugin,
     Status,
-    always,
+    itself,
     unresolvable,
     unschedulable,
 )
-from lifecycle.scheduler.node_info import NodeInfo, PodInfo
-from lifecycle.scheduler.resources import amounts
+from lifecycle.scheduler.node_info import NodeInfo, PodInfo, had_a_place
+from lifecycle.scheduler.resources import scaled_down
 
 
 def insufficient_resources(
@@ -92,14 +92,20 @@ STRATEGIES = {"LeastAllocated": least_requested_score, "MostAllocated": most_req
 
 
 def _pod_gone(_info: PodInfo, old: Object | None, _new: Object | None) -> bool:
-    return old is not None and bool(old["spec"].get("nodeName"))
+    return old is not None and had_a_place(old)
 
 
-def _node_would_do(info: PodInfo, _old: Object | None, new: Object | None) -> bool:
-    if new is None:
-        return True
-    allocatable = amounts((new.get("status") or {}).get("allocatable"))
-    return all(allocatable.get(name, 0) >= wanted for name, wanted in info.requests.items())
+def _gave_something_back(info: PodInfo, old: Object | None, new: Object | None) -> bool:
+    if old is None or new is None or not new["spec"].get("nodeName"):
+        return False
+    return any(info.requests.get(name) for name in scaled_down(old, new))
+
+
+def _grew(info: PodInfo, old: NodeInfo, new: NodeInfo) -> bool:
+    before, after = old.allocatable, new.allocatable
+    return after.allowed_pod_number > before.allowed_pod_number or any(
+        wanted and after.get(name) > before.get(name) for name, wanted in info.requests.items()
+    )
 
 
 class NodeResourcesFit(FilterPlugin, ScorePlugin):
@@ -133,10 +139,19 @@ class NodeResourcesFit(FilterPlugin, ScorePlugin):
         """A pod goes, or a node with enough room comes or grows."""
         return {
             ClusterEvent("AssignedPod", "Delete"): _pod_gone,
-            ClusterEvent("Node", "Add"): _node_would_do,
-            ClusterEvent("Node", "UpdateNodeAllocatable"): _node_would_do,
-            ClusterEvent("Pod", "UpdatePodScaleDown"): always,
+            ClusterEvent("AssignedPod", "UpdatePodScaleDown"): _gave_something_back,
+            ClusterEvent("Node", "Add"): self._node_would_do,
+            ClusterEvent("Node", "UpdateNodeAllocatable"): self._node_would_do,
+            ClusterEvent("Pod", "UpdatePodScaleDown"): itself,
         }
+
+    def _node_would_do(self, info: PodInfo, old: Object | None, new: Object | None) -> bool:
+        if new is None:
+            return True
+        node = NodeInfo(new)
+        if insufficient_resources(info, node, self._is_ignored):
+            return False  # not even if it were empty
+        return old is None or _grew(info, NodeInfo(old), node)
 
     def sign_pod(self, info: PodInfo) -> Hashable:
         """The requests."""

@@ -10,13 +10,14 @@ from collections.abc import Hashable, Mapping
 import orjson
 
 from lifecycle.api.taints import tolerates
+from lifecycle.api.wire import Object
 from lifecycle.scheduler.framework import (
     ClusterEvent,
     CycleState,
     FilterPlugin,
     QueueingHint,
     Status,
-    always,
+    itself,
     unresolvable,
 )
 from lifecycle.scheduler.node_info import NodeInfo, PodInfo
@@ -25,14 +26,26 @@ ERR_REASON = "node(s) were unschedulable"
 TAINT = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
 
 
+def _cordoned(node: Object | None) -> bool:
+    return node is not None and bool((node.get("spec") or {}).get("unschedulable"))
+
+
+def _uncordoned(_info: PodInfo, old: Object | None, new: Object | None) -> bool:
+    return (old is None or _cordoned(old)) and not _cordoned(new)
+
+
 class NodeUnschedulable(FilterPlugin):
     """Looks at `spec.unschedulable`, unless the pod tolerates that."""
 
     name = "NodeUnschedulable"
 
     def events_to_register(self) -> Mapping[ClusterEvent, QueueingHint]:
-        """Uncordoned, or a new node."""
-        return {ClusterEvent("Node", "Add"): always, ClusterEvent("Node", "UpdateNodeTaint"): always}
+        """Uncordoned, a new node, or the pod learns to tolerate."""
+        return {
+            ClusterEvent("Node", "Add"): _uncordoned,
+            ClusterEvent("Node", "UpdateNodeTaint"): _uncordoned,
+            ClusterEvent("Pod", "UpdatePodToleration"): itself,
+        }
 
     def sign_pod(self, info: PodInfo) -> Hashable:
         """The tolerations."""
@@ -41,7 +54,7 @@ class NodeUnschedulable(FilterPlugin):
     def filter(self, state: CycleState, info: PodInfo, node: NodeInfo) -> Status | None:
         """Refuses cordoned nodes."""
         assert node.node is not None
-        if not node.node["spec"].get("unschedulable"):
+        if not _cordoned(node.node):
             return None
         if any(tolerates(toleration, TAINT) for toleration in info.pod["spec"].get("tolerations") or ()):
             return None

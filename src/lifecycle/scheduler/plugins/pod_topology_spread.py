@@ -32,7 +32,6 @@ from lifecycle.scheduler.framework import (
     QueueingHint,
     ScorePlugin,
     Status,
-    always,
     unresolvable,
     unschedulable,
 )
@@ -82,10 +81,13 @@ class HardState:
             return
         if any(c.topology_key not in node.labels for c in self.constraints):
             return
+        required, tolerations = required_node_affinity(pod["spec"]), pod["spec"].get("tolerations") or []
         for constraint, counts in zip(self.constraints, self.counts, strict=True):
-            value = node.labels[constraint.topology_key]
-            if value in counts and constraint.selector.matches(changed["metadata"].get("labels")):
-                counts[value] += delta
+            if constraint.selector.matches(changed["metadata"].get("labels")) and constraint.counts_node(
+                node, required, tolerations
+            ):
+                value = node.labels[constraint.topology_key]
+                counts[value] = counts.get(value, 0) + delta
 
 
 class SoftState:
@@ -125,14 +127,41 @@ class PodTopologySpread(FilterPlugin, ScorePlugin):
     def events_to_register(self) -> Mapping[ClusterEvent, QueueingHint]:
         """Matching pods come or go; nodes come, go, or move to another domain."""
         return {
-            ClusterEvent("AssignedPod", "Add"): _matching_pod,
-            ClusterEvent("AssignedPod", "Delete"): _matching_pod,
-            ClusterEvent("AssignedPod", "UpdatePodLabel"): _matching_pod,
-            ClusterEvent("Node", "Add"): always,
-            ClusterEvent("Node", "Delete"): always,
-            ClusterEvent("Node", "UpdateNodeLabel"): always,
-            ClusterEvent("Node", "UpdateNodeTaint"): always,
+            ClusterEvent("AssignedPod", "Add"): self._matching_pod,
+            ClusterEvent("AssignedPod", "Delete"): self._matching_pod,
+            ClusterEvent("AssignedPod", "UpdatePodLabel"): self._matching_pod,
+            ClusterEvent("Pod", "UpdatePodLabel"): self._matching_pod,
+            ClusterEvent("Pod", "UpdatePodToleration"): self._tolerates_more,
+            ClusterEvent("Node", "Add"): self._node_moved,
+            ClusterEvent("Node", "Delete"): self._node_moved,
+            ClusterEvent("Node", "UpdateNodeLabel"): self._node_moved,
+            ClusterEvent("Node", "UpdateNodeTaint"): self._node_moved,
         }
+
+    def _matching_pod(self, info: PodInfo, old: Object | None, new: Object | None) -> bool:
+        other = new or old
+        if other is None or other["metadata"]["namespace"] != info.pod["metadata"]["namespace"]:
+            return False
+        constraints = self._hard_constraints(info.pod)
+        if new is None or old is None:
+            return any(c.selector.matches(other["metadata"].get("labels")) for c in constraints)
+        before, after = old["metadata"].get("labels"), new["metadata"].get("labels")
+        return any(c.selector.matches(before) != c.selector.matches(after) for c in constraints)
+
+    def _tolerates_more(self, info: PodInfo, _old: Object | None, _new: Object | None) -> bool:
+        return any(constraint.honor_taints for constraint in self._hard_constraints(info.pod))
+
+    def _node_moved(self, info: PodInfo, old: Object | None, new: Object | None) -> bool:
+        constraints = self._hard_constraints(info.pod)
+        before, after = (
+            None if node is None else [(node["metadata"].get("labels") or {}).get(c.topology_key) for c in constraints]
+            for node in (old, new)
+        )
+        if before is None or after is None:
+            return None not in (before or after or ())
+        if (None in before) != (None in after):
+            return True
+        return None not in after and (before != after or _taints_of(old) != _taints_of(new))
 
     def sign_pod(self, info: PodInfo) -> Hashable:
         """Own constraints look at every node's pods: not to be cached. (The defaults do, too; `batch.py` counts for those.)"""
@@ -278,13 +307,5 @@ def _has_all_keys(node: NodeInfo, constraints: tuple[Constraint, ...]) -> bool:
     return all(c.topology_key in node.labels for c in constraints)
 
 
-def _matching_pod(info: PodInfo, old: Object | None, new: Object | None) -> bool:
-    other = new or old
-    if other is None or other["metadata"]["namespace"] != info.pod["metadata"]["namespace"]:
-        return False
-    labels = other["metadata"].get("labels")
-    constraints = own_constraints(info.pod, DO_NOT_SCHEDULE)
-    if new is None or old is None:
-        return any(c.selector.matches(labels) for c in constraints)
-    before = old["metadata"].get("labels")
-    return any(c.selector.matches(labels) != c.selector.matches(before) for c in constraints)
+def _taints_of(node: Object | None) -> Sequence[Object]:
+    return ((node or {}).get("spec") or {}).get("taints") or ()

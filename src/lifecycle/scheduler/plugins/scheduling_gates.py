@@ -5,14 +5,27 @@ Upstream: `pkg/scheduler/framework/plugins/schedulinggates/scheduling_gates.go`,
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from lifecycle.api.wire import Object
-from lifecycle.scheduler.framework import PreEnqueuePlugin, Status, unresolvable
+from lifecycle.scheduler.framework import (
+    ClusterEvent,
+    PreEnqueuePlugin,
+    QueueingHint,
+    Status,
+    itself,
+    unresolvable,
+)
 
 
 class SchedulingGates(PreEnqueuePlugin):
     """Waits until somebody has removed every gate."""
 
     name = "SchedulingGates"
+
+    def events_to_register(self) -> Mapping[ClusterEvent, QueueingHint]:
+        """The last gate of the pod is lifted."""
+        return {ClusterEvent("Pod", "UpdatePodSchedulingGatesEliminated"): itself}
 
     def pre_enqueue(self, pod: Object) -> Status | None:
         """None without gates."""

@@ -8,11 +8,12 @@ the taint).
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 
 import orjson
 
 from lifecycle.api.taints import tolerates, untolerated
+from lifecycle.api.wire import Object
 from lifecycle.scheduler.framework import (
     ClusterEvent,
     CycleState,
@@ -20,13 +21,23 @@ from lifecycle.scheduler.framework import (
     QueueingHint,
     ScorePlugin,
     Status,
-    always,
     default_normalize_score,
+    itself,
     unresolvable,
 )
 from lifecycle.scheduler.node_info import NodeInfo, PodInfo
 
 ERR_REASON = "node(s) had untolerated taint(s)"
+HARD = ("NoSchedule", "NoExecute")
+
+
+def _repelled(info: PodInfo, taints: Sequence[Object]) -> bool:
+    return untolerated(taints, info.pod["spec"].get("tolerations") or (), HARD) is not None
+
+
+def _repels_no_more(info: PodInfo, old: Object | None, new: Object | None) -> bool:
+    before, after = (((node or {}).get("spec") or {}).get("taints") or () for node in (old, new))
+    return (old is None or _repelled(info, before)) and not _repelled(info, after)
 
 
 class TaintToleration(FilterPlugin, ScorePlugin):
@@ -38,9 +49,9 @@ class TaintToleration(FilterPlugin, ScorePlugin):
     def events_to_register(self) -> Mapping[ClusterEvent, QueueingHint]:
         """A taint goes, a node comes, or the pod learns to tolerate."""
         return {
-            ClusterEvent("Node", "Add"): always,
-            ClusterEvent("Node", "UpdateNodeTaint"): always,
-            ClusterEvent("Pod", "UpdatePodToleration"): always,
+            ClusterEvent("Node", "Add"): _repels_no_more,
+            ClusterEvent("Node", "UpdateNodeTaint"): _repels_no_more,
+            ClusterEvent("Pod", "UpdatePodToleration"): itself,
         }
 
     def sign_pod(self, info: PodInfo) -> Hashable:
@@ -51,10 +62,7 @@ class TaintToleration(FilterPlugin, ScorePlugin):
         """Refuses nodes with an untolerated hard taint."""
         if not node.taints:
             return None
-        tolerations = info.pod["spec"].get("tolerations") or ()
-        if untolerated(node.taints, tolerations, ("NoSchedule", "NoExecute")) is None:
-            return None
-        return unresolvable(self.name, ERR_REASON)
+        return unresolvable(self.name, ERR_REASON) if _repelled(info, node.taints) else None
 
     def score(self, state: CycleState, info: PodInfo, node: NodeInfo) -> int:
         """The number of soft taints that the pod does not tolerate."""

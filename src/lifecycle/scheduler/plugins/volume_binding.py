@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from lifecycle.api.persistent_volumes import is_fully_bound
+from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.wire import Object
 from lifecycle.scheduler.framework import (
     SKIP,
@@ -88,8 +89,16 @@ class VolumeBinding(VolumePlugin):
     name = "VolumeBinding"
 
     def events_to_register(self) -> Mapping[ClusterEvent, QueueingHint]:
-        """A claim or a volume comes or changes; a class comes or names other places; a node comes or moves."""
-        return {**self.volume_events, ClusterEvent("StorageClass", "Update"): _topologies_changed}
+        """A claim or a volume comes or changes; a class comes or names other places; a node comes or moves; there is more room."""
+        return {
+            **self.volume_events,
+            ClusterEvent("StorageClass", "Update"): _topologies_changed,
+            ClusterEvent("CSINode", "Add"): always,
+            ClusterEvent("CSINode", "Update"): always,
+            ClusterEvent("CSIDriver", "Update"): _stops_counting,
+            ClusterEvent("CSIStorageCapacity", "Add"): always,
+            ClusterEvent("CSIStorageCapacity", "Update"): _has_more,
+        }
 
     def sign_pod(self, info: PodInfo) -> Hashable:
         """Only pods without claims can share an answer."""
@@ -145,3 +154,21 @@ def _unusable(claim: Object | None, name: str, pod: Object, ephemeral: bool) -> 
 
 def _topologies_changed(_info: PodInfo, old: Object | None, new: Object | None) -> bool:
     return old is None or new is None or old.get("allowedTopologies") != new.get("allowedTopologies")
+
+
+def _stops_counting(_info: PodInfo, old: Object | None, new: Object | None) -> bool:
+    """The driver tells no more how much room it has, and is believed to have enough."""
+    return all(d is not None for d in (old, new)) and (
+        bool((old or {})["spec"].get("storageCapacity")) and not (new or {})["spec"].get("storageCapacity")
+    )
+
+
+def _has_more(_info: PodInfo, old: Object | None, new: Object | None) -> bool:
+    return old is None or new is None or any(_amount(new, key) > _amount(old, key) for key in _ROOM)
+
+
+_ROOM = ("maximumVolumeSize", "capacity")
+
+
+def _amount(capacity: Object, key: str) -> int:
+    return parse_quantity(capacity.get(key) or "0").value()

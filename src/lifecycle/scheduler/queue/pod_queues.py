@@ -14,10 +14,15 @@ from lifecycle.scheduler.node_info import PodInfo
 
 
 class QueuedPodInfo:
-    """A pod on its way through the queue. `timestamp`: when it was last put in; `attempts`: how often it was tried."""
+    """A pod on its way through the queue. `timestamp`: when it was last put in; `attempts`: how often it was tried.
+
+    `unschedulable_count`: how often plugins refused it; `consecutive_errors`: how often in a row it came back for no
+    plugin's sake. Each has its own back-off.
+    """
 
     __slots__ = (
         "attempts",
+        "consecutive_errors",
         "gated",
         "info",
         "initial_timestamp",
@@ -32,6 +37,7 @@ class QueuedPodInfo:
         self.initial_timestamp = now
         self.attempts = 0
         self.unschedulable_count = 0
+        self.consecutive_errors = 0
         self.unschedulable_plugins: set[str] = set()
         self.gated = False
 

@@ -4,6 +4,9 @@ Three places. *Active*: ready to be tried, by priority and age. *Back-off*: trie
 s, 4 s … up to 10 s, so that one hopeless pod does not keep the others waiting. *Unschedulable*: nothing has changed
 that could help it.
 
+Who comes back though no plugin refused it (the API server did not answer, an extender was down, there is no node at
+all) goes straight to the back-off, and sits it out to the end: trying sooner would only hurt whoever is in trouble.
+
 What gets a pod out of *unschedulable* is an event in the cluster, asked about through *queueing hints*: each plugin
 that refused the pod says which events matter to it and, shown the event, whether this one could help. A pod that
 needs more memory does not stir when a node's label changes. In case a hint is wrong, every pod is tried again after
@@ -11,16 +14,17 @@ five minutes.
 
 Upstream: `pkg/scheduler/backend/queue/scheduling_queue.go` (`PriorityQueue`), `active_queue.go`, `backoff_queue.go`,
 v1.36. Left out: events during a pod's attempt (`inFlightEvents`): on one loop an attempt is over before an event can
-arrive; windows that back-off times are aligned to; the queue for API errors.
+arrive; windows that back-off times are aligned to.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from lifecycle.api.clock import Clock
 from lifecycle.api.wire import Object
+from lifecycle.scheduler.cluster_events import FORCE_ACTIVATE, pod_events
 from lifecycle.scheduler.framework import ClusterEvent, Framework
 from lifecycle.scheduler.node_info import PodInfo
 from lifecycle.scheduler.plugins.priority_sort import PrioritySort
@@ -30,9 +34,6 @@ POD_INITIAL_BACKOFF = 1.0
 POD_MAX_BACKOFF = 10.0
 POD_MAX_IN_UNSCHEDULABLE_PODS_DURATION = 300.0
 FLUSH_UNSCHEDULABLE_PERIOD = 30.0
-
-FORCE_ACTIVATE = ClusterEvent("Force", "Activate")
-"""Moves everything, whatever the hints say."""
 
 
 class SchedulingQueue:
@@ -57,9 +58,11 @@ class SchedulingQueue:
         self._sort = PrioritySort()
         self._active = KeyedHeap()
         self._backoff = KeyedHeap()
+        self._error_backoff = KeyedHeap()
         self._unschedulable: dict[str, QueuedPodInfo] = {}
         self._waiter: asyncio.Future[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
+        self._timer_at = 0.0
         self._flush_timer: asyncio.TimerHandle | None = None
 
     # -- in -----------------------------------------------------------------------------------------------------------
@@ -67,14 +70,13 @@ class SchedulingQueue:
     def add(self, pod: Object) -> None:
         """A new pod without a node."""
         queued = QueuedPodInfo(PodInfo(pod), self._clock.now())
-        self._unschedulable.pop(queued.key, None)
-        self._backoff.remove(queued.key)
+        self.delete(queued.key)
         self._move_to_active(queued)
 
     def update(self, old: Object, new: Object) -> None:
         """A waiting pod changed. What waits stays where it is, unless the change could help it."""
         key = f"{new['metadata']['namespace']}/{new['metadata']['name']}"
-        for heap in (self._active, self._backoff):
+        for heap in (self._active, self._backoff, self._error_backoff):
             queued = heap.get(key)
             if queued is not None:
                 queued.info = PodInfo(new)
@@ -83,29 +85,31 @@ class SchedulingQueue:
         if queued is None:
             return
         queued.info = PodInfo(new)
-        if queued.gated or _could_help(old, new):
+        if any(self._worth_requeuing(queued, event, old, new) for event in pod_events("Pod", old, new)):
             del self._unschedulable[key]
-            queued.timestamp = self._clock.now()
             self._move_to_active_or_backoff(queued)
 
     def delete(self, key: str) -> None:
         """The pod is gone, or has a node."""
         self._active.remove(key)
         self._backoff.remove(key)
+        self._error_backoff.remove(key)
         self._unschedulable.pop(key, None)
 
     def add_unschedulable(self, queued: QueuedPodInfo) -> None:
-        """Tried in vain: wait for an event that could help."""
+        """Tried in vain. Refused by plugins, it waits for an event that could help; else it is tried again a little later.
+
+        Upstream: `AddUnschedulableIfNotPresent`.
+        """
         queued.timestamp = self._clock.now()
+        if not queued.unschedulable_plugins:
+            queued.consecutive_errors += 1
+            self._move_to_backoff(queued)
+            return
         queued.unschedulable_count += 1
+        queued.consecutive_errors = 0
         self._unschedulable[queued.key] = queued
         self._arm_flush()
-
-    def add_backoff(self, queued: QueuedPodInfo) -> None:
-        """It failed for no fault of the pod's (a binding that did not go through): again, a little later."""
-        queued.timestamp = self._clock.now()
-        queued.unschedulable_count += 1
-        self._move_to_backoff(queued)
 
     # -- out ----------------------------------------------------------------------------------------------------------
 
@@ -119,7 +123,10 @@ class SchedulingQueue:
             await self._waiter
 
     def try_pop(self) -> QueuedPodInfo | None:
-        """The next pod, or None. With nothing active, a pod still backing off is better than idling (since v1.33)."""
+        """The next pod, or None. With nothing active, a pod still backing off is better than idling (since v1.33).
+
+        Not so one that backs off from an error.
+        """
         queued = self._active.pop() or self._backoff.pop()
         if queued is not None:
             queued.attempts += 1
@@ -128,13 +135,19 @@ class SchedulingQueue:
 
     # -- events -------------------------------------------------------------------------------------------------------
 
-    def move_all(self, event: ClusterEvent, old: Object | None, new: Object | None) -> None:
+    def move_all(
+        self,
+        event: ClusterEvent,
+        old: Object | None,
+        new: Object | None,
+        only: Callable[[PodInfo], bool] = lambda info: True,
+    ) -> None:
         """Something changed in the cluster: out with those it could help. Upstream: `MoveAllToActiveOrBackoffQueue`."""
         self.moves += 1
         if not self._unschedulable:
             return
         for key, queued in list(self._unschedulable.items()):
-            if queued.gated or not self._worth_requeuing(queued, event, old, new):
+            if not only(queued.info) or not self._worth_requeuing(queued, event, old, new):
                 continue
             del self._unschedulable[key]
             self._move_to_active_or_backoff(queued)
@@ -143,7 +156,7 @@ class SchedulingQueue:
         """Keys by place: `active`, `backoff`, `unschedulable`, `gated`."""
         return {
             "active": [pod.key for pod in self._active],
-            "backoff": [pod.key for pod in self._backoff],
+            "backoff": [pod.key for heap in (self._backoff, self._error_backoff) for pod in heap],
             "unschedulable": [key for key, pod in self._unschedulable.items() if not pod.gated],
             "gated": [key for key, pod in self._unschedulable.items() if pod.gated],
         }
@@ -174,21 +187,28 @@ class SchedulingQueue:
     def _framework_of(self, pod: Object) -> Framework:
         return self._frameworks.get(pod["spec"].get("schedulerName", ""), self._default)
 
-    def _move_to_active(self, queued: QueuedPodInfo) -> None:
+    def _gated(self, queued: QueuedPodInfo) -> bool:
+        """Whether a plugin keeps the pod out; if so it waits for what that plugin wants to hear of."""
         for plugin in self._framework_of(queued.info.pod).pre_enqueue_plugins:
             status = plugin.pre_enqueue(queued.info.pod)
             if status is not None:
                 queued.gated = True
-                queued.unschedulable_plugins = {plugin.name}
+                queued.unschedulable_plugins.add(plugin.name)
                 self._unschedulable[queued.key] = queued
-                return
+                return True
         queued.gated = False
-        self._active.push(queued, self._sort.key(queued.info.pod, queued.timestamp))
-        self._wake()
+        return False
+
+    def _move_to_active(self, queued: QueuedPodInfo) -> None:
+        if not self._gated(queued):
+            self._active.push(queued, self._sort.key(queued.info.pod, queued.timestamp))
+            self._wake()
 
     def _move_to_backoff(self, queued: QueuedPodInfo) -> None:
+        if self._gated(queued):
+            return
         expires = queued.timestamp + self.backoff_duration(queued)
-        self._backoff.push(queued, expires)
+        (self._backoff if queued.unschedulable_plugins else self._error_backoff).push(queued, expires)
         self._arm(expires)
         self._wake()
 
@@ -199,10 +219,11 @@ class SchedulingQueue:
             self._move_to_active(queued)
 
     def backoff_duration(self, queued: QueuedPodInfo) -> float:
-        """1 s after the first failure, doubled by each further one, at most 10 s."""
-        if not queued.unschedulable_count:
+        """1 s after the first failure, doubled by each further one, at most 10 s. Errors in a row count on their own."""
+        failures = queued.consecutive_errors or queued.unschedulable_count
+        if not failures:
             return 0.0
-        return float(min(self._initial_backoff * 2 ** min(queued.unschedulable_count - 1, 10), self._max_backoff))
+        return float(min(self._initial_backoff * 2 ** min(failures - 1, 10), self._max_backoff))
 
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():
@@ -210,23 +231,25 @@ class SchedulingQueue:
 
     def _arm(self, when: float) -> None:
         """One timer for the next pod whose back-off ends (upstream looks once a second)."""
-        if self._timer is None:
-            delay = max(when - self._clock.now(), 0.0)
-            self._timer = asyncio.get_running_loop().call_later(delay, self._flush_backoff_completed)
+        if self._timer is not None:
+            if self._timer_at <= when:
+                return
+            self._timer.cancel()
+        self._timer_at = when
+        delay = max(when - self._clock.now(), 0.0)
+        self._timer = asyncio.get_running_loop().call_later(delay, self._flush_backoff_completed)
 
     def _flush_backoff_completed(self) -> None:
         self._timer = None
         now = self._clock.now() + 1e-6
-        while True:
-            expires = self._backoff.peek_key()
-            if not isinstance(expires, float):
-                return
-            if expires > now:
-                self._arm(expires)
-                return
-            queued = self._backoff.pop()
-            assert queued is not None
-            self._move_to_active(queued)
+        for heap in (self._backoff, self._error_backoff):
+            while isinstance(expires := heap.peek_key(), float):
+                if expires > now:
+                    self._arm(expires)
+                    break
+                queued = heap.pop()
+                assert queued is not None
+                self._move_to_active(queued)
 
     def _arm_flush(self) -> None:
         if self._flush_timer is None:
@@ -242,11 +265,3 @@ class SchedulingQueue:
                 self._move_to_active_or_backoff(queued)
         if any(not queued.gated for queued in self._unschedulable.values()):
             self._arm_flush()
-
-
-def _could_help(old: Object, new: Object) -> bool:
-    """Whether a pod changed in anything but its status and bookkeeping."""
-    ignored = ("resourceVersion", "managedFields", "generation")
-    before = {k: v for k, v in old["metadata"].items() if k not in ignored}
-    after = {k: v for k, v in new["metadata"].items() if k not in ignored}
-    return before != after or old["spec"] != new["spec"]
