@@ -8,19 +8,16 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from lifecycle.api.clock import run_virtual
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
-from lifecycle.api.status import StatusError, conflict
+from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object, Request, UserInfo
 from lifecycle.apiserver.admission.attributes import CREATE, DELETE, UPDATE, Attributes
 from lifecycle.apiserver.admission.chain import ALL_ORDERED_PLUGINS, AdmissionChain, Plugin
 from lifecycle.apiserver.admission.default_plugins import default_plugins
 from lifecycle.apiserver.admission.default_storage_class import DefaultStorageClass
-from lifecycle.apiserver.admission.limit_ranger import LimitRanger
 from lifecycle.apiserver.admission.namespace_lifecycle import NamespaceLifecycle
 from lifecycle.apiserver.admission.node_restriction import NodeRestriction
 from lifecycle.apiserver.admission.pod_security import PodSecurity, policy_to_evaluate
@@ -418,124 +415,6 @@ def test_a_node_asks_for_tokens_of_its_own_pods_only() -> None:
     plugin.admit(attributes({"spec": {}}, "serviceaccounts", subresource="token", user=UserInfo("jane")))
 
 
-# -- limits and quotas ------------------------------------------------------------------------------------------------
-
-
-def limit_range(*limits: Object) -> Object:
-    return {
-        "apiVersion": "v1",
-        "kind": "LimitRange",
-        "metadata": {"name": "lr", "namespace": "n"},
-        "spec": {"limits": list(limits)},
-    }
-
-
-def test_claims_have_bounds_too() -> None:
-    plugin = LimitRanger(
-        StaticReader(
-            [limit_range({"type": "PersistentVolumeClaim", "min": {"storage": "1Gi"}, "max": {"storage": "2Gi"}})]
-        )
-    )
-
-    def claim(size: str) -> Attributes:
-        spec = {"resources": {"requests": {"storage": size}}}
-        return attributes({"metadata": {"name": "c"}, "spec": spec}, "persistentvolumeclaims")
-
-    plugin.validate(claim("1500Mi"))
-    assert "maximum storage usage per PersistentVolumeClaim is 2Gi, but request is 3Gi" in refused(
-        plugin, "validate", claim("3Gi")
-    )
-    assert "minimum storage usage per PersistentVolumeClaim is 1Gi, but request is 1Mi" in refused(
-        plugin, "validate", claim("1Mi")
-    )
-
-
-def test_an_init_container_counts_if_it_needs_more_than_all_others_together() -> None:
-    plugin = LimitRanger(StaticReader([limit_range({"type": "Pod", "max": {"cpu": "3"}})]))
-
-    def asks(cpu: str) -> Object:
-        return {"name": "c" + cpu, "resources": {"limits": {"cpu": cpu}}}
-
-    plugin.validate(attributes(pod(containers=[asks("1"), asks("2")], initContainers=[asks("3")])))
-    too_much = attributes(pod(containers=[asks("1"), asks("1")], initContainers=[asks("4")]))
-    assert "maximum cpu usage per Pod is 3, but limit is 4" in refused(plugin, "validate", too_much)
-    unknown = attributes(pod(containers=[asks("1"), {"name": "x"}]))
-    assert "maximum cpu usage per Pod is 3.  No limit is specified" in refused(plugin, "validate", unknown)
-
-
-def quota(used: Object, hard: Object, **spec: Any) -> Object:
-    status = {"hard": hard, "used": used}
-    return {
-        "apiVersion": "v1",
-        "kind": "ResourceQuota",
-        "metadata": {"name": "rq", "namespace": "n", "resourceVersion": "1"},
-        "spec": {"hard": hard, **spec},
-        "status": status,
-    }
-
-
-@given(st.lists(st.integers(1, 4), min_size=1, max_size=8), st.integers(1, 12))
-def test_concurrent_creates_never_use_more_than_the_quota(requests: list[int], hard: int) -> None:
-    async def main() -> None:
-        reader = StaticReader([quota({"requests.cpu": "0"}, {"requests.cpu": str(hard)})])
-        row = resource("resourcequotas")
-
-        async def update_status(new: Object) -> None:
-            stored = reader.get(row, "n", "rq")
-            assert stored is not None
-            await asyncio.sleep(0)
-            current = reader.get(row, "n", "rq")
-            assert current is not None
-            if current["metadata"]["resourceVersion"] != new["metadata"]["resourceVersion"]:
-                raise conflict("resourcequotas", "rq")
-            version = str(int(new["metadata"]["resourceVersion"]) + 1)
-            reader.put({**new, "metadata": {**new["metadata"], "resourceVersion": version}})
-
-        plugin = ResourceQuota(reader, update_status)
-
-        async def create(cpu: int) -> int:
-            container = {"name": "c", "resources": {"requests": {"cpu": str(cpu)}}}
-            waiting = plugin.validate(attributes(pod(containers=[container])))
-            try:
-                if waiting is not None:
-                    await waiting
-            except StatusError:
-                return 0
-            return cpu
-
-        admitted = sum(await asyncio.gather(*map(create, requests)))
-        stored = reader.get(row, "n", "rq")
-        assert stored is not None
-        assert admitted <= hard
-        assert stored["status"]["used"]["requests.cpu"] == str(admitted)
-
-    run_virtual(main())
-
-
-def test_a_quota_counts_objects_of_any_type() -> None:
-    plugin = ResourceQuota(StaticReader([quota({"count/deployments.apps": "1"}, {"count/deployments.apps": "1"})]))
-    given = attributes({"metadata": {"name": "d"}, "spec": {}}, "deployments.apps")
-    assert refused(plugin, "validate", given).endswith(
-        "exceeded quota: rq, requested: count/deployments.apps=1, used: count/deployments.apps=1, limited: count/deployments.apps=1"
-    )
-    assert plugin.validate(attributes({"metadata": {"name": "c"}}, "configmaps", namespace="other")) is None
-
-
-def test_a_quota_with_a_scope_is_about_pods_in_it() -> None:
-    async def main() -> None:
-        plugin = ResourceQuota(StaticReader([quota({"pods": "0"}, {"pods": "0"}, scopes=["BestEffort"])]))
-        modest = pod(containers=[{"name": "c", "resources": {"requests": {"cpu": "1"}}}])
-        waiting = plugin.validate(attributes(modest))
-        assert waiting is not None
-        await waiting
-        waiting = plugin.validate(attributes(pod()))
-        assert waiting is not None
-        with pytest.raises(StatusError, match="exceeded quota"):
-            await waiting
-
-    run_virtual(main())
-
-
 # -- pod security -----------------------------------------------------------------------------------------------------
 
 GOOD = {
@@ -583,6 +462,31 @@ def test_each_standard_forbids_what_it_forbids(level: str, spec: Any, expected: 
     spec = dict(spec)
     container = {"name": "c", "securityContext": GOOD, **spec.pop("container", {})}
     found = violations(level, 36, {}, {"containers": [container], **spec})
+    assert [f"{reason} ({detail})" for reason, detail in found] == expected
+
+
+@pytest.mark.parametrize(
+    ("minor", "given", "annotations", "expected"),
+    [
+        (18, {"seccompProfile": {"type": "Unconfined"}}, {}, []),
+        (18, {}, {"seccomp.security.alpha.kubernetes.io/pod": "unconfined"},
+         ["seccompProfile (forbidden annotation seccomp.security.alpha.kubernetes.io/pod=\"unconfined\")"]),
+        (19, {}, {"seccomp.security.alpha.kubernetes.io/pod": "unconfined"}, []),
+        (19, {"seccompProfile": {"type": "Unconfined"}}, {},
+         ['seccompProfile (container "c" must not set securityContext.seccompProfile.type to "Unconfined")']),
+        (21, {"capabilities": {"add": ["CHOWN"]}}, {}, []),
+        (22, {"capabilities": {"add": ["CHOWN"]}}, {},
+         ['unrestricted capabilities (container "c" must set securityContext.capabilities.drop=["ALL"]; '
+          'container "c" must not include "CHOWN" in securityContext.capabilities.add)']),
+        (22, {"runAsUser": 0}, {}, []),
+        (23, {"runAsUser": 0}, {}, ['runAsUser=0 (container "c" must not set runAsUser=0)']),
+    ],
+)  # fmt: skip
+def test_a_standard_is_what_it_was_in_a_version(
+    minor: int, given: Object, annotations: Object, expected: list[str]
+) -> None:
+    container = {"name": "c", "securityContext": {**GOOD, **given}}
+    found = violations("restricted", minor, {"annotations": annotations}, {"containers": [container]})
     assert [f"{reason} ({detail})" for reason, detail in found] == expected
 
 

@@ -11,11 +11,13 @@ from typing import Any
 import pytest
 
 from lifecycle.api.clock import Clock, run_virtual
+from lifecycle.api.go_duration import go_duration
 from lifecycle.api.wire import MASTERS, Request, RequestInfo, Response, UserInfo
-from lifecycle.apiserver.filters.audit import AuditLog, go_duration, with_audit
+from lifecycle.apiserver.filters.audit import AuditLog, with_audit
 from lifecycle.apiserver.filters.audit_backends import WebhookBackend
-from lifecycle.apiserver.filters.audit_options import AuditOptions, load_policy, read_policy
+from lifecycle.apiserver.filters.audit_options import AuditOptions
 from lifecycle.apiserver.filters.audit_policy import AuditPolicy
+from lifecycle.apiserver.filters.audit_policy_reader import load_policy, read_policy
 from lifecycle.apiserver.server import APIServer
 from lifecycle.apiserver.webhook_client import WebhookError
 from lifecycle.cluster.outside_services import LoopbackService
@@ -197,3 +199,4 @@ def test_a_slow_request_says_so() -> None:
 
 def test_spans_of_time_are_written_as_go_does() -> None:
     assert [go_duration(s) for s in (0.6125, 1.25, 60, 120.5)] == ["612.5ms", "1.25s", "1m0s", "2m0.5s"]
+    assert [go_duration(s) for s in (0, 2e-6, 3600, -90)] == ["0s", "2µs", "1h0m0s", "-1m30s"]

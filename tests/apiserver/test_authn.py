@@ -90,6 +90,15 @@ def test_only_a_named_bearer_token_is_a_credential(header: str, user: str | None
     assert ("system:authenticated" in identity.user.groups) is (user is not None)
 
 
+@pytest.mark.parametrize(("header", "warned"), [("Bearer  good", True), ("Bearer ", False), ("Bearer good a", False)])
+def test_a_token_after_two_spaces_is_overlooked_with_a_warning(header: str, warned: bool) -> None:
+    authenticator = BearerTokenAuthenticator(StaticTokenAuthenticator({"good": UserInfo("jane")}))
+    request = Request("GET", "/", headers={"authorization": header})
+    assert (authenticator.authenticate_request(request) is None) is (header != "Bearer good a")
+    text = "the provided Authorization header contains extra space before the bearer token, and is ignored"
+    assert request.warnings == [text] * warned
+
+
 def test_an_unknown_token_is_not_anonymous() -> None:
     tokens = BearerTokenAuthenticator(StaticTokenAuthenticator({}))
     authenticator = Authenticator(UnionRequestAuthenticator(X509Authenticator(), tokens))

@@ -87,7 +87,7 @@ def test_a_providers_token_becomes_a_user() -> None:
 @pytest.mark.parametrize(
     ("claims", "why"),
     [
-        ({"sub": "jane", "aud": "other"}, 'verify token: oidc: expected audience in ["kubernetes"] got ["other"]'),
+        ({"sub": "jane", "aud": "other"}, 'verify token: oidc: expected audience "kubernetes" got ["other"]'),
         (
             {"sub": "jane", "exp": 5},
             "verify token: oidc: token is expired (Token Expiry: 1970-01-01 00:00:05 +0000 UTC)",

@@ -20,15 +20,16 @@ from lifecycle.apiserver.authz.abac import Policy, PolicyLoadError, parse_policy
 from lifecycle.apiserver.authz.always import AlwaysAllow, AlwaysDeny
 from lifecycle.apiserver.authz.authorizer import Authorizer, Decision, UserRules, Verdict
 from lifecycle.apiserver.authz.configuration import (
+    ConfiguredAuthorizer,
     build_authorization,
-    parse_duration,
     validate_authorization_configuration,
 )
 from lifecycle.apiserver.authz.modes import AuthorizationOptions
 from lifecycle.apiserver.authz.union import UnionAuthorizer
-from lifecycle.apiserver.authz.webhook import review_spec
+from lifecycle.apiserver.authz.webhook import WebhookAuthorizer, review_spec
 from lifecycle.apiserver.must_ask import MustAsk, answered
 from lifecycle.apiserver.object_reader import StaticReader
+from lifecycle.apiserver.webhook_client import WebhookClient, WebhookError, read_webhook_kubeconfig
 from lifecycle.cluster.cluster import Cluster, ClusterConfig
 from lifecycle.cluster.outside_services import Webhook
 
@@ -216,8 +217,6 @@ def test_a_webhook_that_is_away_fails_by_its_policy(tmp_path: Path, policy: str,
 
 
 def test_a_webhook_that_stumbles_is_asked_again(tmp_path: Path) -> None:
-    from lifecycle.apiserver.webhook_client import WebhookClient, WebhookError, read_webhook_kubeconfig
-
     async def scenario() -> None:
         async with Webhook(lambda spec: {"allowed": True}) as webhook:
             connection = read_webhook_kubeconfig(webhook.write_kubeconfig(tmp_path / "hook"))
@@ -228,6 +227,39 @@ def test_a_webhook_that_stumbles_is_asked_again(tmp_path: Path) -> None:
             webhook.failures = 5
             with pytest.raises(WebhookError, match="out to lunch"):
                 await WebhookClient(connection, retry_delay=0).post({"spec": {}})
+
+    on_a_loop(scenario)
+
+
+@pytest.mark.parametrize(("code", "tries"), [(500, 5), (429, 5), (504, 5), (404, 1), (403, 1), (401, 1), (503, 1)])
+def test_what_may_pass_is_tried_again_and_no_failure_is_kept(tmp_path: Path, code: int, tries: int) -> None:
+    """As in upstream's `TestV1WebhookCache`: an answer is kept, whatever would come now; another question is another."""
+
+    class Failing(Webhook):
+        code = 201
+
+        def answer(self, request: Request) -> tuple[int, Any]:
+            return (201, super().answer(request)[1]) if self.code == 201 else (self.code, {"message": "no"})
+
+    async def scenario() -> None:
+        async with Failing(lambda spec: {"allowed": spec["user"] == "jane"}) as webhook:
+            connection = read_webhook_kubeconfig(webhook.write_kubeconfig(tmp_path / "hook"))
+            hook = WebhookAuthorizer(WebhookClient(connection, retry_delay=0), Clock())
+            webhook.code = code
+            verdict = await decide(hook, JANE, ask())
+            assert (verdict.decision, bool(verdict.error)) == (Decision.NO_OPINION, True)
+            assert len(webhook.requests) == tries
+            webhook.code = 201
+            assert (await decide(hook, JANE, ask())).allowed
+            webhook.code = code
+            assert (await decide(hook, JANE, ask())).allowed
+            assert len(webhook.requests) == tries + 1, "kept"
+            assert (await decide(hook, UserInfo("bob"), ask())).error
+            webhook.code = 201
+            assert await decide(hook, UserInfo("bob"), ask()) == Verdict(Decision.NO_OPINION)
+            webhook.code = code
+            assert await decide(hook, UserInfo("bob"), ask()) == Verdict(Decision.NO_OPINION)
+            assert len(webhook.requests) == 2 * (tries + 1)
 
     on_a_loop(scenario)
 
@@ -330,13 +362,22 @@ def test_a_configuration_is_checked_and_exchanged_whole(tmp_path: Path) -> None:
         )
     ]
     assert errors == [
-        'authorizers[0].timeout: Invalid value: "1m": must be > 0s and <= 30s',
+        'authorizers[0].timeout: Invalid value: "1m0s": must be > 0s and <= 30s',
         'authorizers[0].failurePolicy: Unsupported value: "Open": supported values: "NoOpinion", "Deny"',
         'authorizers[0].connectionInfo.kubeConfigFile: Invalid value: "hook": must be an absolute path',
     ]
-    assert (parse_duration("1h30m"), parse_duration("200ms"), parse_duration("0")) == (5400, 0.2, 0)
-    with pytest.raises(ValueError, match='time: invalid duration "5"'):
-        parse_duration("5")
+
+
+def test_a_webhook_may_be_the_cluster_itself_but_only_inside_one() -> None:
+    webhook = {"timeout": "3s", "authorizedTTL": "5m", "unauthorizedTTL": "30s", "subjectAccessReviewVersion": "v1"}
+    webhook |= {"failurePolicy": "Deny"}
+    entry: Any = {"type": "Webhook", "name": "w", "webhook": {**webhook, "connectionInfo": {"type": "InClusterConfig"}}}
+    assert validate_authorization_configuration({"authorizers": [entry]}) == []
+    with pytest.raises(ValueError, match="unable to load in-cluster configuration"):
+        ConfiguredAuthorizer({"authorizers": [entry]}, StaticReader(), Clock())
+    entry["webhook"]["connectionInfo"]["kubeConfigFile"] = "/x"
+    (error,) = validate_authorization_configuration({"authorizers": [entry]})
+    assert str(error).endswith('kubeConfigFile: Invalid value: "/x": can only be set when type=KubeConfigFile')
 
 
 # -- through a whole server ---------------------------------------------------------------------------------------------------------

@@ -14,9 +14,11 @@ from lifecycle.api.wire import Object, Request, RequestInfo, Response, UserInfo
 from lifecycle.apiserver.authn.union import Authenticator, UnionRequestAuthenticator
 from lifecycle.apiserver.authz.always import AlwaysAllow
 from lifecycle.apiserver.chain import ChainConfig, default_build_handler_chain
-from lifecycle.apiserver.filters.priority_and_fairness import FlowController
+from lifecycle.apiserver.filters.priority_and_fairness import FlowController, with_priority_and_fairness
 from lifecycle.apiserver.filters.priority_level import PriorityLevel
+from lifecycle.apiserver.filters.queue_set import Work
 from lifecycle.apiserver.filters.seat_borrowing import Claim, SeatDemand, compute_concurrency_allocation
+from lifecycle.apiserver.filters.work_estimate import Stats, WorkEstimator
 from lifecycle.apiserver.non_resource.flow_control_dump import dump, tabulated
 from lifecycle.apiserver.object_reader import StaticReader
 
@@ -100,20 +102,19 @@ def test_an_idle_level_lends_to_a_busy_one_and_gets_its_seats_back() -> None:
         busy, idle = flow.levels["busy"], flow.levels["idle"]
         flow.adjust(0)
         assert (busy.seats, idle.seats) == (10, 10)
-        tasks = [asyncio.create_task(busy.acquire(f"busy/{i}", 100)) for i in range(14)]
+        tasks = [asyncio.create_task(busy.acquire(("busy", str(i)), 100)) for i in range(14)]
         await asyncio.sleep(10)
         assert (busy.executing, busy.waiting) == (10, 4)
         flow.adjust(10)
         assert busy.seats >= 14
         assert idle.seats >= idle.least == 2
         assert busy.seats + idle.seats == 20
-        await asyncio.gather(*tasks)
+        tickets = await asyncio.gather(*tasks)
         assert (busy.executing, busy.waiting) == (14, 0)
-        for _ in range(14):
-            busy.release()
-        for _ in range(9):
-            assert idle.try_acquire() or idle.executing == idle.seats
-        waiting = [asyncio.create_task(idle.acquire("idle/x", 100)) for _ in range(10 - idle.executing)]
+        for ticket in tickets:
+            assert ticket is not None
+            busy.release(ticket)
+        waiting = [asyncio.create_task(idle.acquire(("idle", str(i)), 100)) for i in range(10)]
         await asyncio.sleep(10)
         flow.adjust(20)
         await asyncio.gather(*waiting)
@@ -127,7 +128,7 @@ def test_what_may_not_be_borrowed_is_not() -> None:
         flow = controller(seats=20, busy=a_level("busy", 50, borrow=10), idle=a_level("idle", 50, lend=100))
         busy = flow.levels["busy"]
         flow.adjust(0)
-        tasks = [asyncio.create_task(busy.acquire(f"busy/{i}", 100)) for i in range(14)]
+        tasks = [asyncio.create_task(busy.acquire(("busy", str(i)), 100)) for i in range(14)]
         await asyncio.sleep(10)
         flow.adjust(10)
         await asyncio.sleep(0)
@@ -139,37 +140,53 @@ def test_what_may_not_be_borrowed_is_not() -> None:
 
 
 def test_a_long_list_takes_more_seats() -> None:
-    flow = controller(seats=200, users=a_level("users", 50))
-    counts = {("", "pods"): 950, ("", "nodes"): 3}
-    flow.count_objects = lambda group, plural: counts.get((group, plural), 0)
-    level = flow.levels["users"]
+    """Through the whole filter: what is stored decides how many seats of its level a list takes."""
 
-    def width(verb: str, plural: str, **query: str) -> int:
-        info = RequestInfo(True, "/", verb, version="v1", resource=plural)
-        return flow.width(info, {key: [value] for key, value in query.items()}, level)
+    async def main() -> None:
+        flow = controller(seats=200, users=a_level("users", 50))
+        counts = {("", "pods"): Stats(950, 1000), ("", "nodes"): Stats(3, 1000)}
+        flow.estimator = WorkEstimator(lambda group, plural: counts.get((group, plural)))
+        level = flow.levels["users"]
+        taken: list[int] = []
 
-    assert width("list", "pods") == 10
-    assert width("list", "pods", limit="250") == 3
-    assert width("list", "nodes") == width("get", "pods") == width("list", "secrets") == 1
+        async def api(request: Request) -> Response:
+            taken.append(level.executing)
+            return Response(obj={})
+
+        handler = with_priority_and_fairness(api, flow, wait_limit=15)
+        for path in ("pods", "pods?limit=250", "nodes", "secrets"):
+            plural, _, query = path.partition("?")
+            info = RequestInfo(True, "/", "list", version="v1", resource=plural)
+            sent = {"limit": [query[6:]]} if query else {}
+            await handler(Request("GET", "/", query=sent, user=UserInfo("users"), info=info))
+        assert taken == [10, 3, 1, 1]
+        assert level.executing == 0
+
+    run_virtual(main())
 
 
 def test_a_wide_request_waits_for_its_seats_and_is_not_overtaken() -> None:
     async def main() -> None:
         level = PriorityLevel(a_level("l", 1, queues=1), 3)
-        assert level.try_acquire()
-        wide = asyncio.create_task(level.acquire("a", 10, 3))
+        first = level.start(("s", "x"))
+        assert first is not None
+        wide = asyncio.create_task(level.acquire(("s", "a"), 10, Work(3)))
         await asyncio.sleep(0)
-        narrow = asyncio.create_task(level.acquire("b", 10, 1))
+        narrow = asyncio.create_task(level.acquire(("s", "b"), 10))
         await asyncio.sleep(0)
         assert (level.executing, level.waiting) == (1, 2)
-        level.release()
-        assert await wide
+        level.release(first)
+        ticket = await wide
+        assert ticket is not None
         assert level.executing == 3
-        level.release(3)
-        assert await narrow
-        level.release()
+        level.release(ticket)
+        ticket = await narrow
+        assert ticket is not None
+        level.release(ticket)
         assert level.executing == 0
-        assert level.try_acquire(7), "what is wider than the level runs alone"
+        wider = level.start(("s", "c"), Work(7))
+        assert wider is not None
+        assert wider.started is not None, "what is wider than the level runs alone"
 
     run_virtual(main())
 
@@ -183,10 +200,11 @@ def test_a_flood_of_one_user_does_not_drown_another() -> None:
         served: list[str] = []
 
         async def one(user: str) -> None:
-            if await level.acquire(f"elephant/{user}", 1000):
-                await asyncio.sleep(1)
-                served.append(user)
-                level.release()
+            ticket = await level.acquire(("elephant", user), 1000)
+            assert ticket is not None
+            await asyncio.sleep(1)
+            served.append(user)
+            level.release(ticket)
 
         flood = [asyncio.create_task(one("elephant")) for _ in range(80)]
         await asyncio.sleep(0)
@@ -216,19 +234,38 @@ def test_an_overload_ends_in_429_with_a_hint_when_to_come_again() -> None:
         await asyncio.sleep(1)
         shown = dump(flow, "dump_requests")
         assert shown is not None
-        assert shown.splitlines()[1].split()[:5] == ["jane,", "jane,", "0,", "0,", "jane,"]
+        rows = [line.split() for line in shown.splitlines()[1:]]
+        assert [row[:5] for row in rows] == [["jane,", "jane,", "0,", place, "jane,"] for place in ("0,", "-1,")]
+        assert rows[0][6:] == ["1,", "0,", "0s,", "0001-01-01T00:00:00Z"]
+        assert rows[1][9] != "0001-01-01T00:00:00Z"
         levels = dump(flow, "dump_priority_levels")
         assert levels is not None
         assert levels.splitlines()[1].split() == ["jane,", "1,", "false,", "false,", "1,", "1,", "1,", "1,", "0,", "0"]
         queues = dump(flow, "dump_queues")
         assert queues is not None
-        assert queues.splitlines()[1].split()[:3] == ["jane,", "0,", "1,"]
+        assert queues.splitlines()[1].split() == (
+            ["jane,", "0,", "1,", "1,", "1,", "0.00300000ss,", "1,", "1,", "0.00300000ss"]
+        )
         answers = await asyncio.gather(*asked)
         assert sorted(each.status for each in answers) == [200, 200, 429]
         refused = next(each for each in answers if each.status == 429)
         assert refused.headers["Retry-After"] == "1"
         assert refused.headers["X-Kubernetes-Pf-Flowschema-Uid"] == "fs-jane"
         assert refused.body == b"Too many requests, please try again later.\n"
+
+    run_virtual(main())
+
+
+@pytest.mark.parametrize(("query", "patience"), [({}, 15), ({"timeout": ["4s"]}, 1), ({"timeout": ["10m"]}, 15)])
+def test_a_request_waits_for_a_quarter_of_its_time(query: dict[str, list[str]], patience: float) -> None:
+    async def main() -> None:
+        handler, _ = overloaded(59)
+        jane = UserInfo("jane")
+        first = asyncio.create_task(handler(Request("GET", "/api/v1/nodes", user=jane)))
+        await asyncio.sleep(0)
+        answer = await handler(Request("GET", "/api/v1/nodes", query=query, user=jane))
+        assert (answer.status, asyncio.get_running_loop().time()) == (429, pytest.approx(patience))
+        first.cancel()
 
     run_virtual(main())
 

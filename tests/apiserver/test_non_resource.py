@@ -142,15 +142,27 @@ def test_discovery_cannot_be_written() -> None:
 
 
 def test_health_checks_can_be_seen_left_out_and_asked_one_by_one() -> None:
+    """The cases of upstream's `healthz_test.go`."""
     sick = {"etcd": lambda: "etcd failed"}
     handler = NonResourceHandler(checks=sick)
     assert content(ask(handler, "/livez/ping")) == "ok"
-    assert ask(handler, "/livez").status == 500
-    assert "[-]etcd failed: reason withheld\n" in content(ask(handler, "/livez"))
+    refused = ask(handler, "/livez")
+    assert (refused.status, refused.headers["Content-Type"]) == (500, "text/plain; charset=utf-8")
+    assert "[-]etcd failed: reason withheld\n" in content(refused)
+    assert content(refused).endswith(" ok\nlivez check failed\n"), "in full, though nobody asked for it"
     assert content(ask(handler, "/livez?exclude=etcd")) == "ok"
     assert "[+]etcd excluded: ok\n" in content(ask(handler, "/livez?verbose&exclude=etcd"))
-    assert ask(handler, "/livez/etcd").status == 500
+    assert (ask(handler, "/livez/etcd").status, content(ask(handler, "/livez/etcd"))) == (
+        500,
+        "internal server error: etcd failed\n",
+    )
     assert content(ask(NonResourceHandler(), "/healthz")) == "ok"
+    assert content(ask(NonResourceHandler(), "/livez?exclude=x")) == "ok"
+    shown = content(ask(NonResourceHandler(), "/livez?verbose=true&exclude=x&exclude=a,etcd&exclude=ping"))
+    assert "[+]ping excluded: ok\n" in shown
+    assert shown.endswith(
+        'ok\nwarn: some health checks cannot be excluded: no matches for "a,etcd","x"\nlivez check passed\n'
+    )
 
 
 def test_old_clients_get_v2_definitions_for_every_v3_schema() -> None:

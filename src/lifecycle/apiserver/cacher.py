@@ -255,6 +255,11 @@ class Cacher:
         self._watchers[drawer] = (*self._watchers.get(drawer, ()), watcher)
         return watcher
 
+    def interested(self, namespace: str, name: str) -> int:
+        """How many watch everything, this namespace, or this name."""
+        drawers = {(), ("namespace", namespace), ("name", name)}
+        return sum(len(self._watchers.get(drawer, ())) for drawer in drawers)
+
     def forget(self, watcher: CacheWatcher) -> None:
         """A watcher went away."""
         drawer = watcher.criteria.filed_under

@@ -23,7 +23,7 @@ from lifecycle.api.names import NameSource
 from lifecycle.api.wire import Handler
 from lifecycle.apiserver.authn.union import Authenticator
 from lifecycle.apiserver.authz.authorizer import Authorizer
-from lifecycle.apiserver.filters.audit import AuditLog, with_audit
+from lifecycle.apiserver.filters.audit import AuditLog, with_audit, with_failed_request_audit
 from lifecycle.apiserver.filters.audit_init import with_audit_init, with_cache_control
 from lifecycle.apiserver.filters.authentication import answer_unauthorized, with_authentication
 from lifecycle.apiserver.filters.authorization import with_authorization
@@ -71,10 +71,12 @@ def default_build_handler_chain(api_handler: Handler, config: ChainConfig) -> Ha
         handler = with_max_in_flight_limit(handler)
     handler = with_impersonation(handler, config.authorizer)
     handler = with_audit(handler, config.audit)
-    failed = with_audit(answer_unauthorized, config.audit)
+    failed = with_failed_request_audit(answer_unauthorized, config.audit)
     handler = with_authentication(handler, config.authenticator, failed)
     handler = with_cors(handler, config.cors_allowed_origins)
-    handler = with_timeout(handler, config.request_timeout)
+    handler = with_timeout(
+        handler, config.request_timeout, lambda refused: with_failed_request_audit(refused, config.audit)
+    )
     handler = with_cache_control(handler)
     handler = with_hsts(handler, config.hsts_directives)
     handler = with_retry_after(handler, config.shutting_down)

@@ -25,6 +25,7 @@ from lifecycle.apiserver.admission.registration import Registration
 from lifecycle.apiserver.admission.resource_quota import ResourceQuota
 from lifecycle.apiserver.admission.role_escalation import RoleEscalation
 from lifecycle.apiserver.authn.bootstrap_token import BootstrapTokenAuthenticator
+from lifecycle.apiserver.authn.legacy_service_account import LegacyServiceAccountTokens
 from lifecycle.apiserver.authn.openid_metadata import OpenIDMetadata
 from lifecycle.apiserver.authn.options import AuthenticationOptions, build_authentication
 from lifecycle.apiserver.authn.reviews import AuthenticationReviews
@@ -64,12 +65,13 @@ class Config:
         admission: AdmissionOptions | None = None,
     ) -> None:
         self.tokens = ServiceAccountTokens(reader, clock, request_names or NameSource())
+        self.legacy_tokens = LegacyServiceAccountTokens(self.tokens)
         options = replace(authentication or AuthenticationOptions())
         options.anonymous = options.anonymous and allow_anonymous
         self.authentication = build_authentication(
             options,
             clock,
-            (self.tokens, BootstrapTokenAuthenticator(reader, clock)),
+            (self.tokens, self.legacy_tokens, BootstrapTokenAuthenticator(reader, clock)),
             static_tokens=static_tokens,
             issuers=(self.tokens.issuer,),
             audiences=self.tokens.audiences,

@@ -270,6 +270,7 @@ def to_request(incoming: web.BaseRequest) -> Request:
         headers=repeated(incoming.headers.items()),
         peer_certificate=peer[1],
         remote_addr=peer[0],
+        target=target,
     )
 
 

@@ -45,14 +45,20 @@ from lifecycle.apiserver.endpoints.connect import NodeTransport, PodConnector
 from lifecycle.apiserver.endpoints.resource_handler import ResourceHandler, storable
 from lifecycle.apiserver.filters.audit import AuditLog
 from lifecycle.apiserver.filters.audit_backends import Backends
-from lifecycle.apiserver.filters.audit_options import AuditOptions, build_backends, read_policy
+from lifecycle.apiserver.filters.audit_options import AuditOptions, build_backends
+from lifecycle.apiserver.filters.audit_policy_reader import read_policy
 from lifecycle.apiserver.filters.metrics import RequestMetrics
+from lifecycle.apiserver.filters.work_estimate import WorkEstimator
+from lifecycle.apiserver.flags import server_flags
 from lifecycle.apiserver.https import HTTPSServer
 from lifecycle.apiserver.non_resource import NonResourceHandler
 from lifecycle.apiserver.non_resource.discovery import group_names
 from lifecycle.apiserver.non_resource.document import text
+from lifecycle.apiserver.non_resource.flagz import PATH as FLAGZ
+from lifecycle.apiserver.non_resource.flagz import Flagz
 from lifecycle.apiserver.non_resource.flow_control_dump import PREFIX, dump
 from lifecycle.apiserver.non_resource.metrics import Metrics
+from lifecycle.apiserver.non_resource.statusz import PATH as STATUSZ
 from lifecycle.apiserver.non_resource.statusz import Statusz
 from lifecycle.apiserver.object_reader import Counter
 from lifecycle.apiserver.precedence import Precedence
@@ -62,6 +68,7 @@ from lifecycle.apiserver.registry.certificate_requests import CertificateRequest
 from lifecycle.apiserver.registry.event_versions import EVENTS, from_core, to_core
 from lifecycle.apiserver.registry.services import ServiceStore
 from lifecycle.apiserver.registry.store import Environment, ResourceStore
+from lifecycle.apiserver.storage_stats import StorageStats
 from lifecycle.apiserver.yaml_input import reading_ahead
 from lifecycle.client.rest import Client
 from lifecycle.etcd.codec import storage_media_type
@@ -182,12 +189,14 @@ class APIServer:
             convert = FROM_STORAGE.get((row.api_version, row.plural))
             self.cachers[row.store_key] = Cacher(store, row, selectable_fields, convert)
         self.reader = CacheReader(self.cachers)
+        flags = server_flags(authentication, authorization, admission, audit, cors_allowed_origins, EVENT_TTL)
+        self._flagz = Flagz(flags, self.names)
         tokens = {token: UserInfo("lifecycle-token", (MASTERS, "system:authenticated"))} if token else {}
         self._audit: Backends | None = None
         audit_log = None
         if audit is not None and audit.policy_file is not None:
             policy = read_policy(audit.policy_file)
-            self._audit = Backends(*build_backends(audit))
+            self._audit = Backends(*build_backends(audit, self.clock))
             audit_log = AuditLog(policy, self._audit.write, self.clock)
         self.config = Config(
             self.reader,
@@ -266,10 +275,12 @@ class APIServer:
             lambda: ((group, plural, len(cacher)) for (group, plural), cacher in counts),
             lambda: self.reader.list(row),
         )
-        self._others.statusz = Statusz(self.clock, self.names).serve
+        zpages = (STATUSZ, Statusz(self.clock, self.names).serve), (FLAGZ, self._flagz.serve)
+        self._others.zpages |= dict(zpages)
         self._others.more["/metrics"] = lambda rest: metrics.serve() if not rest else None
         if flow_control is not None:
-            flow_control.count_objects = lambda group, plural: len(self.cachers.get((group, plural), ()))
+            stored = StorageStats(self.cachers)
+            flow_control.estimator = WorkEstimator(stored.stats, stored.watchers)
 
             def dumped(rest: str) -> Response | None:
                 ahead = self.clock.now() - asyncio.get_running_loop().time()

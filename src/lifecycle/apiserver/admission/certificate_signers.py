@@ -16,7 +16,7 @@ import binascii
 from cryptography import x509
 from cryptography.x509.oid import NameOID
 
-from lifecycle.api.field_errors import quote
+from lifecycle.api.go_format import go_quote
 from lifecycle.api.wire import ANONYMOUS, MASTERS, Object, RequestInfo, UserInfo
 from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
 from lifecycle.apiserver.admission.chain import Plugin
@@ -55,7 +55,7 @@ class _SignerPlugin(Plugin):
             return
         signer = (stored.get("spec") or {}).get("signerName", "")
         if not is_authorized_for_signer(self._authorize, attributes.user or ANONYMOUS, self.verb, signer):
-            raise attributes.forbidden(f"user not permitted to {self.verb} requests with signerName {quote(signer)}")
+            raise attributes.forbidden(f"user not permitted to {self.verb} requests with signerName {go_quote(signer)}")
 
     def concerns(self, new: Object, stored: Object) -> bool:
         """Whether the write is one that needs the right."""

@@ -8,10 +8,10 @@ Upstream: `plugin/pkg/admission/limitranger/admission.go` (`PodMutateLimitFunc`,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from lifecycle.api.quantity import Quantity, parse_quantity
-from lifecycle.api.resources import resource
+from lifecycle.api.pod_totals import Amounts, amounts, containers_total
+from lifecycle.api.resources import Resource, resource
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
 from lifecycle.apiserver.admission.chain import Plugin
@@ -21,26 +21,28 @@ from lifecycle.apiserver.object_reader import ObjectReader
 
 ANNOTATION = "kubernetes.io/limit-ranger"
 
-Amounts = dict[str, Quantity]
-
 
 class LimitRanger(Plugin):
-    """Looks at new pods, and at claims."""
+    """Looks at new pods and at resized ones, and at claims."""
 
     name = "LimitRanger"
     operations = frozenset({CREATE, UPDATE})
-    resources = frozenset({("", "pods"), ("", "persistentvolumeclaims")})
 
     def __init__(self, reader: ObjectReader) -> None:
         self._limit_ranges = NamespacedIndex(reader, resource("limitranges"))
 
+    def handles(self, resource: Resource, subresource: str, operation: str) -> bool:
+        """A pod's requests change by a resize only. Upstream: `SupportsAttributes`."""
+        if (resource.group, resource.plural) == ("", "pods"):
+            return (subresource, operation) in (("", CREATE), ("resize", UPDATE))
+        is_claim = (resource.group, resource.plural) == ("", "persistentvolumeclaims")
+        return is_claim and not subresource and operation in self.operations
+
     def admit(self, attributes: Attributes) -> None:
         """Fill in the defaults of every limit range of the namespace."""
-        limit_ranges = self._limit_ranges[attributes.namespace]
-        if not limit_ranges or attributes.resource.plural != "pods" or attributes.operation != CREATE:
+        if attributes.resource.plural != "pods" or attributes.obj is None or _goes_away(attributes.old_obj):
             return
-        assert attributes.obj is not None
-        for limit_range in limit_ranges:
+        for limit_range in self._limit_ranges[attributes.namespace]:
             _set_defaults(attributes.obj, limit_range)
 
     def validate(self, attributes: Attributes) -> None:
@@ -48,16 +50,18 @@ class LimitRanger(Plugin):
         limit_ranges = self._limit_ranges[attributes.namespace]
         if not limit_ranges or attributes.obj is None:
             return
+        if _goes_away(attributes.old_obj):
+            return
         is_pod = attributes.resource.plural == "pods"
-        if is_pod and attributes.operation != CREATE:  # a pod's requests do not change here
-            return
-        if attributes.old_obj is not None and attributes.old_obj["metadata"].get("deletionTimestamp"):
-            return
         for limit_range in limit_ranges:
             violations = _pod_violations if is_pod else _claim_violations
             errors = list(violations(attributes.obj, limit_range))
             if errors:
                 raise attributes.forbidden(aggregate(errors))
+
+
+def _goes_away(old: Object | None) -> bool:
+    return old is not None and "deletionTimestamp" in old["metadata"]
 
 
 def _limits(limit_range: Object, kind: str) -> Iterator[Object]:
@@ -92,13 +96,9 @@ def _merge(container: Object, requests: Object, limits: Object, what: str) -> It
     container["resources"] = resources
 
 
-def _amounts(listed: Object | None) -> Amounts:
-    return {name: parse_quantity(text) for name, text in (listed or {}).items()}
-
-
 def _requests_and_limits(container: Object) -> tuple[Amounts, Amounts]:
     resources = container.get("resources") or {}
-    return _amounts(resources.get("requests")), _amounts(resources.get("limits"))
+    return amounts(resources.get("requests")), amounts(resources.get("limits"))
 
 
 def _pod_violations(pod: Object, limit_range: Object) -> Iterator[str]:
@@ -110,29 +110,17 @@ def _pod_violations(pod: Object, limit_range: Object) -> Iterator[str]:
             for requests, limits in (*containers, *init_containers):
                 yield from _violations("Container", limit, requests, limits)
         elif limit.get("type") == "Pod":
-            total_requests = _pod_total([r for r, _ in containers], [r for r, _ in init_containers])
-            total_limits = _pod_total([b for _, b in containers], [b for _, b in init_containers])
-            yield from _violations("Pod", limit, total_requests, total_limits)
+            yield from _violations("Pod", limit, _pod_total(pod, "requests"), _pod_total(pod, "limits"))
 
 
-def _pod_total(containers: list[Amounts], init_containers: Iterable[Amounts]) -> Amounts:
-    """What a pod needs: the sum of its containers, or one init container if that is more. Counts only what all containers say."""
-    total: Amounts = {}
-    for name in {name for amounts in containers for name in amounts}:
-        if all(name in amounts for amounts in containers):
-            summed = containers[0][name]
-            for amounts in containers[1:]:
-                summed = summed + amounts[name]
-            total[name] = summed
-    for amounts in init_containers:
-        for name, amount in amounts.items():
-            if name not in total or amount > total[name]:
-                total[name] = amount
-    return total
+def _pod_total(pod: Object, key: str) -> Amounts:
+    """What a pod asks for by its spec: of CPU and memory what it says itself, otherwise what its containers add up to."""
+    own = amounts((pod["spec"].get("resources") or {}).get(key))
+    return containers_total(pod, key) | {name: amount for name, amount in own.items() if name in ("cpu", "memory")}
 
 
 def _violations(kind: str, limit: Object, requests: Amounts, limits: Amounts) -> Iterator[str]:
-    for name, bound in sorted(_amounts(limit.get("min")).items()):
+    for name, bound in sorted(amounts(limit.get("min")).items()):
         rule = f"minimum {name} usage per {kind} is {bound}"
         request, upper = requests.get(name), limits.get(name)
         if request is None:
@@ -141,7 +129,7 @@ def _violations(kind: str, limit: Object, requests: Amounts, limits: Amounts) ->
             yield f"{rule}, but request is {request}"
         elif upper is not None and upper < bound:
             yield f"{rule}, but limit is {upper}"
-    for name, bound in sorted(_amounts(limit.get("max")).items()):
+    for name, bound in sorted(amounts(limit.get("max")).items()):
         rule = f"maximum {name} usage per {kind} is {bound}"
         request, upper = requests.get(name), limits.get(name)
         if upper is None:
@@ -150,7 +138,7 @@ def _violations(kind: str, limit: Object, requests: Amounts, limits: Amounts) ->
             yield f"{rule}, but limit is {upper}"
         elif request is not None and request > bound:
             yield f"{rule}, but request is {request}"
-    for name, bound in sorted(_amounts(limit.get("maxLimitRequestRatio")).items()):
+    for name, bound in sorted(amounts(limit.get("maxLimitRequestRatio")).items()):
         rule = f"{name} max limit to request ratio per {kind} is {bound}"
         request, upper = requests.get(name), limits.get(name)
         if request is None or not request.milli():
@@ -163,10 +151,10 @@ def _violations(kind: str, limit: Object, requests: Amounts, limits: Amounts) ->
 
 def _claim_violations(claim: Object, limit_range: Object) -> Iterator[str]:
     kind = "PersistentVolumeClaim"
-    requests = _amounts((claim["spec"].get("resources") or {}).get("requests"))
+    requests = amounts((claim["spec"].get("resources") or {}).get("requests"))
     for limit in _limits(limit_range, kind):
         yield from _violations(kind, {"min": limit.get("min")}, requests, {})
-        for name, bound in sorted(_amounts(limit.get("max")).items()):
+        for name, bound in sorted(amounts(limit.get("max")).items()):
             rule, request = f"maximum {name} usage per {kind} is {bound}", requests.get(name)
             if request is None:
                 yield f"{rule}.  No request is specified"

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from lifecycle.api.field_errors import quote
+from lifecycle.api.go_format import go_quote
 from lifecycle.api.resources import resource
 from lifecycle.api.status import not_found
 from lifecycle.api.wire import Object
@@ -83,14 +83,14 @@ class NodeRestriction(Plugin):
         if not is_node:
             return
         if not node:
-            raise attributes.forbidden(f"could not determine node from user {quote(user.name)}")
+            raise attributes.forbidden(f"could not determine node from user {go_quote(user.name)}")
         check = self._checks.get((attributes.resource.plural, attributes.subresource))
         if check is not None:
             check(node, attributes)
         elif attributes.resource.plural == "pods":
             allowed = "status and eviction"
             raise attributes.forbidden(
-                f"unexpected pod subresource {quote(attributes.subresource)}, only {allowed} are allowed"
+                f"unexpected pod subresource {go_quote(attributes.subresource)}, only {allowed} are allowed"
             )
 
     def _existing_pod(self, attributes: Attributes, name: str) -> Object:
@@ -107,17 +107,19 @@ class NodeRestriction(Plugin):
                 raise attributes.forbidden(why)
         elif attributes.operation == DELETE:
             if self._existing_pod(attributes, attributes.name)["spec"].get("nodeName") != node:
-                raise attributes.forbidden(f"node {quote(node)} can only delete pods with spec.nodeName set to itself")
+                raise attributes.forbidden(
+                    f"node {go_quote(node)} can only delete pods with spec.nodeName set to itself"
+                )
         else:
             raise attributes.forbidden(
-                f"unexpected operation {quote(attributes.operation)}, node {quote(node)} can only create and delete mirror pods"
+                f"unexpected operation {go_quote(attributes.operation)}, node {go_quote(node)} can only create and delete mirror pods"
             )
 
     def _pod_is_not_ours(self, node: str, pod: Object) -> str:
         """What is wrong with a pod that a node creates; "" if nothing."""
-        me, meta = f"node {quote(node)}", pod["metadata"]
+        me, meta = f"node {go_quote(node)}", pod["metadata"]
         if MIRROR_POD not in (meta.get("annotations") or {}):
-            return f"pod does not have {quote(MIRROR_POD)} annotation, {me} can only create mirror pods"
+            return f"pod does not have {go_quote(MIRROR_POD)} annotation, {me} can only create mirror pods"
         if pod["spec"].get("nodeName", "") != node:
             return f"{me} can only create pods with spec.nodeName set to itself"
         owners = meta.get("ownerReferences") or []
@@ -148,14 +150,14 @@ class NodeRestriction(Plugin):
 
     def _pod_status(self, node: str, attributes: Attributes) -> None:
         if attributes.operation != UPDATE:
-            raise attributes.forbidden(f"unexpected operation {quote(attributes.operation)}")
+            raise attributes.forbidden(f"unexpected operation {go_quote(attributes.operation)}")
         old, new = attributes.old_obj or {}, attributes.obj or {}
         if (old.get("spec") or {}).get("nodeName") != node:
             raise attributes.forbidden(
-                f"node {quote(node)} can only update pod status for pods with spec.nodeName set to itself"
+                f"node {go_quote(node)} can only update pod status for pods with spec.nodeName set to itself"
             )
         if (old["metadata"].get("labels") or {}) != (new["metadata"].get("labels") or {}):
-            raise attributes.forbidden(f"node {quote(node)} cannot update labels through pod status")
+            raise attributes.forbidden(f"node {go_quote(node)} cannot update labels through pod status")
 
     def _pod_eviction(self, node: str, attributes: Attributes) -> None:
         name = attributes.name or ((attributes.obj or {}).get("metadata") or {}).get("name", "")
@@ -169,7 +171,7 @@ class NodeRestriction(Plugin):
         if attributes.operation == CREATE and not name:
             name = (attributes.obj or {}).get("metadata", {}).get("name", "")
         if name != node:
-            raise attributes.forbidden(f"node {quote(node)} is not allowed to modify node {quote(name)}")
+            raise attributes.forbidden(f"node {go_quote(node)} is not allowed to modify node {go_quote(name)}")
         if attributes.operation == DELETE or attributes.obj is None:
             return
         old: Object = attributes.old_obj or {"metadata": {}}
@@ -183,12 +185,14 @@ class NodeRestriction(Plugin):
         if attributes.operation == CREATE:
             if forbidden:
                 listed = ", ".join(forbidden)
-                raise attributes.forbidden(f"node {quote(node)} is not allowed to set the following labels: {listed}")
+                raise attributes.forbidden(
+                    f"node {go_quote(node)} is not allowed to set the following labels: {listed}"
+                )
             return
         if ((attributes.obj.get("spec") or {}).get("taints") or []) != ((old.get("spec") or {}).get("taints") or []):
-            raise attributes.forbidden(f"node {quote(node)} is not allowed to modify taints")
+            raise attributes.forbidden(f"node {go_quote(node)} is not allowed to modify taints")
         if (attributes.obj["metadata"].get("ownerReferences") or []) != (old["metadata"].get("ownerReferences") or []):
-            raise attributes.forbidden(f"node {quote(node)} is not allowed to modify ownerReferences")
+            raise attributes.forbidden(f"node {go_quote(node)} is not allowed to modify ownerReferences")
         if forbidden:
             raise attributes.forbidden(f"is not allowed to modify labels: {', '.join(forbidden)}")
 
@@ -212,7 +216,7 @@ class NodeRestriction(Plugin):
 
     def _lease(self, node: str, attributes: Attributes) -> None:
         if attributes.namespace != NODE_LEASES:
-            raise attributes.forbidden(f"can only access leases in the {quote(NODE_LEASES)} system namespace")
+            raise attributes.forbidden(f"can only access leases in the {go_quote(NODE_LEASES)} system namespace")
         if _name(attributes) != node:
             raise attributes.forbidden("can only access node lease with the same name as the requesting node")
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from lifecycle.api.field_errors import quote
+from lifecycle.api.go_format import go_quote
 from lifecycle.api.wire import Object
 
 Violation = tuple[str, str]
@@ -49,6 +49,9 @@ SYSCTLS = {
 }
 APPARMOR_PREFIX = "container.apparmor.security.beta.kubernetes.io/"
 SECCOMP_TYPES = ("Localhost", "RuntimeDefault")
+SECCOMP_POD = "seccomp.security.alpha.kubernetes.io/pod"
+SECCOMP_CONTAINER_PREFIX = "container.seccomp.security.alpha.kubernetes.io/"
+SECCOMP_FIELDS_SINCE = 19
 USER_NAMESPACES_SINCE = 35
 WINDOWS_EXEMPT_SINCE = 25
 
@@ -96,7 +99,7 @@ def _app_armor_profile(meta: Object, spec: Object, minor: int) -> Violation | No
 
     setters = _setters(bad(spec), [c["name"] for c in _containers(spec) if bad(c)])
     annotations = sorted(
-        f"{key}={quote(value)}"
+        f"{key}={go_quote(value)}"
         for key, value in (meta.get("annotations") or {}).items()
         if key.startswith(APPARMOR_PREFIX)
         and value not in ("", "runtime/default")
@@ -128,8 +131,6 @@ def _added_capabilities(spec: Object, allowed: frozenset[str], reason: str) -> V
 
 
 def _capabilities_restricted(meta: Object, spec: Object, minor: int) -> Violation | None:
-    if minor < 22:
-        return _capabilities_baseline(meta, spec, minor)
     if _on_windows(spec, minor):
         return None
     kept = [
@@ -232,7 +233,22 @@ def _seccomp_type(holder: Object) -> Any:
     return None if profile is None else profile.get("type", "")
 
 
+def _seccomp_annotations(meta: Object, spec: Object) -> Violation | None:
+    """How seccomp profiles were named before there was a field."""
+    keys = [SECCOMP_POD, *(f"{SECCOMP_CONTAINER_PREFIX}{c['name']}" for c in _containers(spec))]
+    given = {key: value for key, value in (meta.get("annotations") or {}).items() if key in keys}
+    bad = sorted(
+        f"{key}={go_quote(value)}"
+        for key, value in given.items()
+        if value not in ("runtime/default", "docker/default") and not value.startswith("localhost/")
+    )
+    word = "annotation" if len(bad) == 1 else "annotations"
+    return ("seccompProfile", f"forbidden {word} {', '.join(bad)}") if bad else None
+
+
 def _seccomp_baseline(meta: Object, spec: Object, minor: int) -> Violation | None:
+    if minor < SECCOMP_FIELDS_SINCE:
+        return _seccomp_annotations(meta, spec)
     types = {c["name"]: _seccomp_type(c) for c in _containers(spec)}
     bad = [name for name, kind in types.items() if kind is not None and kind not in SECCOMP_TYPES]
     pod_type = _seccomp_type(spec)
@@ -247,7 +263,7 @@ def _seccomp_restricted(meta: Object, spec: Object, minor: int) -> Violation | N
     if _on_windows(spec, minor):
         return None
     explicit = _seccomp_baseline(meta, spec, minor)
-    if explicit or minor < 19:
+    if explicit:
         return explicit
     unset = [c["name"] for c in _containers(spec) if _seccomp_type(c) is None]
     if not unset or _seccomp_type(spec) is not None:
@@ -272,7 +288,7 @@ def _windows_host_process(meta: Object, spec: Object, minor: int) -> Violation |
 
 
 def _allow_privilege_escalation(meta: Object, spec: Object, minor: int) -> Violation | None:
-    if minor < 8 or _on_windows(spec, minor):
+    if _on_windows(spec, minor):
         return None
     bad = [c["name"] for c in _containers(spec) if _context(c).get("allowPrivilegeEscalation") is not False]
     detail = f"{_names('container', bad)} must set securityContext.allowPrivilegeEscalation=false"
@@ -280,8 +296,8 @@ def _allow_privilege_escalation(meta: Object, spec: Object, minor: int) -> Viola
 
 
 def _restricted_volumes(meta: Object, spec: Object, minor: int) -> Violation | None:
-    sources = {v["name"]: next((key for key in v if key != "name"), "unknown") for v in spec.get("volumes") or ()}
-    bad = {name: source for name, source in sources.items() if source not in ALLOWED_VOLUMES}
+    given = {v["name"]: [key for key in v if key != "name" and v[key] is not None] for v in spec.get("volumes") or ()}
+    bad = {name: (kinds or ["unknown"])[0] for name, kinds in given.items() if ALLOWED_VOLUMES.isdisjoint(kinds)}
     if not bad:
         return None
     kinds = sorted(set(bad.values()))
@@ -306,7 +322,7 @@ def _run_as_non_root(meta: Object, spec: Object, minor: int) -> Violation | None
 
 
 def _run_as_user(meta: Object, spec: Object, minor: int) -> Violation | None:
-    if minor < 23 or _in_user_namespace(spec, minor):
+    if _in_user_namespace(spec, minor):
         return None
     bad = [c["name"] for c in _containers(spec) if _context(c).get("runAsUser") == 0]
     setters = _setters(_context(spec).get("runAsUser") == 0, bad)
@@ -329,24 +345,28 @@ BASELINE_CHECKS: tuple[Check, ...] = (
 )
 """In the order their violations are listed: by upstream's check ids."""
 
-OVERRIDDEN: frozenset[Check] = frozenset(
-    {_capabilities_baseline, _host_path_volumes, _proc_mount_baseline, _seccomp_baseline}
+RESTRICTED_CHECKS: tuple[tuple[Check, int, Check | None], ...] = (
+    (_allow_privilege_escalation, 8, None),
+    (_capabilities_restricted, 22, _capabilities_baseline),
+    (_proc_mount, USER_NAMESPACES_SINCE, _proc_mount_baseline),
+    (_restricted_volumes, 0, _host_path_volumes),
+    (_run_as_non_root, 0, None),
+    (_run_as_user, 23, None),
+    (_seccomp_restricted, SECCOMP_FIELDS_SINCE, _seccomp_baseline),
 )
-"""Baseline checks that a stricter check of the restricted level stands in for."""
+"""A check, the minor version it came with, and the baseline check it stands in for from then on."""
 
-RESTRICTED_CHECKS: tuple[Check, ...] = (
-    *(check for check in BASELINE_CHECKS if check not in OVERRIDDEN),
-    _allow_privilege_escalation,
-    _capabilities_restricted,
-    _proc_mount,
-    _restricted_volumes,
-    _run_as_non_root,
-    _run_as_user,
-    _seccomp_restricted,
-)
+
+def _checks(level: str, minor: int) -> list[Check]:
+    if level == "baseline":
+        return list(BASELINE_CHECKS)
+    if level != "restricted":
+        return []
+    stricter = [(check, stands_in_for) for check, since, stands_in_for in RESTRICTED_CHECKS if minor >= since]
+    overridden = [check for _, check in stricter]
+    return [check for check in BASELINE_CHECKS if check not in overridden] + [check for check, _ in stricter]
 
 
 def violations(level: str, minor: int, pod_meta: Object, pod_spec: Object) -> list[Violation]:
     """All that a pod does against a level, as (reason, detail)."""
-    checks = {"baseline": BASELINE_CHECKS, "restricted": RESTRICTED_CHECKS}.get(level, ())
-    return [found for check in checks if (found := check(pod_meta, pod_spec, minor)) is not None]
+    return [found for check in _checks(level, minor) if (found := check(pod_meta, pod_spec, minor)) is not None]

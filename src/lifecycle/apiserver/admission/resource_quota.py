@@ -7,8 +7,8 @@ storing fail, the namespace is charged for nothing until the quota controller co
 Charging is a conditional write of the quota's status. Of two requests that race for the last bit, one loses the write, reads
 again, and is refused.
 
-Upstream: `apiserver/pkg/admission/plugin/resourcequota/controller.go` (`quotaEvaluator.checkRequest`), v1.36. Left out: batching
-of waiting requests, resources limited by configuration.
+Upstream: `apiserver/pkg/admission/plugin/resourcequota/controller.go` (`CheckRequest`), v1.36. Left out: batching of
+waiting requests, resources limited by configuration, claims whose status changes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,15 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from lifecycle.api.quantity import parse_quantity
-from lifecycle.api.quota import ZERO, Usage, matches_scopes, missing_requirements, usage
+from lifecycle.api.quota import (
+    ZERO,
+    Usage,
+    is_terminating,
+    matches_scopes,
+    matching_resources,
+    missing_requirements,
+    usage,
+)
 from lifecycle.api.resources import Resource, resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
@@ -29,7 +37,8 @@ UpdateStatus = Callable[[Object], Awaitable[object]]
 """Stores a quota's new status if the quota is still the one that was read. Raises StatusError 409 if it is not."""
 
 RETRIES = 3
-CHANGEABLE = frozenset({("", "services"), ("", "persistentvolumeclaims")})
+PODS = ("", "pods")
+CHANGEABLE = frozenset({PODS, ("", "services"), ("", "persistentvolumeclaims"), ("resource.k8s.io", "resourceclaims")})
 """Types whose use can grow with an update."""
 
 
@@ -47,20 +56,28 @@ class ResourceQuota(Plugin):
         self._quotas = NamespacedIndex(reader, resource("resourcequotas"))
 
     def handles(self, resource: Resource, subresource: str, operation: str) -> bool:
-        """Creates of namespaced things, and updates of those that can grow."""
-        if not resource.namespaced or subresource or resource.kind == "Event":
+        """Creates of namespaced things, updates of those that can grow, and resizes."""
+        if not resource.namespaced or resource.kind == "Event":
             return False
-        return operation == CREATE or (operation == UPDATE and (resource.group, resource.plural) in CHANGEABLE)
+        kind = (resource.group, resource.plural)
+        if subresource:
+            return operation == UPDATE and kind == PODS and subresource == "resize"
+        return operation == CREATE or (operation == UPDATE and kind in CHANGEABLE)
 
     def validate(self, attributes: Attributes) -> Awaitable[None] | None:
         """Refuse what exceeds a quota; charge the quotas for the rest."""
-        if not self._quotas[attributes.namespace] or attributes.obj is None:
+        obj, old = attributes.obj, attributes.old_obj
+        if not self._quotas[attributes.namespace] or obj is None:
+            return None
+        changes_pod = attributes.operation == UPDATE and _is_pod(attributes.resource) and not attributes.subresource
+        if changes_pod and old is not None and is_terminating(old) is is_terminating(obj):
             return None
         return self._check_and_charge(attributes)
 
     async def _check_and_charge(self, attributes: Attributes) -> None:
         for attempt in range(RETRIES + 1):
-            charged = [new for quota in self._quotas[attributes.namespace] if (new := _charge(quota, attributes))]
+            concerned = [quota for quota in self._quotas[attributes.namespace] if _concerns(quota, attributes)]
+            charged = [new for quota in concerned if (new := _charge(quota, attributes))]
             if attributes.dry_run or self.update_status is None:
                 return
             try:
@@ -72,34 +89,55 @@ class ResourceQuota(Plugin):
                     raise
 
 
-def _charge(quota: Object, attributes: Attributes) -> Object | None:
-    """The quota with the object on its bill; None if it concerns none of it. Raises StatusError 403."""
+def _is_pod(row: Resource) -> bool:
+    return (row.group, row.plural) == PODS
+
+
+def _matches(quota: Object, row: Resource, obj: Object) -> list[str]:
+    """What of a quota's status is about an object; nothing if it is outside the quota's scopes."""
+    names = matching_resources(row, (quota.get("status") or {}).get("hard") or {})
+    return names if names and matches_scopes(quota, row, obj) else []
+
+
+def _concerns(quota: Object, attributes: Attributes) -> bool:
+    """Whether the quota has a say. Raises StatusError 403 if the object does not name what the quota limits, or if nothing is counted yet.
+
+    Every quota is asked before any is charged.
+    """
     obj, row = attributes.obj, attributes.resource
     assert obj is not None
-    status = quota.get("status") or {}
-    hard = {name: parse_quantity(text) for name, text in (status.get("hard") or {}).items()}
+    limited = _matches(quota, row, obj)
+    if not limited:
+        return False
     name = quota["metadata"]["name"]
-    if not hard or not matches_scopes(quota, row, obj):
-        return None
-    full_usage = usage(row, obj)
-    concerned = hard.keys() & (full_usage.keys() | _possible(row))
-    if not concerned:
-        return None
-    missing = missing_requirements(row, obj, concerned)
+    missing = missing_requirements(row, obj, limited)
     if missing:
         raise attributes.forbidden(f"failed quota: {name}: {missing}")
+    used = (quota.get("status") or {}).get("used") or {}
+    if any(key not in used for key in limited):
+        raise attributes.forbidden(f"status unknown for quota: {name}, resources: {','.join(limited)}")
+    return True
+
+
+def _charge(quota: Object, attributes: Attributes) -> Object | None:
+    """The quota with the object on its bill; None if that makes no difference. Raises StatusError 403.
+
+    An update is charged for what it adds, or for everything if it brings the object into the quota's scope.
+    """
+    obj, row = attributes.obj, attributes.resource
+    assert obj is not None
+    status = quota["status"]
+    hard = {name: parse_quantity(text) for name, text in status["hard"].items()}
+    name = quota["metadata"]["name"]
     used = {key: parse_quantity(text) for key, text in (status.get("used") or {}).items()}
-    unknown = sorted(key for key in concerned if key not in used)
-    if unknown:
-        raise attributes.forbidden(f"status unknown for quota: {name}, resources: {','.join(unknown)}")
-    more = {key: amount for key, amount in full_usage.items() if key in concerned}
-    if attributes.operation == UPDATE and attributes.old_obj is not None:
+    more = {key: amount for key, amount in usage(row, obj).items() if key in hard}
+    if attributes.operation == UPDATE and attributes.old_obj is not None and _matches(quota, row, attributes.old_obj):
         before = usage(row, attributes.old_obj)
         more = {key: amount - before.get(key, ZERO) for key, amount in more.items()}
     more = {key: amount for key, amount in more.items() if amount > ZERO}
     if not more:
         return None
-    after = {key: used[key] + amount for key, amount in more.items()}
+    after = {key: used.get(key, ZERO) + amount for key, amount in more.items()}
     exceeded = sorted(key for key, amount in after.items() if amount > hard[key])
     if exceeded:
         raise attributes.forbidden(
@@ -108,13 +146,6 @@ def _charge(quota: Object, attributes: Attributes) -> Object | None:
         )
     new_used = (status.get("used") or {}) | {key: str(amount) for key, amount in after.items()}
     return {**quota, "status": {**status, "used": new_used}}
-
-
-def _possible(row: Resource) -> frozenset[str]:
-    """What a quota may limit for a type although this object uses none of it: pods without requests still have to declare them."""
-    if row.group or row.plural != "pods":
-        return frozenset()
-    return frozenset({"cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"})
 
 
 def _print(amounts: Usage, names: list[str]) -> str:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 from typing import NamedTuple
 
-from lifecycle.api.field_errors import quote
+from lifecycle.api.go_format import go_quote
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import MASTERS, Object, UserInfo
 from lifecycle.apiserver.aggregation.api_services import service_reference
@@ -52,7 +52,7 @@ def check_service(reader: ObjectReader, api_service: Object) -> Finding:
     reference = service_reference(api_service)
     assert reference is not None, "only for APIServices with a Service"
     namespace, name, port = reference
-    where = f"service/{name} in {quote(namespace)}"
+    where = f"service/{name} in {go_quote(namespace)}"
     service = reader.get(resource(SERVICES), namespace, name)
     if service is None:
         return Finding("False", "ServiceNotFound", f"{where} is not present")
@@ -66,7 +66,7 @@ def check_service(reader: ObjectReader, api_service: Object) -> Finding:
         return Finding("False", "EndpointsNotFound", f"cannot find endpointslices for {where}")
     port_name = found.get("name", "")
     if not any(_has_endpoint(each, port_name) for each in slices):
-        message = f"endpointslices for {where} have no addresses with port name {quote(port_name)}"
+        message = f"endpointslices for {where} have no addresses with port name {go_quote(port_name)}"
         return Finding("False", "MissingEndpoints", message)
     return PASSED
 

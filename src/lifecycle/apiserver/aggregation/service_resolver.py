@@ -14,7 +14,7 @@ import random
 from collections.abc import Sequence
 from typing import Protocol
 
-from lifecycle.api.field_errors import quote
+from lifecycle.api.go_format import go_quote
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.object_reader import ObjectReader
@@ -53,7 +53,7 @@ class ClusterIPResolver:
             return spec["clusterIP"], _service_port(service, port)["port"]
         if kind == "ExternalName":
             return spec["externalName"], port
-        raise ResolveError(f"unsupported service type {quote(kind)}")
+        raise ResolveError(f"unsupported service type {go_quote(kind)}")
 
 
 class EndpointResolver:
@@ -68,7 +68,7 @@ class EndpointResolver:
         service = _service(self._reader, namespace, name)
         kind = service["spec"].get("type", "ClusterIP")
         if kind not in ROUTED:
-            raise ResolveError(f"unsupported service type {quote(kind)}")
+            raise ResolveError(f"unsupported service type {go_quote(kind)}")
         wanted = _service_port(service, port).get("name", "")
         slices = list(slices_of(self._reader, namespace, name))
         self._rng.shuffle(slices)

@@ -56,6 +56,30 @@ _OPTIONAL_OLD_SELF = "cel.bind(oldSelf, size(old__self) > 0 ? optional.of(old__s
 """With `optionalOldSelf` the old value is an optional one. The library takes none from outside: it comes as a list of one or of nothing."""
 
 
+_RULE = "cel expression"
+
+
+class MessageError(CompileError):
+    """A message expression that cannot be compiled, or says no string."""
+
+
+def _program(environment: Environment, text: str, kind: str, wrong: str) -> Program:
+    """A program for a result of a type that may not be known before it runs. Upstream: `compileRule`."""
+    environment.compile(text)
+    try:
+        return environment.compile(text, (kind, "dyn"))
+    except CompileError:
+        raise CompileError(f"{wrong} must evaluate to a {kind}") from None
+
+
+def _message_program(environment: Environment, text: str) -> Program:
+    try:
+        return _program(environment, text, "string", "messageExpression")
+    except CompileError as error:
+        prefix = "" if str(error).startswith("messageExpression must") else "messageExpression "
+        raise MessageError(f"{prefix}{error}") from None
+
+
 class Rule:
     """One compiled rule. Raises CompileError."""
 
@@ -66,16 +90,17 @@ class Rule:
         plain, transition, optional = _environments()
         if self.optional:
             self.uses_old_self = re.search(r"\boldSelf\b", self.text) is not None
-            self.program: Program = optional.compile(_OPTIONAL_OLD_SELF % self.text, ("bool", "dyn"))
+            self.program: Program = _program(optional, _OPTIONAL_OLD_SELF % self.text, "bool", _RULE)
         else:
             self.uses_old_self = False
             try:
-                self.program = plain.compile(self.text, ("bool", "dyn"))
+                plain.compile(self.text)
             except CompileError:
-                self.program = transition.compile(self.text, ("bool", "dyn"))
+                transition.compile(self.text)
                 self.uses_old_self = True
+            self.program = _program(transition if self.uses_old_self else plain, self.text, "bool", _RULE)
         expression = source.get("messageExpression", "").strip()
-        self.message_program = transition.compile(expression, ("string", "dyn")) if expression else None
+        self.message_program = _message_program(transition, expression) if expression else None
 
     @property
     def shown(self) -> str:

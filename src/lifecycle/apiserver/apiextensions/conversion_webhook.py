@@ -16,7 +16,7 @@ from typing import Any
 
 import orjson
 
-from lifecycle.api.field_errors import quote
+from lifecycle.api.go_format import go_quote
 from lifecycle.api.names import NameSource
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.webhook_client import Call, CallError, Resolver, Target
@@ -81,7 +81,7 @@ class WebhookConverter:
         if response is None:
             raise ConversionError("no response provided")
         if self._version == "v1" and response.get("uid") != uid:
-            raise ConversionError(f"expected response.uid={quote(uid)}, got {quote(response.get('uid') or '')}")
+            raise ConversionError(f"expected response.uid={go_quote(uid)}, got {go_quote(response.get('uid') or '')}")
         result = response.get("result") or {}
         if result.get("status") != "Success":
             why = f"response.result.status was '{result.get('status') or ''}', not 'Success'"

@@ -17,6 +17,7 @@ from lifecycle.api.validation.object_meta import validate_object_meta, validate_
 from lifecycle.api.validation.webhook_clients import validate_webhook_client
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.apiextensions.definitions import condition_is_true
+from lifecycle.apiserver.apiextensions.field_paths import PathError, field_at
 from lifecycle.apiserver.apiextensions.internal_form import internal_form, shown_schema, shown_versions
 from lifecycle.apiserver.apiextensions.schema_rules import validate_defaults, validate_schema
 from lifecycle.apiserver.apiextensions.structural import cannot_be_structural, validate_structural
@@ -87,22 +88,29 @@ def _validate_spec(spec: Object) -> list[FieldError]:
     elif scope not in ("Cluster", "Namespaced"):
         errors.append(not_supported("spec.scope", scope, ("Cluster", "Namespaced")))
     inner = internal_form(spec)
-    errors += _versions(inner)
+    errors += _versions(inner, kept=bool(spec.get("preserveUnknownFields")))
     errors += [
         required(f"spec.names.{key}") for key in ("plural", "singular", "kind", "listKind") if not names.get(key)
     ]
     errors += _names(names)
     errors += _shared(inner, "spec", _any_status(inner))
-    return errors + _conversion(spec.get("conversion"))
+    conversion = spec.get("conversion")
+    if conversion is not None and conversion.get("strategy") != "None" and spec.get("preserveUnknownFields"):
+        why = "must be None if spec.preserveUnknownFields is true"
+        errors.append(invalid("spec.conversion.strategy", conversion.get("strategy", ""), why))
+    return errors + _conversion(conversion)
 
 
-def _versions(spec: Object) -> list[FieldError]:
+def _versions(spec: Object, *, kept: bool) -> list[FieldError]:
     errors: list[FieldError] = []
     versions = spec.get("versions") or []
     if (spec.get("validation") or {}).get("openAPIV3Schema") is None:
         for index, version in enumerate(versions):
             if (version.get("schema") or {}).get("openAPIV3Schema") is None:
                 errors.append(required(f"spec.versions[{index}].schema.openAPIV3Schema"))
+    if kept and any(_has_default(holder) for holder in (spec.get("validation"), *(v.get("schema") for v in versions))):
+        why = "must be false in order to use defaults in the schema"
+        errors.append(invalid("spec.preserveUnknownFields", True, why))
     for index, version in enumerate(versions):
         here, name = f"spec.versions[{index}]", version.get("name", "")
         if messages := content.dns1035_label(name):
@@ -116,8 +124,22 @@ def _versions(spec: Object) -> list[FieldError]:
         errors.append(invalid("spec.versions", shown_versions(versions), "must contain unique version names"))
     if sum(bool(version.get("storage")) for version in versions) != 1:
         why = "must have exactly one version marked as storage version"
-        errors.append(invalid("spec.versions", shown_versions(versions) or None, why))
+        shown = None if spec.get("versions") is None else shown_versions(versions)
+        errors.append(invalid("spec.versions", shown, why))
+    if versions and (name := versions[0].get("name", "")) and (messages := content.dns1035_label(name)):
+        errors.append(invalid("spec.version", name, ",".join(messages)))  # the first, once more
     return errors
+
+
+def _has_default(holder: Any) -> bool:
+    """Whether a schema fills in anything, wherever."""
+    if isinstance(holder, list):
+        return any(map(_has_default, holder))
+    if not isinstance(holder, dict):
+        return False
+    children = [v for k, v in holder.items() if k not in ("default", "enum", "example", "properties", "definitions")]
+    children += [*(holder.get("properties") or {}).values(), *(holder.get("definitions") or {}).values()]
+    return holder.get("default") is not None or _has_default(children)
 
 
 def _any_status(spec: Object) -> bool:
@@ -129,14 +151,18 @@ def _deprecation(version: Object, here: str) -> list[FieldError]:
     warning = version.get("deprecationWarning")
     if warning is None:
         return []
-    why = ""
     if not version.get("deprecated"):
-        why = "can only be set for deprecated versions"
-    elif len(warning) > 256:
-        why = "must be <= 256 characters long"
-    elif not warning:
-        why = "must not be an empty string"
-    return [invalid(f"{here}.deprecationWarning", warning, why)] if why else []
+        reasons = ["can only be set for deprecated versions"]
+    else:
+        reasons = ["must be <= 256 characters long"] if len(warning.encode()) > 256 else []
+        reasons += [] if warning else ["must not be an empty string"]
+        strange = next((i for i, char in enumerate(warning) if not char.isprintable()), None)
+        if strange is not None:
+            index = len(warning[:strange].encode())
+            reasons.append(
+                f"must only contain printable UTF-8 characters; non-printable character found at index {index}"
+            )
+    return [invalid(f"{here}.deprecationWarning", warning, why) for why in reasons]
 
 
 def _shared(holder: Object, here: str, status_enabled: bool) -> list[FieldError]:
@@ -153,7 +179,13 @@ def _shared(holder: Object, here: str, status_enabled: bool) -> list[FieldError]
         errors += _scale(scale, f"{here}.subresources.scale")
     for index, column in enumerate(holder.get("additionalPrinterColumns") or ()):
         errors += _column(column, f"{here}.additionalPrinterColumns[{index}]")
-    return errors + _selectable(holder, schema or {}, f"{here}.selectableFields")
+    where = f"{here}.selectableFields"
+    if holder.get("selectableFields") and schema is None:
+        wrong = (
+            "validations.schema is included" if here == "spec" else "`version.schema.openAPIV3Schema` is not included"
+        )
+        return [*errors, invalid(where, "", f"may only be set when {wrong}")]  # upstream's words
+    return errors + _selectable(holder, schema or {}, where)
 
 
 def _schema(schema: Object, path: str, has_status: bool) -> list[FieldError]:
@@ -237,26 +269,25 @@ def _column(column: Object, here: str) -> list[FieldError]:
 
 def _selectable(version: Object, schema: Object, here: str) -> list[FieldError]:
     errors: list[FieldError] = []
-    seen: set[str] = set()
+    seen: set[tuple[str, ...]] = set()
     for index, field in enumerate(version.get("selectableFields") or ()):
         path, place = field.get("jsonPath", ""), f"{here}[{index}].jsonPath"
         if not path:
             errors.append(required(place))
             continue
-        node: Object | None = schema if path.startswith(".") else None
-        for part in path[1:].split("."):
-            node = ((node or {}).get("properties") or {}).get(part)
-        if path.split(".")[1:2] == ["metadata"]:
-            errors.append(invalid(place, path, "must not point to fields in metadata"))
-        elif node is None:
-            errors.append(invalid(place, path, "is an invalid path: does not refer to a valid field"))
+        try:
+            steps, node = field_at(path, schema, brackets=False)
+        except PathError as error:
+            errors.append(invalid(place, path, f"is an invalid path: {error}"))
             continue
-        elif node.get("type") not in ("string", "boolean", "integer"):
+        if steps[:1] == ("metadata",):
+            errors.append(invalid(place, path, "must not point to fields in metadata"))
+        if (node or {}).get("type") not in ("string", "boolean", "integer"):
             why = "must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed."
             errors.append(invalid(place, path, why))
-        if path in seen:
+        if steps in seen:
             errors.append(duplicate(place, path))
-        seen.add(path)
+        seen.add(steps)
     if len(seen) > MAX_SELECTABLE:
         errors.append(too_many(here, len(seen), MAX_SELECTABLE))
     return errors
@@ -304,6 +335,12 @@ def _conversion(conversion: Object | None) -> list[FieldError]:
     if config is None:
         errors.append(required(f"{here}.webhookClientConfig", "required when strategy is set to Webhook"))
     else:
+        service = config.get("service")
+        if service is not None:  # upstream hands name and namespace over in the wrong order
+            config = {
+                **config,
+                "service": {**service, "name": service.get("namespace"), "namespace": service.get("name")},
+            }
         errors += validate_webhook_client(config, f"{here}.webhookClientConfig")
     if not versions:
         errors.append(required(f"{here}.conversionReviewVersions"))
@@ -326,11 +363,12 @@ def _validate_status(definition: Object) -> list[FieldError]:
     if not stored:
         return [invalid(here, stored or None, "must have at least one stored version")]
     versions = (definition.get("spec") or {}).get("versions") or []
-    errors = [
-        invalid(here, stored, f"must have the storage version {version['name']}")
-        for version in versions
-        if version.get("storage") and version.get("name", "") not in stored
-    ]
+    errors: list[FieldError] = []
+    unseen = set(stored)
+    for version in versions:
+        if version.get("storage") and version.get("name", "") not in unseen:  # as well if the name comes a second time
+            errors.append(invalid(here, stored, f"must have the storage version {version.get('name', '')}"))
+        unseen.discard(version.get("name", ""))
     names = {version.get("name", "") for version in versions}
     for index, name in enumerate(stored):
         if name not in names:

@@ -127,15 +127,24 @@ def shown_schema(schema: Object) -> Object:
         shown["Items"] = {"Schema": shown_schema(shown["Items"]), "JSONSchemas": None}
     elif shown["Items"] is not None:
         shown["Items"] = {"Schema": None, "JSONSchemas": [shown_schema(item) for item in shown["Items"]]}
-    additional = shown["AdditionalProperties"]
-    if additional is not None:
-        inner = shown_schema(additional) if isinstance(additional, dict) else None
-        shown["AdditionalProperties"] = {"Allows": bool(additional) or inner is not None, "Schema": inner}
-    shown["XValidations"] = _listed(shown["XValidations"], _shown_rule)
+    for name in ("AdditionalProperties", "AdditionalItems"):
+        additional = shown[name]
+        if additional is not None:
+            inner = shown_schema(additional) if isinstance(additional, dict) else None
+            shown[name] = {"Allows": bool(additional) or inner is not None, "Schema": inner}
+    if shown["Dependencies"] is not None:
+        shown["Dependencies"] = {
+            key: {"Schema": shown_schema(given), "Property": None}
+            if isinstance(given, dict)
+            else {"Schema": None, "Property": given}
+            for key, given in sorted(shown["Dependencies"].items())
+        }
+    shown["XValidations"] = _listed(shown["XValidations"], shown_rule)
     return shown
 
 
-def _shown_rule(rule: Object) -> Object:
+def shown_rule(rule: Object) -> Object:
+    """A rule as a message shows it."""
     return {
         "Rule": rule.get("rule", ""),
         "Message": rule.get("message", ""),

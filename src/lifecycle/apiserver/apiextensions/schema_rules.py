@@ -13,11 +13,13 @@ from typing import Any
 
 from lifecycle.api.field_errors import FieldError, forbidden, invalid, not_supported, required
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.apiextensions.cel_rules import compiled_rules, validate_rules
+from lifecycle.apiserver.apiextensions.cel_rules import MessageError, compiled_rules, validate_rules
+from lifecycle.apiserver.apiextensions.field_paths import PathError, field_at
+from lifecycle.apiserver.apiextensions.internal_form import shown_rule
 from lifecycle.apiserver.apiextensions.list_types import validate_list_types
 from lifecycle.apiserver.apiextensions.pruning import TYPE_META, prune
 from lifecycle.apiserver.apiextensions.schema_validation import validate_value
-from lifecycle.apiserver.apiextensions.structural import EMBEDDED, PRESERVE
+from lifecycle.apiserver.apiextensions.structural import EMBEDDED, PRESERVE, cannot_be_structural
 from lifecycle.apiserver.cel.environment import CompileError
 
 TYPES = ("array", "boolean", "integer", "number", "object", "string")
@@ -39,6 +41,8 @@ class _Where:
     no_defaults: str | None = None
     uncorrelatable: str = ""
     is_root: bool = False
+    in_meta: bool = False
+    in_junctor: bool = False
 
 
 def validate_schema(schema: Object, path: str) -> tuple[list[FieldError], list[FieldError]]:
@@ -50,6 +54,7 @@ def validate_schema(schema: Object, path: str) -> tuple[list[FieldError], list[F
 
 
 def _node(schema: Object, path: str, where: _Where, errors: list[FieldError], rule_errors: list[FieldError]) -> None:
+    before = len(errors)
     _standard(schema, path, where, errors)
     if schema.get("uniqueItems"):
         why = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"
@@ -62,21 +67,27 @@ def _node(schema: Object, path: str, where: _Where, errors: list[FieldError], ru
                 forbidden(f"{path}.additionalProperties", "additionalProperties and properties are mutual exclusive")
             )
         if isinstance(additional, dict):
-            _node(additional, f"{path}.additionalProperties", inside, errors, rule_errors)
+            sub = replace(inside, no_defaults="inside additionalProperties applying to object metadata")
+            sub = sub if where.in_meta else inside
+            _node(additional, f"{path}.additionalProperties", sub, errors, rule_errors)
     for key, child in properties.items():
         sub = inside
         if schema.get(MAP_TYPE) == "atomic":
             sub = replace(sub, uncorrelatable=sub.uncorrelatable or path)
-        if where.is_root and key in TYPE_META:
-            sub = replace(sub, no_defaults=f"in top-level {key}")
+        if key in TYPE_META and (where.is_root or schema.get(EMBEDDED)):
+            sub = replace(sub, in_meta=True)
+            if where.is_root:
+                sub = replace(sub, no_defaults=f"in top-level {key}")
         _node(child, f"{path}.properties[{key}]", sub, errors, rule_errors)
-    no_defaults = replace(inside, no_defaults=inside.no_defaults or "")
+    described, inside = inside, replace(inside, in_junctor=True)
     if schema.get("not") is not None:
-        _node(schema["not"], f"{path}.not", no_defaults, errors, rule_errors)
+        _node(schema["not"], f"{path}.not", inside, errors, rule_errors)
     for junctor in ("allOf", "oneOf", "anyOf"):
         for index, child in enumerate(schema.get(junctor) or ()):
-            _node(child, f"{path}.{junctor}[{index}]", no_defaults, errors, rule_errors)
-    items = schema.get("items")
+            _node(child, f"{path}.{junctor}[{index}]", inside, errors, rule_errors)
+    for key, child in (schema.get("definitions") or {}).items():
+        _node(child, f"{path}.definitions[{key}]", inside, errors, rule_errors)
+    inside, items = described, schema.get("items")
     if isinstance(items, dict):
         sub = (
             inside if schema.get(LIST_TYPE) == "map" else replace(inside, uncorrelatable=inside.uncorrelatable or path)
@@ -86,7 +97,9 @@ def _node(schema: Object, path: str, where: _Where, errors: list[FieldError], ru
         _node(item, f"{path}.items[{index}]", inside, errors, rule_errors)
     _extensions(schema, path, errors)
     _list_map(schema, path, errors)
-    _rules(schema, path, where, errors, rule_errors)
+    _rules(schema, path, errors)
+    if len(errors) == before and not where.in_junctor:
+        _compile_rules(schema, path, where, rule_errors)
 
 
 def _standard(schema: Object, path: str, where: _Where, errors: list[FieldError]) -> None:
@@ -101,6 +114,8 @@ def _standard(schema: Object, path: str, where: _Where, errors: list[FieldError]
         errors.append(forbidden(f"{path}.type", "type cannot be set to null, use nullable as an alternative"))
     if isinstance(schema.get("items"), list):
         errors.append(forbidden(f"{path}.items", "items must be a schema object and not an array"))
+    if where.in_meta and schema.get(EMBEDDED):
+        errors.append(forbidden(f"{path}.{EMBEDDED}", "must not be used inside of resource meta"))
 
 
 def _extensions(schema: Object, path: str, errors: list[FieldError]) -> None:
@@ -177,10 +192,8 @@ def _list_map(schema: Object, path: str, errors: list[FieldError]) -> None:
                 errors.append(forbidden(f"{here}.nullable", why))
 
 
-def _rules(schema: Object, path: str, where: _Where, errors: list[FieldError], rule_errors: list[FieldError]) -> None:
-    rules = schema.get(RULES) or []
-    before = len(errors)
-    for index, rule in enumerate(rules):
+def _rules(schema: Object, path: str, errors: list[FieldError]) -> None:
+    for index, rule in enumerate(schema.get(RULES) or ()):
         here = f"{path}.{RULES}[{index}]"
         text, message = rule.get("rule", "").strip(), rule.get("message", "")
         if not text:
@@ -198,12 +211,16 @@ def _rules(schema: Object, path: str, where: _Where, errors: list[FieldError], r
         if rule.get("reason") is not None and rule["reason"] not in REASONS:
             errors.append(not_supported(f"{here}.reason", rule["reason"], REASONS))
         _field_path(schema, rule.get("fieldPath", ""), f"{here}.fieldPath", errors)
-    if not rules or len(errors) > before:
-        return
+
+
+def _compile_rules(schema: Object, path: str, where: _Where, rule_errors: list[FieldError]) -> None:
+    """Rules of a schema that is fine, itself and below, and that describes a value, not a condition on one."""
+    rules = schema.get(RULES) or []
     for index, compiled in enumerate(compiled_rules(schema)):
         here = f"{path}.{RULES}[{index}]"
         if isinstance(compiled, CompileError):
-            rule_errors.append(invalid(f"{here}.rule", rules[index], str(compiled)))
+            which = "messageExpression" if isinstance(compiled, MessageError) else "rule"
+            rule_errors.append(invalid(f"{here}.{which}", shown_rule(rules[index]), str(compiled)))
         elif compiled.uses_old_self:
             if where.uncorrelatable:
                 why = (
@@ -222,13 +239,11 @@ def _field_path(schema: Object, given: str, here: str, errors: list[FieldError])
         errors.append(invalid(here, given, "must be non-empty if specified"))
     if "\n" in given:
         errors.append(invalid(here, given, "must not contain line breaks"))
-    node: Object | None = schema
-    for part in given.lstrip(".").replace("['", ".").replace("']", "").split("."):
-        additional = (node or {}).get("additionalProperties")
-        node = ((node or {}).get("properties") or {}).get(part) or (
-            additional if isinstance(additional, dict) else None
-        )
-    if not given.startswith((".", "[")) or node is None:
+    if cannot_be_structural(schema):
+        return
+    try:
+        field_at(given, schema)
+    except PathError:
         errors.append(invalid(here, given, "must be a valid path"))
 
 

@@ -15,16 +15,8 @@ from typing import Any
 
 import orjson
 
-from lifecycle.api.field_errors import (
-    TOO_LONG,
-    TYPE_INVALID,
-    FieldError,
-    invalid,
-    not_supported,
-    quote,
-    required,
-    too_many,
-)
+from lifecycle.api.field_errors import TOO_LONG, TYPE_INVALID, FieldError, invalid, not_supported, required, too_many
+from lifecycle.api.go_format import go_quote
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.apiextensions.formats import FORMATS
 
@@ -83,7 +75,7 @@ def _type_errors(value: Any, schema: Object, path: str) -> list[FieldError]:
         return []
     if given == "number" and "integer" in types and float(value).is_integer():
         return []
-    message = f"{path} in body must be of type {','.join(types)}: {quote(given)}"
+    message = f"{path} in body must be of type {','.join(types)}: {go_quote(given)}"
     return [FieldError(TYPE_INVALID, path or NO_PATH, given, message)]
 
 
@@ -143,7 +135,7 @@ def _string(value: str, schema: Object, path: str) -> list[FieldError]:
         errors.append(invalid(path, value, f"{path} in body should match '{pattern}'"))
     check = FORMATS.get(schema.get("format") or "")
     if check is not None and not check(value):
-        detail = f"{path} in body must be of type {schema['format']}: {quote(value)}"
+        detail = f"{path} in body must be of type {schema['format']}: {go_quote(value)}"
         errors.append(FieldError(TYPE_INVALID, path or NO_PATH, value, detail))
     return errors
 

@@ -8,11 +8,11 @@ Upstream: `apiextensions-apiserver/pkg/apiserver/schema/{validation,complete}.go
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from lifecycle.api.field_errors import FieldError, forbidden, invalid, required
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.apiextensions.regular_expressions import parse_error
 
 ROOT, ITEM, FIELD = "at the root", "for specified array items", "for specified object fields"
 _INT_OR_STRING = [{"type": "integer"}, {"type": "string"}]
@@ -142,12 +142,8 @@ def _value_validation(schema: Object, skip_any_of: bool, skip_first_all_of: bool
     if schema.get("not") is not None:
         errors += _nested(schema["not"], False, f"{path}.not")
     pattern = schema.get("pattern")
-    if pattern:
-        try:
-            re.compile(pattern)
-        except re.error as error:
-            why = f"must be a valid regular expression, but isn't: error parsing regexp: {error.msg}: `{pattern}`"
-            errors.append(invalid(f"{path}.pattern", pattern, why))
+    if pattern and (wrong := parse_error(pattern)):
+        errors.append(invalid(f"{path}.pattern", pattern, f"must be a valid regular expression, but isn't: {wrong}"))
     return errors
 
 

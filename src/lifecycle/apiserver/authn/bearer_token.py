@@ -18,6 +18,7 @@ from lifecycle.apiserver.authn.authenticator import AuthenticationError, Identit
 from lifecycle.apiserver.authn.union import add_authenticated_group
 
 INVALID_TOKEN = "invalid bearer token"
+EXTRA_SPACE = "the provided Authorization header contains extra space before the bearer token, and is ignored"
 
 
 class BearerTokenAuthenticator:
@@ -32,7 +33,10 @@ class BearerTokenAuthenticator:
         if not header:
             return None
         parts = header.strip().split(" ", 2)
-        if len(parts) < 2 or parts[0].lower() != "bearer" or not parts[1]:
+        if len(parts) < 2 or parts[0].lower() != "bearer":
+            return None
+        if not parts[1]:
+            request.warnings.append(EXTRA_SPACE)
             return None
         return recognise(self._tokens, parts[1])
 

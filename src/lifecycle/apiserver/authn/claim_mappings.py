@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lifecycle.api.field_errors import quote
+from lifecycle.api.go_format import go_quote
 from lifecycle.api.wire import Object, UserInfo
 from lifecycle.apiserver.authn.authenticator import CREDENTIAL_ID, AuthenticationError
 from lifecycle.apiserver.cel.environment import EvaluationError
@@ -48,8 +48,9 @@ class ClaimMapper:
 
     def user(self, claims: Object) -> UserInfo:
         """Who the claims say it is. Raises AuthenticationError."""
-        name, groups, uid = self._user_name(claims), self._group_names(claims), self._user_id(claims)
-        user = UserInfo(name, groups, uid, self._extras(claims))
+        seen = _with_doubles(claims)
+        name, groups, uid = self._user_name(claims, seen), self._group_names(claims, seen), self._user_id(claims, seen)
+        user = UserInfo(name, groups, uid, self._extras(claims, seen))
         for claim, wanted in self._required.items():
             if claim not in claims:
                 raise AuthenticationError(f"oidc: required claim {claim} not present in ID token")
@@ -58,7 +59,7 @@ class ClaimMapper:
                 raise AuthenticationError(
                     f"oidc: required claim {claim} value does not match. Got = {value}, want = {wanted}"
                 )
-        _judge(self._claim_rules, "oidc: error evaluating claim validation expression", claims)
+        _judge(self._claim_rules, "oidc: error evaluating claim validation expression", seen)
         if self._user_rules:
             info = {
                 "username": user.name,
@@ -69,10 +70,10 @@ class ClaimMapper:
             _judge(self._user_rules, "oidc: error evaluating user info validation rule", info)
         return user
 
-    def _user_name(self, claims: Object) -> str:
+    def _user_name(self, claims: Object, seen: Object) -> str:
         about = "oidc: error evaluating username claim expression"
         if self._username is not None:
-            value = _evaluate(self._username, about, claims)
+            value = _evaluate(self._username, about, seen)
             if not isinstance(value, str):
                 raise AuthenticationError(f"{about}: username claim expression must return a string")
             if not value:
@@ -80,7 +81,7 @@ class ClaimMapper:
             return value
         mapping = self._mappings["username"]
         claim: str = mapping["claim"]
-        name = _string(claims, claim, f"oidc: parse username claims {quote(claim)}")
+        name = _string(claims, claim, f"oidc: parse username claims {go_quote(claim)}")
         if claim == "email" and "email_verified" in claims:
             verified = claims["email_verified"]
             if not isinstance(verified, bool):
@@ -91,7 +92,7 @@ class ClaimMapper:
                 raise AuthenticationError("oidc: email not verified")
         return (mapping.get("prefix") or "") + name
 
-    def _group_names(self, claims: Object) -> tuple[str, ...]:
+    def _group_names(self, claims: Object, seen: Object) -> tuple[str, ...]:
         mapping = self._mappings.get("groups") or {}
         claim = mapping.get("claim")
         if claim and claim in claims:
@@ -100,35 +101,44 @@ class ClaimMapper:
             if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
                 kind = _GO_KINDS.get(type(value), "null")
                 wrong = f"json: cannot unmarshal {kind} into Go value of type string"
-                raise AuthenticationError(f"oidc: parse groups claim {quote(claim)}: {wrong}")
+                raise AuthenticationError(f"oidc: parse groups claim {go_quote(claim)}: {wrong}")
             return tuple((mapping.get("prefix") or "") + name for name in names)
         if self._groups is None:
             return ()
         about = "oidc: error evaluating group claim expression"
-        return _strings(_evaluate(self._groups, about, claims), about)
+        return _strings(_evaluate(self._groups, about, seen), about)
 
-    def _user_id(self, claims: Object) -> str:
+    def _user_id(self, claims: Object, seen: Object) -> str:
         claim = (self._mappings.get("uid") or {}).get("claim")
         if claim:
-            return _string(claims, claim, f"oidc: parse uid claim {quote(claim)}")
+            return _string(claims, claim, f"oidc: parse uid claim {go_quote(claim)}")
         if self._uid is None:
             return ""
         about = "oidc: error evaluating uid claim expression"
-        value = _evaluate(self._uid, about, claims)
+        value = _evaluate(self._uid, about, seen)
         if not isinstance(value, str):
             raise AuthenticationError(f"{about}: uid claim expression must return a string")
         return value
 
-    def _extras(self, claims: Object) -> dict[str, tuple[str, ...]]:
+    def _extras(self, claims: Object, seen: Object) -> dict[str, tuple[str, ...]]:
         extra: dict[str, tuple[str, ...]] = {}
         if isinstance(claims.get("jti"), str) and claims["jti"]:
             extra[CREDENTIAL_ID] = (f"JTI={claims['jti']}",)
         for key, expression in self._extra:
             about = "oidc: error evaluating extra claim expression"
-            values = _strings(_evaluate(expression, about, claims), f"{about}: {expression.text}")
+            values = _strings(_evaluate(expression, about, seen), f"{about}: {expression.text}")
             if values:
                 extra[key] = values
         return extra
+
+
+def _with_doubles(value: Any) -> Any:
+    """Claims as expressions see them: Go knows one kind of number in JSON, and so `claims.level + 1` has no overload."""
+    if isinstance(value, dict):
+        return {key: _with_doubles(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_with_doubles(each) for each in value]
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 def _compiled(text: str | None) -> Expression | None:

@@ -16,13 +16,14 @@ from urllib.parse import urlsplit
 
 from cryptography import x509
 
+from lifecycle.api.aggregate import aggregate
 from lifecycle.api.clock import Clock
 from lifecycle.api.field_errors import FieldError, duplicate, invalid, required, too_many
+from lifecycle.api.go_format import go_quote
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.authn.authenticator import Identity
 from lifecycle.apiserver.authn.jwt_authenticator import JWTAuthenticator
 from lifecycle.apiserver.authn.union import UnionTokenAuthenticator
-from lifecycle.apiserver.authz.union import aggregate
 from lifecycle.apiserver.cel.environment import CompileError
 from lifecycle.apiserver.cel.expression import Expression
 
@@ -48,6 +49,9 @@ class ConfiguredTokens:
         errors = validate_authentication_configuration(document, self._own)
         if errors:
             raise ValueError(aggregate([str(error) for error in errors]))
+        for entry in document.get("jwt") or ():
+            if egress := entry["issuer"].get("egressSelectorType"):
+                raise ValueError(f"oidc: egress lookup required with egress selector type {go_quote(egress)}")
         self.issuers = tuple(JWTAuthenticator(entry, self._clock) for entry in document.get("jwt") or ())
         self._union = UnionTokenAuthenticator(*self.issuers)
 
@@ -111,6 +115,10 @@ def _validate_issuer(issuer: Object, path: str, own: frozenset[str]) -> list[Fie
         except ValueError:
             wrong = "data does not contain any valid RSA or ECDSA certificates"
             errors.append(invalid(f"{path}.certificateAuthority", "<omitted>", wrong))
+    egress = issuer.get("egressSelectorType", "")
+    if egress not in ("", "controlplane", "cluster"):
+        wrong = "egress selector must be either controlplane or cluster"
+        errors.append(invalid(f"{path}.egressSelectorType", egress, wrong))
     return errors
 
 
@@ -119,7 +127,13 @@ def _validate_url(text: str, path: str, own: frozenset[str]) -> list[FieldError]
     if text in own:
         taken = f"[{' '.join(sorted(own))}]"
         errors.append(invalid(path, text, f"URL must not overlap with disallowed issuers: {taken}"))
-    url = urlsplit(text)
+    try:
+        url = urlsplit(text)
+        _ = url.port
+    except ValueError:
+        host = text.partition("://")[2].partition("/")[0]
+        why = f"invalid port {go_quote(':' + host.rpartition(':')[2])} after host"
+        return [invalid(path, text, f"parse {go_quote(text)}: {why}")]
     if url.scheme != "https":
         errors.append(invalid(path, text, "URL scheme must be https"))
     if "@" in url.netloc:

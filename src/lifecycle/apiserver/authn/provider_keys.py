@@ -62,6 +62,12 @@ class ProviderKeys:
             raise AuthenticationError(f"oidc: verify token: failed to verify signature: fetching keys {problem}")
         return self._with_id(key_id)
 
+    def ready(self) -> bool:
+        """Whether there are keys to look among. Raises MustAsk if the provider has to be asked first; one that failed is left in peace."""
+        if self._keys is None and self._clock.now() >= self._failed_at + RETRY_SECONDS:
+            recall((id(self), "keys", ""), self._fetcher())
+        return self._keys is not None
+
     def _with_id(self, key_id: str) -> list[jwt.PyJWK]:
         return [key for key in self._keys or () if not key_id or key.key_id == key_id]
 
@@ -78,9 +84,7 @@ class ProviderKeys:
 
     async def _fetch(self) -> None:
         self.fetches += 1
-        tls = ssl.create_default_context(cadata=self._ca or None)
-        timeout = aiohttp.ClientTimeout(total=TIMEOUT)
-        async with aiohttp.ClientSession(timeout=timeout, connector=aiohttp.TCPConnector(ssl=tls)) as session:
+        async with provider_session(self._ca) as session:
             if not self._jwks_uri:
                 document = await _get(session, self._discovery)
                 if document.get("issuer") != self.issuer:
@@ -98,6 +102,13 @@ class ProviderKeys:
                 except jwt.PyJWKError:  # a kind of key that we do not know signs none of our tokens
                     continue
             self._keys = keys
+
+
+def provider_session(ca: str) -> aiohttp.ClientSession:
+    """A session that trusts an authority (PEM; empty: the system's), for a few requests to a provider."""
+    tls = ssl.create_default_context(cadata=ca or None)
+    timeout = aiohttp.ClientTimeout(total=TIMEOUT)
+    return aiohttp.ClientSession(timeout=timeout, connector=aiohttp.TCPConnector(ssl=tls))
 
 
 async def _get(session: aiohttp.ClientSession, url: str) -> Object:

@@ -12,12 +12,11 @@ Upstream: `apiserver/pkg/authentication/request/headerrequest/requestheader.go` 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from urllib.parse import unquote
 
 from lifecycle.api.wire import Request, UserInfo
 from lifecycle.apiserver.authn.authenticator import Identity
 from lifecycle.apiserver.authn.client_ca import ClientCAVerifier
-from lifecycle.apiserver.filters.impersonation import SEPARATOR
+from lifecycle.apiserver.filters.impersonation import SEPARATOR, unescaped_extra_key
 
 
 @dataclass(slots=True, frozen=True)
@@ -49,16 +48,16 @@ class RequestHeaderAuthenticator:
             return None
         self._verifier.verify(request.peer_certificate)
         headers = request.headers
-        name = next((_values(headers, each)[0] for each in self._names if headers.get(each)), "")
+        name = _first(headers, self._names)
         if not name:
             return None
-        uid = next((_values(headers, each)[0] for each in self._uids if headers.get(each)), "")
+        uid = _first(headers, self._uids)
         groups = tuple(group for each in self._groups for group in _values(headers, each) if group)
         extra: dict[str, tuple[str, ...]] = {}
         for prefix in self._prefixes:
             for key in headers:
                 if key.startswith(prefix):
-                    about = unquote(key.removeprefix(prefix)).lower()
+                    about = unescaped_extra_key(key.removeprefix(prefix))
                     extra[about] = extra.get(about, ()) + _values(headers, key)
         self._clear(request)
         return Identity(UserInfo(name, groups, uid, extra))
@@ -75,6 +74,11 @@ class RequestHeaderAuthenticator:
 
 def _lower(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(name.lower() for name in names)
+
+
+def _first(headers: dict[str, str], names: tuple[str, ...]) -> str:
+    """The first value of the first header that begins with one: a header whose first value is empty says nothing."""
+    return next((values[0] for name in names if (values := _values(headers, name)) and values[0]), "")
 
 
 def _values(headers: dict[str, str], name: str) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ token bound to a pod dies with it.
 Verifying a signature costs more than everything else on the way in, so a token that was good a moment ago is not verified again.
 
 Upstream: `pkg/serviceaccount/{claims,jwt}.go` (`Claims`, `validator.Validate`), `apiserver/pkg/authentication/token/cache`,
-v1.36. Left out: legacy tokens from secrets, events for stale tokens.
+v1.36. Tokens kept in secrets are in `legacy_service_account.py`. Left out: events for stale tokens.
 """
 
 from __future__ import annotations

@@ -11,7 +11,6 @@ call), and a webhook reached by the server's own address (`type: InClusterConfig
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ import yaml
 
 from lifecycle.api.clock import Clock
 from lifecycle.api.field_errors import FieldError, duplicate, invalid, not_supported, required, too_many
+from lifecycle.api.go_duration import go_duration, parse_duration
 from lifecycle.api.validation.content import dns1123_subdomain
 from lifecycle.api.wire import Object, RequestInfo, UserInfo
 from lifecycle.apiserver.authz.always import PrivilegedGroups
@@ -40,17 +40,6 @@ from lifecycle.apiserver.webhook_client import WebhookClient, read_webhook_kubec
 
 API_VERSIONS = tuple(f"apiserver.config.k8s.io/{version}" for version in ("v1", "v1beta1", "v1alpha1"))
 MAX_CONDITIONS = 64
-_UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
-_DURATION = re.compile(r"(\d+(?:\.\d*)?)(ns|us|ms|s|m|h)")
-
-
-def parse_duration(text: str) -> float:
-    """Seconds of Go's `5m`, `1h30m`, `200ms`. Raises ValueError in Go's words."""
-    sign, rest = (-1.0, text[1:]) if text.startswith("-") else (1.0, text)
-    parts = _DURATION.findall(rest)
-    if rest != "0" and (not parts or "".join(number + unit for number, unit in parts) != rest):
-        raise ValueError(f'time: invalid duration "{text}"')
-    return sign * sum(float(number) * _UNITS[unit] for number, unit in parts)
 
 
 def read_configuration(path: Path, kind: str) -> Object:
@@ -99,6 +88,10 @@ class ConfiguredAuthorizer:
         if entry["type"] != WEBHOOK:
             return build_simple(entry["type"], self._reader)
         webhook = entry["webhook"]
+        if webhook["connectionInfo"]["type"] == "InClusterConfig":
+            raise ValueError(
+                "unable to load in-cluster configuration, KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT must be defined"
+            )
         connection = read_webhook_kubeconfig(Path(webhook["connectionInfo"]["kubeConfigFile"]))
         settings = WebhookSettings(
             authorized_ttl=parse_duration(webhook["authorizedTTL"]),
@@ -187,9 +180,9 @@ def _validate_durations(webhook: Object, path: str) -> list[FieldError]:
         if seconds == 0:
             errors.append(required(field))
         elif key == "timeout" and not 0 < seconds <= 30:
-            errors.append(invalid(field, text, "must be > 0s and <= 30s"))
+            errors.append(invalid(field, go_duration(seconds), "must be > 0s and <= 30s"))
         elif seconds < 0:
-            errors.append(invalid(field, text, "must be > 0s"))
+            errors.append(invalid(field, go_duration(seconds), "must be > 0s"))
     return errors
 
 
@@ -198,6 +191,9 @@ def _validate_connection(connection: Object, path: str) -> list[FieldError]:
     field = f"{path}.connectionInfo"
     if not kind:
         return [required(f"{field}.type")]
+    if kind == "InClusterConfig":
+        wrong = "can only be set when type=KubeConfigFile"
+        return [] if file is None else [invalid(f"{field}.kubeConfigFile", file, wrong)]
     if kind != "KubeConfigFile":
         return [not_supported(f"{field}.type", kind, ["InClusterConfig", "KubeConfigFile"])]
     if not file:

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 
-from lifecycle.api.field_errors import quote
+from lifecycle.api.go_format import go_quote
 from lifecycle.api.status import failure, forbidden, not_found
 from lifecycle.api.wire import MASTERS, Object, RequestInfo, UserInfo
 from lifecycle.apiserver.authz.authorizer import Authorizer
@@ -158,7 +158,7 @@ def _attempt(user: UserInfo, missing: Iterable[Object]) -> str:
         else:
             compact[key] = dict(piece)
     lines = sorted({compact_string(rule) for rule in compact.values()})
-    who = f"user {quote(user.name)} (groups={quoted_list(user.groups)})"
+    who = f"user {go_quote(user.name)} (groups={quoted_list(user.groups)})"
     return f"{who} is attempting to grant RBAC permissions not currently held:\n" + "\n".join(lines)
 
 

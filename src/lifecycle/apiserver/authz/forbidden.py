@@ -5,7 +5,7 @@ Upstream: `apiserver/pkg/endpoints/handlers/responsewriters/errors.go` (`Forbidd
 
 from __future__ import annotations
 
-from lifecycle.api.field_errors import quote
+from lifecycle.api.go_format import go_quote
 from lifecycle.api.status import StatusError, failure, forbidden
 from lifecycle.api.wire import RequestInfo, UserInfo
 
@@ -24,8 +24,8 @@ def forbidden_status_error(user: UserInfo, info: RequestInfo, reason: str = "") 
 
 def _forbidden_message(user: UserInfo, info: RequestInfo) -> str:
     if not info.is_resource_request:
-        return f"User {quote(user.name)} cannot {info.verb} path {quote(info.path)}"
+        return f"User {go_quote(user.name)} cannot {info.verb} path {go_quote(info.path)}"
     resource = f"{info.resource}/{info.subresource}" if info.subresource else info.resource
-    where = f"in the namespace {quote(info.namespace)}" if info.namespace else "at the cluster scope"
-    who = f"User {quote(user.name)} cannot {info.verb} resource {quote(resource)}"
-    return f"{who} in API group {quote(info.group)} {where}"
+    where = f"in the namespace {go_quote(info.namespace)}" if info.namespace else "at the cluster scope"
+    who = f"User {go_quote(user.name)} cannot {info.verb} resource {go_quote(resource)}"
+    return f"{who} in API group {go_quote(info.group)} {where}"

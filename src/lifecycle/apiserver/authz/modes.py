@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lifecycle.api.clock import Clock
-from lifecycle.api.field_errors import quote
+from lifecycle.api.go_format import go_quote
 from lifecycle.apiserver.authz.abac import read_policy_file
 from lifecycle.apiserver.authz.always import AlwaysAllow, AlwaysDeny
 from lifecycle.apiserver.authz.authorizer import Authorizer
@@ -48,7 +48,7 @@ class AuthorizationOptions:
         found = [] if self.modes else ["at least one authorization-mode must be passed"]
         for mode in self.modes:
             if mode not in AUTHORIZATION_MODES:
-                found.append(f"authorization-mode {quote(mode)} is not a valid mode")
+                found.append(f"authorization-mode {go_quote(mode)} is not a valid mode")
             if mode == ABAC and self.policy_file is None:
                 found.append("authorization-mode ABAC's authorization policy file not passed")
             if mode == WEBHOOK and self.webhook_config_file is None:
@@ -58,7 +58,7 @@ class AuthorizationOptions:
         if self.webhook_config_file is not None and WEBHOOK not in self.modes:
             found.append("cannot specify --authorization-webhook-config-file without mode Webhook")
         if len(set(self.modes)) != len(self.modes):
-            shown = "[" + " ".join(map(quote, self.modes)) + "]"
+            shown = "[" + " ".join(map(go_quote, self.modes)) + "]"
             found.append(f"authorization-mode {shown} has mode specified more than once")
         return found
 

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from lifecycle.api.field_errors import quote
 from lifecycle.api.fields import parse_field_selector
+from lifecycle.api.go_format import go_quote
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object, RequestInfo, UserInfo
 from lifecycle.apiserver.authz.authorizer import ALLOW, NO_OPINION, Decision, UserRules, Verdict
@@ -78,7 +78,7 @@ class NodeAuthorizer:
         if not is_node:
             return NO_OPINION
         if not node:
-            return _no(f"unknown node for user {quote(user.name)}")
+            return _no(f"unknown node for user {go_quote(user.name)}")
         if info.is_resource_request:
             special = self._special.get((info.group, info.resource))
             if special is not None:
@@ -141,7 +141,7 @@ class NodeAuthorizer:
         if info.verb not in OWN_OBJECT_VERBS:
             return _no("can only get, create, update, patch, or delete a node lease")
         if info.namespace != NODE_LEASES:
-            return _no(f"can only access leases in the {quote(NODE_LEASES)} system namespace")
+            return _no(f"can only access leases in the {go_quote(NODE_LEASES)} system namespace")
         if info.verb != "create" and info.name != node:
             return _no("can only access node lease with the same name as the requesting node")
         return ALLOW

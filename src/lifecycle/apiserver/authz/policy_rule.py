@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lifecycle.api.field_errors import quote
+from lifecycle.api.go_format import go_quote
 from lifecycle.api.wire import Object, RequestInfo
 
 ALL = "*"
@@ -65,7 +65,7 @@ def rule_allows(rule: Object, info: RequestInfo) -> bool:
 
 def quoted_list(texts: Sequence[str]) -> str:
     """Strings as Go's `%q` prints a slice of them."""
-    return "[" + " ".join(quote(text) for text in texts) + "]"
+    return "[" + " ".join(go_quote(text) for text in texts) + "]"
 
 
 _FIELDS = (

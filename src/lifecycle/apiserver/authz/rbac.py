@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from lifecycle.api.field_errors import quote
+from lifecycle.api.go_format import go_quote
 from lifecycle.api.resources import resource
 from lifecycle.api.status import not_found
 from lifecycle.api.wire import Object, RequestInfo, UserInfo
@@ -119,7 +119,7 @@ class RBACAuthorizer:
             role = self._reader.get(self._roles, namespace, name)
             error = not_found("role", name, GROUP).message
         else:
-            return (), f"unsupported role reference kind: {quote(str(kind))}"
+            return (), f"unsupported role reference kind: {go_quote(str(kind))}"
         if role is None:
             return (), error
         return tuple(role.get("rules") or ()), ""
@@ -186,9 +186,11 @@ def _keep_first_subject(found: dict[int, Grant], grant: Grant, namespace: str) -
 def _describe(binding: Object, role_ref: Object, subject: Object, namespace: str) -> str:
     """A binding in the words of the audit log."""
     name = binding["metadata"]["name"]
-    binding_text = f"RoleBinding {quote(f'{name}/{namespace}')}" if namespace else f"ClusterRoleBinding {quote(name)}"
+    binding_text = (
+        f"RoleBinding {go_quote(f'{name}/{namespace}')}" if namespace else f"ClusterRoleBinding {go_quote(name)}"
+    )
     subject_name = subject.get("name", "")
     if subject.get("kind") == "ServiceAccount":
         subject_name = f"{subject_name}/{subject.get('namespace') or namespace}"
-    role_text = f"{role_ref.get('kind', '')} {quote(role_ref.get('name', ''))}"
-    return f"{binding_text} of {role_text} to {subject.get('kind', '')} {quote(subject_name)}"
+    role_text = f"{role_ref.get('kind', '')} {go_quote(role_ref.get('name', ''))}"
+    return f"{binding_text} of {role_text} to {subject.get('kind', '')} {go_quote(subject_name)}"

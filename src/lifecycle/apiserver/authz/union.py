@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from lifecycle.api.aggregate import aggregate
 from lifecycle.api.wire import RequestInfo, UserInfo
 from lifecycle.apiserver.authz.authorizer import Authorizer, Decision, UserRules, Verdict
 
@@ -43,9 +44,3 @@ class UnionAuthorizer:
             union.incomplete |= rules.incomplete
             union.errors += rules.errors
         return union
-
-
-def aggregate(errors: Sequence[str]) -> str:
-    """Several errors as one text. Upstream: `utilerrors.Aggregate.Error`."""
-    unique = list(dict.fromkeys(errors))
-    return unique[0] if len(unique) == 1 else "[" + ", ".join(unique) + "]" if unique else ""

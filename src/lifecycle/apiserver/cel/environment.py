@@ -118,8 +118,11 @@ class Program:
         self.source = source
         self._compiled = compiled
         self._variables = variables
-        self.type = compiled.return_type()
-        self.type_name = type_name(self.type)
+        try:
+            self.type = compiled.return_type()
+            self.type_name = type_name(self.type)
+        except RuntimeError:  # a type the library can check, but not name: a map whose keys are optional
+            self.type, self.type_name = None, "map"
 
     def evaluate(self, values: Mapping[str, Any]) -> Any:
         """The result as Python knows it: JSON values, times, or one of our messages. Raises EvaluationError."""

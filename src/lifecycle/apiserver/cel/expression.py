@@ -18,6 +18,7 @@ from typing import Any
 from cel_expr_python import cel
 
 from lifecycle.apiserver.cel.environment import DYN, STRING, CompileError, Environment, message_type
+from lifecycle.apiserver.cel.unescaping import without_escapes
 
 OBJECT = cel.Type.Map(STRING, DYN)
 _MESSAGES = {"user": "UserInfo", "request": "SubjectAccessReviewSpec"}
@@ -46,7 +47,7 @@ class Expression:
         if condition and kind != "bool":
             but_got = f" but got {kind}" if variable == "request" else ""
             raise CompileError(f"must evaluate to bool{but_got}")
-        self._program = untyped.compile(text)
+        self._program = untyped.compile(text if variable == "request" else without_escapes(text))
 
     def selects(self, field: str) -> bool:
         """Whether it reads this field of its variable: `claims.email`, `has(claims.email)`, `claims.?email`."""

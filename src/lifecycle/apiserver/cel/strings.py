@@ -11,7 +11,7 @@ import datetime
 import re
 from typing import Any
 
-from lifecycle.api.field_errors import ESCAPES
+from lifecycle.api.go_format import ESCAPES
 from lifecycle.apiserver.cel.declare import T, declared, function
 
 WHITE = "".join(

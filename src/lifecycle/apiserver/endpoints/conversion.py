@@ -7,7 +7,7 @@ Upstream: `apiserver/pkg/endpoints/handlers/response.go` (`asTable`, `asPartialO
 
 from __future__ import annotations
 
-from lifecycle.api.field_errors import quote
+from lifecycle.api.go_format import go_quote
 from lifecycle.api.resources import Resource
 from lifecycle.api.status import bad_request, failure
 from lifecycle.api.wire import Object
@@ -42,7 +42,7 @@ def converted(
     version = accepted.api_version
     if accepted.kind == "Table":
         if include not in _INCLUDED:
-            why = f"includeObject: Invalid value: {quote(include)}: must be 'Metadata', 'Object', 'None', or empty"
+            why = f"includeObject: Invalid value: {go_quote(include)}: must be 'Metadata', 'Object', 'None', or empty"
             raise bad_request(f"Unable to convert to Table as requested: {why}")
         return _of_version(strategy.table(resource, objs, list_meta, now, include, headers), version)
     if accepted.kind == "PartialObjectMetadata" and list_meta is None:

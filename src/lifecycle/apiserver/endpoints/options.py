@@ -15,7 +15,8 @@ from __future__ import annotations
 import re
 
 from lifecycle.api import status
-from lifecycle.api.field_errors import FieldError, forbidden, invalid, not_supported, quote, required, too_long
+from lifecycle.api.field_errors import FieldError, forbidden, invalid, not_supported, required, too_long
+from lifecycle.api.go_format import go_quote
 from lifecycle.api.wire import Request
 
 META_GROUP = "meta.k8s.io"
@@ -32,10 +33,10 @@ def int_option(request: Request, key: str) -> int | None:
 def parse_int(text: str) -> int:
     """`strconv.ParseInt(text, 10, 64)`. Raises StatusError 400 with Go's message."""
     if not _INT64.fullmatch(text):
-        raise status.bad_request(f"strconv.ParseInt: parsing {quote(text)}: invalid syntax")
+        raise status.bad_request(f"strconv.ParseInt: parsing {go_quote(text)}: invalid syntax")
     number = int(text) if len(text) <= 20 else 1 << 64
     if not -(1 << 63) <= number < 1 << 63:
-        raise status.bad_request(f"strconv.ParseInt: parsing {quote(text)}: value out of range")
+        raise status.bad_request(f"strconv.ParseInt: parsing {go_quote(text)}: value out of range")
     return number
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 from functools import cache
 
 from lifecycle.api import status
-from lifecycle.api.field_errors import quote
+from lifecycle.api.go_format import go_quote
 from lifecycle.api.resources import Resource, all_resources
 from lifecycle.api.wire import RequestInfo, Response
 from lifecycle.apiserver.non_resource.document import page_not_found
@@ -65,4 +65,4 @@ def check_path_segment(name: str) -> None:
         why.append(f"may not be '{name}'")
     why += [f"may not contain '{char}'" for char in "/%" if char in name]
     if why:
-        raise status.bad_request(f"Name parameter invalid: {quote(name)}: {';'.join(why)}")
+        raise status.bad_request(f"Name parameter invalid: {go_quote(name)}: {';'.join(why)}")

@@ -4,33 +4,45 @@ One event when a request has been received, one when it has been answered; a wat
 is filled in on the way: authorization notes its decision, impersonation the second user. They do not know whether anybody logs;
 with the log off (the default) the filter is not even in the chain and a note costs one look-up.
 
-Upstream: `apiserver/pkg/endpoints/filters/audit.go` (`WithAudit`), `authn_audit.go`, `pkg/audit/{context,request}.go`,
-`plugin/pkg/audit/log/backend.go`, v1.36. The total latency of slow requests is `apiserver/pkg/server/filters`' `endpoints/filters/audit.go`
-(`writeLatencyToAnnotation`). Left out: its parts.
+Upstream: `apiserver/pkg/endpoints/filters/audit.go` (`WithAudit`, `writeLatencyToAnnotation`), `authn_audit.go`
+(`WithFailedAuthenticationAudit`), `request_deadline.go` (`withFailedRequestAudit`), `pkg/audit/context.go`, v1.36. Left out: the parts of
+a slow request's latency; only the total is noted.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextvars import ContextVar
 from typing import Any
-from urllib.parse import urlencode
 
 import orjson
 
 from lifecycle.api.clock import Clock, parse_time
+from lifecycle.api.go_duration import go_duration
 from lifecycle.api.tracing import span
 from lifecycle.api.wire import Handler, Object, Request, Response, UserInfo, WatchFrame
+from lifecycle.apiserver.filters.audit_event import (
+    decoded,
+    object_ref,
+    request_uri,
+    response_object,
+    response_status,
+    source_ips,
+    user_agent,
+    user_fields,
+    without_managed_fields,
+)
 from lifecycle.apiserver.filters.audit_policy import METADATA, NONE, REQUEST_RESPONSE, AuditConfig, AuditPolicy
 from lifecycle.apiserver.filters.request_info import is_long_running
+from lifecycle.apiserver.filters.timeout import deadline_exceeded
 
 RECEIVED = "RequestReceived"
 STARTED = "ResponseStarted"
 COMPLETE = "ResponseComplete"
 PANIC = "Panic"
 
-MAX_USER_AGENT = 1024
-TRUNCATED = "...TRUNCATED"
+CLOSED_EARLY: Object = {"metadata": {}, "status": "Success", "message": "Connection closed early", "code": 200}
 SLOW = 0.5
 """Requests that take longer (seconds) say so in an annotation."""
 LATENCY_TOTAL = "apiserver.latency.k8s.io/total"
@@ -61,7 +73,7 @@ def log_impersonated_user(user: UserInfo, constraint: str = "") -> None:
     """Note as whom the request goes on."""
     event = _event.get()
     if event is not None:
-        event["impersonatedUser"] = _user(user)
+        event["impersonatedUser"] = user_fields(user)
         if constraint:
             event["authenticationMetadata"] = {"impersonationConstraint": constraint}
 
@@ -95,24 +107,50 @@ class AuditLog:
         try:
             response = await handler(request)
         except Exception as error:
-            status = {"metadata": {}, "status": "Failure", "message": f"APIServer panic'd: {error}"}
-            event["status"] = {**status, "reason": "InternalError", "code": 500}
-            self._write(PANIC, request, user, event, config)
+            self._panicked(error, request, user, event, config)
+            raise
+        except asyncio.CancelledError:
+            event["status"] = CLOSED_EARLY if is_long_running(info) else _given_up(request)
+            if is_long_running(info):
+                self._write(STARTED, request, user, event, config)
+            self._write(COMPLETE, request, user, event, config)
             raise
         finally:
             _event.reset(token)
-        event["status"] = _response_status(response)
-        if config.level in ("Request", REQUEST_RESPONSE):
-            event["request"] = event.pop("_request", None) or posted or _decoded(request.body)
+        event["status"] = response_status(response)
+        event["request"] = event.pop("_request", None) or posted
+        if event["request"] is None and config.level != METADATA:
+            event["request"] = decoded(request.body)
         if is_long_running(info):
             self._write(STARTED, request, user, event, config)
         if response.stream is not None:
             response.stream = self._until_closed(response.stream, request, user, event, config)
             return response
         if config.level == REQUEST_RESPONSE:
-            event["response"] = response.obj if response.obj is not None else _decoded(response.body or b"")
+            event["response"] = response_object(response)
         self._write(COMPLETE, request, user, event, config)
         return response
+
+    async def refused(self, handler: Handler, request: Request) -> Response:
+        """Log a request that gets no further than the handler's refusal: nobody knows whose it is, and there is one event."""
+        info = request.info
+        config = AuditConfig(NONE) if info is None else self._policy.evaluate(None, info)
+        if config.level == NONE:
+            return await handler(request)
+        event: Object = {"received": self._clock.micro_timestamp()}
+        response = await handler(request)
+        event["status"] = response_status(response)
+        if config.level == REQUEST_RESPONSE:
+            event["response"] = response_object(response)
+        self._write(STARTED, request, None, event, config)
+        return response
+
+    def _panicked(
+        self, error: Exception, request: Request, user: UserInfo | None, event: Object, config: AuditConfig
+    ) -> None:
+        status = {"metadata": {}, "status": "Failure", "message": f"APIServer panic'd: {error}"}
+        event["status"] = {**status, "reason": "InternalError", "code": 500}
+        self._write(PANIC, request, user, event, config)
 
     async def _until_closed(
         self,
@@ -125,11 +163,15 @@ class AuditLog:
         try:
             async for frame in stream:
                 yield frame
+        except Exception as error:
+            self._panicked(error, request, user, event, config)
+            raise
         finally:
             close = getattr(stream, "aclose", None)
             if close is not None:
                 await close()
-            self._write(COMPLETE, request, user, event, config)
+            if event["status"]["code"] != 500:
+                self._write(COMPLETE, request, user, event, config)
 
     def _write(self, stage: str, request: Request, user: UserInfo | None, event: Object, config: AuditConfig) -> None:
         if stage in config.omit_stages:
@@ -142,25 +184,24 @@ class AuditLog:
             "level": config.level,
             "auditID": request.audit_id,
             "stage": stage,
-            "requestURI": _request_uri(request),
+            "requestURI": request_uri(request),
             "verb": info.verb,
-            "user": _user(user) if user is not None else {},
+            "user": user_fields(user) if user is not None else {},
         }
         for key in ("impersonatedUser", "authenticationMetadata"):
             if key in event:
                 line[key] = event[key]
-        line["sourceIPs"] = [request.remote_addr]
-        agent = request.headers.get("user-agent", "")
-        if agent:
-            line["userAgent"] = agent if len(agent) <= MAX_USER_AGENT else agent[:MAX_USER_AGENT] + TRUNCATED
+        line["sourceIPs"] = source_ips(request)
+        if agent := user_agent(request):
+            line["userAgent"] = agent
         done = stage != RECEIVED
         if info.is_resource_request:
-            line["objectRef"] = _object_ref(request, event if done else {}, config)
+            line["objectRef"] = object_ref(request, event.get("request") if done else None)
         if done:
             line["responseStatus"] = event.get("status", {})
             for key, field in (("request", "requestObject"), ("response", "responseObject")):
-                if event.get(key) is not None:
-                    line[field] = _without_managed_fields(event[key]) if config.omit_managed_fields else event[key]
+                if event.get(key) is not None and config.level != METADATA:
+                    line[field] = without_managed_fields(event[key]) if config.omit_managed_fields else event[key]
         line["requestReceivedTimestamp"] = event["received"]
         line["stageTimestamp"] = event["received"] if stage == RECEIVED else self._clock.micro_timestamp()
         if stage == COMPLETE and "later" in event:
@@ -186,78 +227,19 @@ def with_audit(handler: Handler, audit: AuditLog | None) -> Handler:
     return audited
 
 
-def _user(user: UserInfo) -> Object:
-    shown: Object = {"username": user.name}
-    if user.uid:
-        shown["uid"] = user.uid
-    if user.groups:
-        shown["groups"] = list(user.groups)
-    if user.extra:
-        shown["extra"] = {key: list(values) for key, values in sorted(user.extra.items())}
-    return shown
+def with_failed_request_audit(refuse: Handler, audit: AuditLog | None) -> Handler:
+    """Log what is refused before anybody knows who asks. Without a log the handler stays as it is."""
+    if audit is None:
+        return refuse
+
+    async def refused(request: Request) -> Response:
+        return await audit.refused(refuse, request)
+
+    return refused
 
 
-def _request_uri(request: Request) -> str:
-    pairs = [(key, value) for key, values in request.query.items() for value in values]
-    return f"{request.path}?{urlencode(pairs)}" if pairs else request.path
-
-
-def _object_ref(request: Request, event: Object, config: AuditConfig) -> Object:
-    """What the request is about; once it is done, also what its object says."""
-    info = request.info
-    assert info is not None
-    posted = event.get("request") if config.level != METADATA else None
-    said: Object = (posted.get("metadata") or {}) if isinstance(posted, dict) else {}
-    name = info.name or said.get("name", "")
-    in_the_body = {} if info.verb in ("patch", "delete", "deletecollection") else said
-    fields = (
-        ("resource", info.resource),
-        ("namespace", info.namespace or said.get("namespace", "")),
-        ("name", name),
-        ("uid", in_the_body.get("uid", "")),
-        ("apiGroup", info.group),
-        ("apiVersion", info.version),
-        ("resourceVersion", in_the_body.get("resourceVersion", "")),
-        ("subresource", info.subresource),
-    )
-    return {key: value for key, value in fields if value}
-
-
-def _response_status(response: Response) -> Object:
-    """The code, and the whole `Status` if the answer is one."""
-    obj = response.obj
-    if obj is not None and obj.get("kind") == "Status":
-        shown = {
-            key: obj[key] for key in ("metadata", "status", "message", "reason", "details") if obj.get(key) is not None
-        }
-        return {**shown, "code": response.status}
-    return {"metadata": {}, "code": response.status}
-
-
-def _decoded(body: bytes) -> Any:
-    if body[:1] not in (b"{", b"["):  # a JSON patch is a list
-        return None
-    try:
-        return orjson.loads(body)
-    except orjson.JSONDecodeError:
-        return None
-
-
-def go_duration(seconds: float) -> str:
-    """Go's way to write a span of time of less than an hour: `612.5ms`, `1.25s`, `2m0.5s`."""
-    if seconds < 1:
-        return f"{seconds * 1e3:.6f}".rstrip("0").rstrip(".") + "ms"
-    minutes, rest = divmod(seconds, 60)
-    text = f"{rest:.9f}".rstrip("0").rstrip(".") + "s"
-    return f"{int(minutes)}m{text}" if minutes else text
-
-
-def _without_managed_fields(obj: Any) -> Any:
-    if not isinstance(obj, dict):
-        return obj
-    meta = obj.get("metadata")
-    if isinstance(meta, dict) and "managedFields" in meta:
-        obj = {**obj, "metadata": {key: value for key, value in meta.items() if key != "managedFields"}}
-    if isinstance(obj.get("items"), list):
-        obj = {**obj, "items": [_without_managed_fields(item) for item in obj["items"]]}
-    return obj
+def _given_up(request: Request) -> Object:
+    """What a request came to that was cancelled: by its deadline, or because the client has gone."""
+    why = "context deadline exceeded" if deadline_exceeded(request) else "context canceled"
+    message = f"Timeout: request did not complete within requested timeout - {why}"
+    return {"metadata": {}, "status": "Failure", "message": message, "reason": "Timeout", "details": {}, "code": 504}

@@ -4,8 +4,8 @@ A file is written as events come. A webhook would hold up every request, so even
 are enough, or when the oldest has waited long enough. If the webhook is slower than the events come, the buffer fills up and new
 events are dropped: a cluster that stands still because its log does would be worse.
 
-Upstream: `apiserver/plugin/pkg/audit/{log,webhook,buffered}/`, defaults in `pkg/server/options/audit.go`, v1.36. Left out: rotating files,
-truncating large events, throttling, blocking modes for the webhook.
+Upstream: `apiserver/plugin/pkg/audit/{log,webhook,buffered}/`, defaults in `pkg/server/options/audit.go`, v1.36. Left out: truncating
+large events, throttling, blocking modes for the webhook.
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ from typing import Protocol
 
 import orjson
 
+from lifecycle.api.clock import Clock
+from lifecycle.apiserver.filters.audit_event import event_string
+from lifecycle.apiserver.filters.audit_log_file import RotatingFile, Rotation
 from lifecycle.apiserver.webhook_client import WebhookClient, WebhookError
 
 BUFFER_SIZE = 10_000
@@ -42,20 +45,30 @@ class Backend(Protocol):
 
 
 class LogBackend:
-    """A file, appended to; `-` is standard output. Raises OSError if it cannot be opened."""
+    """A file, appended to and rotated; `-` is standard output. `legacy` writes plain text instead of JSON. Raises OSError if the file
+    cannot be opened."""
 
-    def __init__(self, path: Path) -> None:
-        self._own = str(path) != "-"
-        self._file = path.open("ab") if self._own else sys.stdout.buffer
+    def __init__(self, path: Path, clock: Clock, rotation: Rotation | None = None, *, legacy: bool = False) -> None:
+        self._legacy = legacy
+        self._file = None if str(path) == "-" else RotatingFile(path, rotation or Rotation(), clock)
 
     def write(self, line: bytes) -> None:
-        """See `Backend`. Each line is in the file before the request goes on."""
-        self._file.write(line + b"\n")
-        self._file.flush()
+        """See `Backend`. Each line is in the file before the request goes on. One that cannot be written is lost: no request fails
+        for the sake of its log."""
+        if self._legacy:
+            line = event_string(orjson.loads(line)).encode()
+        try:
+            if self._file is not None:
+                self._file.write(line + b"\n")
+            else:
+                sys.stdout.buffer.write(line + b"\n")
+                sys.stdout.buffer.flush()
+        except (OSError, ValueError) as error:
+            log.error("audit: an event could not be written: %s", error)
 
     async def close(self) -> None:
         """See `Backend`."""
-        if self._own:
+        if self._file is not None:
             self._file.close()
 
 

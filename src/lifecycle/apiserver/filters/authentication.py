@@ -1,6 +1,7 @@
 """Authentication: from here on the request has a user.
 
-Credentials are taken off the request once they have been looked at, so nothing further in can leak them.
+Credentials are taken off the request once they have been looked at, so nothing further in can leak them. So are the headers in which
+a front proxy names a user, whoever sent them.
 
 A request that comes from inside the process brings its user along: `Request.user` is set by the in-process transport, the
 counterpart of upstream's loopback client with its privileged token. There is no way to do that from outside. A socket carries
@@ -22,6 +23,9 @@ from lifecycle.apiserver.authn.authenticator import AuthenticationError
 from lifecycle.apiserver.authn.union import Authenticator, add_authenticated_group
 from lifecycle.apiserver.filters.refusal import refuse
 from lifecycle.apiserver.must_ask import MustAsk, answered
+
+CREDENTIALS = frozenset({"authorization", "x-remote-user", "x-remote-uid", "x-remote-group"})
+EXTRA_PREFIX = "x-remote-extra-"
 
 log = logging.getLogger(__name__)
 
@@ -46,11 +50,15 @@ def with_authentication(handler: Handler, authenticator: Authenticator, failed: 
             request.user = identity.user
             if recorded is not None:
                 recorded.attributes["user"] = identity.user.name
-        if "authorization" in request.headers:
-            request.headers = {key: value for key, value in request.headers.items() if key != "authorization"}
+        if any(_of_credentials(key) for key in request.headers):
+            request.headers = {key: value for key, value in request.headers.items() if not _of_credentials(key)}
         return await handler(request)
 
     return authentication
+
+
+def _of_credentials(header: str) -> bool:
+    return header in CREDENTIALS or header.startswith(EXTRA_PREFIX)
 
 
 async def answer_unauthorized(request: Request) -> Response:

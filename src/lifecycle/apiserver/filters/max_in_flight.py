@@ -29,7 +29,9 @@ def too_many_requests(retry_after: int = 1) -> Response:
 def with_max_in_flight_limit(
     handler: Handler, max_requests: int = MAX_REQUESTS, max_mutating: int = MAX_MUTATING_REQUESTS
 ) -> Handler:
-    """Let so many requests through at a time. Streams are not counted, and masters are never turned away."""
+    """Let so many requests through at a time; 0 is no limit. Streams are not counted, and masters are never turned away."""
+    if not max_requests and not max_mutating:
+        return handler
     running = {True: 0, False: 0}
     limits = {True: max_requests, False: max_mutating}
 
@@ -38,8 +40,12 @@ def with_max_in_flight_limit(
         if info is None or is_long_running(info):
             return await handler(request)
         read_only = info.verb in READ_ONLY
-        if running[read_only] >= limits[read_only] and (request.user is None or MASTERS not in request.user.groups):
-            return too_many_requests()
+        if not limits[read_only]:
+            return await handler(request)
+        if running[read_only] >= limits[read_only]:
+            if request.user is None or MASTERS not in request.user.groups:
+                return too_many_requests()
+            return await handler(request)  # beyond the limit, and so not counted
         running[read_only] += 1
         try:
             return await handler(request)

@@ -1,21 +1,19 @@
 """Priority and fairness: when there is too much to do, the important things first, and everybody their turn.
 
-A request is classified (which FlowSchema, which priority level), takes one of the level's seats, and gives it back with the answer. A watch
-gives it back once it has begun; streams take none. The answer says how it was classified, in two headers.
+A request is classified (which FlowSchema, which priority level), takes seats of the level, and gives them back with the answer. A
+watch gives them back once it has begun; streams take none. The answer says how it was classified, in two headers, also if it is 429.
 
 Schemas and levels are API objects, read from the server's own cache: whoever may write them can change this while the server runs. The same
 user asks the same kind of thing again and again, so classifications are remembered until one of the objects changes.
 
-Upstream: `apiserver/pkg/server/filters/priority-and-fairness.go`, `pkg/util/flowcontrol/apf_controller.go`,
-`pkg/util/flowcontrol/request/list_work_estimator.go`, v1.36. Left out: the seats that a write takes for the watchers it wakes, the status
-that says whether a schema's level exists.
+Upstream: `apiserver/pkg/server/filters/priority-and-fairness.go`, `pkg/util/flowcontrol/apf_controller.go`, v1.36. Left out: the
+status that says whether a schema's level exists.
 """
 
 from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable
 from typing import NamedTuple
 
 from lifecycle.api.resources import resource
@@ -24,24 +22,26 @@ from lifecycle.api.wire import ANONYMOUS, Handler, Object, Request, RequestInfo,
 from lifecycle.apiserver.filters.flow_schema import flow_distinguisher, matches_flow_schema, sort_flow_schemas
 from lifecycle.apiserver.filters.max_in_flight import MAX_MUTATING_REQUESTS, MAX_REQUESTS, too_many_requests
 from lifecycle.apiserver.filters.priority_level import PriorityLevel
+from lifecycle.apiserver.filters.queue_set import ONE_SEAT
 from lifecycle.apiserver.filters.request_info import is_long_running
 from lifecycle.apiserver.filters.seat_borrowing import ADJUSTMENT_PERIOD, Claim, compute_concurrency_allocation
+from lifecycle.apiserver.filters.work_estimate import WorkEstimator
 from lifecycle.apiserver.object_reader import ObjectReader
 
 FLOW_SCHEMA_UID = "X-Kubernetes-Pf-Flowschema-Uid"
 PRIORITY_LEVEL_UID = "X-Kubernetes-Pf-Prioritylevel-Uid"
 GROUP = "flowcontrol.apiserver.k8s.io"
 MEMO_SIZE = 10_000
-OBJECTS_PER_SEAT, MOST_SEATS = 100.0, 10
+LONGEST_WAIT = 60.0
 
 
 class Classification(NamedTuple):
-    """Where a request belongs."""
+    """Where a request belongs. A flow is a schema's name and what tells its flows apart."""
 
     schema: str
     schema_uid: str
     level: PriorityLevel
-    flow: str
+    flow: tuple[str, str]
 
 
 class FlowController:
@@ -57,8 +57,8 @@ class FlowController:
         self.levels: dict[str, PriorityLevel] = {}
         self._memo: dict[tuple[object, ...], Classification | None] = {}
         self._adjusted: float | None = None
-        self.count_objects: Callable[[str, str], int] | None = None
-        """How many objects of a group and resource there are, to know what a list is worth."""
+        self.estimator = WorkEstimator(lambda group, plural: None)
+        """Knows what a request is worth."""
 
     def classify(self, user: UserInfo, info: RequestInfo) -> Classification | None:
         """The schema and level of a request; None if no schema wants it (as long as the defaults do not exist)."""
@@ -81,7 +81,7 @@ class FlowController:
             level = self.levels.get(schema["spec"]["priorityLevelConfiguration"]["name"])
             if level is not None and matches_flow_schema(schema, user, info):
                 name = schema["metadata"]["name"]
-                flow = f"{name}/{flow_distinguisher(schema, user, info)}"
+                flow = name, flow_distinguisher(schema, user, info)
                 return Classification(name, schema["metadata"].get("uid", ""), level, flow)
         return None
 
@@ -99,17 +99,6 @@ class FlowController:
             level = PriorityLevel(configuration, math.ceil(self._concurrency * shares[name] / total), self._concurrency)
             known = before.get(name)
             self.levels[name] = known if known is not None and known.shape == level.shape else level
-
-    def width(self, info: RequestInfo, query: dict[str, list[str]], level: PriorityLevel) -> int:
-        """How many seats a request takes: a list one for each hundred objects that have to be looked at."""
-        if info.verb != "list" or self.count_objects is None or level.exempt:
-            return 1
-        objects = self.count_objects(info.group, info.resource)
-        limit = query.get("limit", [""])[0]
-        if limit.isdigit() and int(limit):
-            objects = min(objects, int(limit))
-        most = max(1, min(MOST_SEATS, math.ceil(level.nominal * 0.15)))
-        return min(max(math.ceil(objects / OBJECTS_PER_SEAT), 1), most)
 
     def adjust(self, now: float) -> None:
         """Deal out the seats anew, if ten seconds have passed (the loop's time). Seats lent come to those who wait at once."""
@@ -150,26 +139,35 @@ def with_priority_and_fairness(handler: Handler, flow_control: FlowController, w
         assert info is not None, "request info comes first"
         if info.verb != "watch" and is_long_running(info):
             return await handler(request)
-        width = 1
         with span("apiserver", "flow control") as recorded:
             classified = flow_control.classify(request.user or ANONYMOUS, info)
-            if classified is not None:
-                level = classified.level
-                if recorded is not None:
-                    recorded.attributes.update(level=level.name, flow=classified.flow)
-                if not level.exempt:
-                    flow_control.adjust(asyncio.get_running_loop().time())
-                    width = flow_control.width(info, request.query, level)
-                if not level.try_acquire(width) and not await level.acquire(classified.flow, wait_limit, width):
-                    return _marked(too_many_requests(), classified)
-        if classified is None:
-            return await handler(request)
+            if classified is None:
+                return await handler(request)
+            level = classified.level
+            if recorded is not None:
+                recorded.attributes.update(level=level.name, flow="/".join(classified.flow))
+            work = ONE_SEAT
+            if not level.exempt:
+                flow_control.adjust(asyncio.get_running_loop().time())
+                work = flow_control.estimator.estimate(info, request.query, level.max_seats)
+            ticket = level.start(classified.flow, work)
+            if ticket is None or (
+                ticket.started is None and not await level.wait(ticket, _patience(request, wait_limit))
+            ):
+                return _marked(too_many_requests(level.dropped.retry_after), classified)
         try:
             return _marked(await handler(request), classified)
         finally:
-            level.release(width)
+            level.release(ticket)
 
     return priority_and_fairness
+
+
+def _patience(request: Request, default: float) -> float:
+    """How long a request waits for seats: a quarter of the time it has, but no longer than a minute."""
+    if request.deadline is None:
+        return min(default, LONGEST_WAIT)
+    return min((request.deadline - asyncio.get_running_loop().time()) / 4, LONGEST_WAIT)
 
 
 def _marked(response: Response, classified: Classification) -> Response:

@@ -1,49 +1,25 @@
-"""A priority level: seats, and fair queues for those that find none free.
+"""A priority level: its part of the server's concurrency, in seats, and queues for those that find none free.
 
-Each level owns a share of the server's concurrency, counted in seats. A request that finds a seat free runs. Otherwise it queues
-– or is turned away at once, if the level does not queue.
+Each level owns a share of the seats. A request that finds some free runs. Otherwise it queues – or is turned away at once, if the level
+does not queue, or if its queue is full. Who waits too long is turned away too.
 
-One noisy flow must not hold up the others. With many queues, each flow is dealt a small hand of them, always the same (shuffle
-sharding), and joins the shortest: a flood fills its own hand, and it is unlikely that another flow was dealt the same one. A free
-seat goes to the queues in turn.
-
-Upstream: `apiserver/pkg/util/flowcontrol/fairqueuing/queueset/queueset.go`, `shufflesharding/dealer.go`, v1.36. Left out: virtual
-time (our queues take turns), seats that stay taken for a while after a write.
+Upstream: `apiserver/pkg/util/flowcontrol/apf_controller.go` (`priorityLevelState`), `fairqueuing/queueset/queueset.go` (`request.wait`),
+v1.36.
 """
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
-from collections import deque
-from collections.abc import Callable
-from typing import NamedTuple
+from functools import lru_cache
 
 from lifecycle.api.wire import Object
+from lifecycle.apiserver.filters.dropped_requests import DroppedRequests
+from lifecycle.apiserver.filters.queue_set import ONE_SEAT, Queue, QueueSet, Ticket, Work
 from lifecycle.apiserver.filters.seat_borrowing import SeatDemand
+from lifecycle.apiserver.filters.shuffle_sharding import deal, hash_flow_id
+from lifecycle.apiserver.filters.work_estimate import max_seats
 
-
-def deal(flow: str, deck: int, hand: int) -> list[int]:
-    """The hand of queues that a flow is dealt: `hand` different numbers below `deck`, always the same for the flow.
-
-    Upstream: `shufflesharding.Dealer.Deal`.
-    """
-    value = int.from_bytes(hashlib.sha256(flow.encode()).digest()[:8], "little")
-    rest = list(range(deck))
-    cards = []
-    for _ in range(min(hand, deck)):
-        value, card = divmod(value, len(rest))
-        cards.append(rest.pop(card))
-    return cards
-
-
-class Waiting(NamedTuple):
-    """A request in a queue: its place, its flow (`schema/distinguisher`), since when (the loop's seconds), and how many seats it takes."""
-
-    place: asyncio.Future[None]
-    flow: str
-    arrived: float
-    width: int
+KNOWN_HANDS = 1024
 
 
 class PriorityLevel:
@@ -60,124 +36,133 @@ class PriorityLevel:
         limits = (spec.get("exempt") if self.exempt else spec.get("limited")) or {}
         response = limits.get("limitResponse") or {}
         queuing = response.get("queuing") or {}
-        self.seats = self.nominal = seats
+        self.nominal = seats
         self.least = seats - round(seats * int(limits.get("lendablePercent") or 0) / 100)
         borrowed = limits.get("borrowingLimitPercent")
         self.most = seats + (max(total, seats) if borrowed is None else round(seats * int(borrowed) / 100))
-        self.executing = 0
+        self.dropped = DroppedRequests()
         self.demand: SeatDemand | None = None
-        self._time: Callable[[], float] = float
         self.dispatched = self.rejected = self.timed_out = self.cancelled = 0
-        self._queue_count = int(queuing.get("queues", 64)) if response.get("type") == "Queue" else 0
-        self._hand_size = int(queuing.get("handSize", 8))
-        self._length_limit = int(queuing.get("queueLengthLimit", 50))
-        self._queues: dict[int, deque[Waiting]] = {}
-        self._turn = -1
+        count = int(queuing.get("queues", 64)) if response.get("type") == "Queue" else 0
+        hand_size = int(queuing.get("handSize", 8)) if count else 0
+        length = int(queuing.get("queueLengthLimit", 50))
+        self.max_seats = max_seats(seats, hand_size)
+        self._queuing = count, hand_size, length
+        self._set = QueueSet(seats, count, length)
+        self.queueless: set[Ticket] = set()
+        """Requests at work that stood in no queue: those of an exempt level, and of one that does not queue."""
+        self._exempt_seats = 0
+        self._hand = lru_cache(KNOWN_HANDS)(lambda flow: deal(hash_flow_id(*flow), count, hand_size))
 
     @property
     def shape(self) -> tuple[object, ...]:
         """What makes a level another one: a change of anything else leaves it alone."""
-        limits = self.nominal, self.least, self.most
-        return self.uid, self.exempt, *limits, self._queue_count, self._hand_size, self._length_limit
+        return self.uid, self.exempt, self.nominal, self.least, self.most, self._queuing
+
+    @property
+    def seats(self) -> int:
+        """How many seats it has now."""
+        return self._set.seats
+
+    @seats.setter
+    def seats(self, seats: int) -> None:
+        self._set.seats = seats
+
+    @property
+    def executing(self) -> int:
+        """How many seats are taken."""
+        return self._exempt_seats if self.exempt else self._set.seats_in_use
 
     @property
     def waiting(self) -> int:
         """How many requests stand in the level's queues."""
-        return sum(len(queue) for queue in self._queues.values())
+        return self._set.waiting
 
-    def queued(self) -> list[tuple[int, list[Waiting]]]:
-        """The queues that are not empty: index, and who stands there."""
-        return [(index, list(queue)) for index, queue in sorted(self._queues.items())]
+    @property
+    def idle(self) -> bool:
+        """Whether nothing runs and nothing waits."""
+        return not self.waiting and not self._set.executing and not self.queueless
 
-    def fits(self, width: int) -> bool:
-        """Whether so many seats are free. A request that is wider than the whole level runs when it has the level to itself."""
-        return self.exempt or self.executing + width <= self.seats or (not self.executing and self.seats > 0)
+    def queues(self) -> list[Queue]:
+        """All queues, in order; those that nobody uses are as new."""
+        used = self._set.queues
+        return [used.get(index) or Queue(index, 0) for index in range(self._queuing[0])]
 
-    def try_acquire(self, width: int = 1) -> bool:
-        """Take seats if they are free and nobody stands before us."""
-        if self.exempt or (not self._queues and self.fits(width)):
-            self._take(width)
+    def start(self, flow: tuple[str, str], work: Work = ONE_SEAT) -> Ticket | None:
+        """A ticket for a request of a flow (schema, distinguisher): let in, or to be waited with (`wait`). None: turned away."""
+        now = asyncio.get_running_loop().time()
+        if self.exempt:
+            self._exempt_seats += work.seats
+            self.dispatched += 1
+            ticket = Ticket(flow, work, now, 0, None)
+            ticket.started = now
+            self.queueless.add(ticket)
+            return ticket
+        found = self._set.start(flow, self._hand(flow) if self._queuing[0] else (), work, now)
+        if found is None:
+            self._turn_away(now)
+        elif found.started is not None:
+            self.dispatched += 1
+            if found.queue is None:
+                self.queueless.add(found)
+        self._note(now)
+        return found
+
+    async def wait(self, ticket: Ticket, limit: float) -> bool:
+        """Wait to be let in, for at most `limit` seconds. False: turned away."""
+        if ticket.started is not None:
             return True
-        return False
-
-    def _take(self, width: int) -> None:
-        self.executing += width
-        self.dispatched += 1
-        self._note()
-
-    def _note(self) -> None:
-        if not self.exempt:
-            if self.demand is None:
-                self._time = asyncio.get_running_loop().time
-                self.demand = SeatDemand(self._time())
-            now = self._time()
-            wanted = self.executing
-            if self._queues:
-                wanted += sum(each.width for queue in self._queues.values() for each in queue)
-            self.demand.set(wanted, now)
-
-    async def acquire(self, flow: str, wait_limit: float, width: int = 1) -> bool:
-        """Take seats, queueing for at most `wait_limit` seconds. False: turned away."""
-        if self.try_acquire(width):
-            return True
-        if not self._queue_count:
-            self.rejected += 1
-            return False
-        hand = deal(flow, self._queue_count, self._hand_size)
-        index = min(hand, key=lambda i: len(self._queues.get(i, ())))
-        queue = self._queues.get(index)
-        if queue is not None and len(queue) >= self._length_limit:
-            self.rejected += 1
-            return False
-        if queue is None:
-            queue = self._queues[index] = deque()
         loop = asyncio.get_running_loop()
-        waiting = Waiting(loop.create_future(), flow, loop.time(), width)
-        queue.append(waiting)
-        self._note()
+        place: asyncio.Future[None] = loop.create_future()
+        ticket.let_in = lambda: None if place.done() else place.set_result(None)
         try:
-            async with asyncio.timeout(wait_limit):
-                await waiting.place
+            async with asyncio.timeout(limit):
+                await place
         except (TimeoutError, asyncio.CancelledError) as error:
-            place = waiting.place
-            if place.done() and not place.cancelled():  # the seat came in the same moment: pass it on
-                self.release(width)
+            if ticket.started is not None:  # the seats came in the same moment: pass them on
+                self.release(ticket)
             else:
-                self._leave(index, waiting)
+                self._set.cancel(ticket, loop.time())
+                self._note(loop.time())
             if isinstance(error, TimeoutError):
                 self.timed_out += 1
+                self.dropped.record(int(loop.time()))
                 return False
             self.cancelled += 1
             raise
+        self.dispatched += 1
         return True
 
-    def release(self, width: int = 1) -> None:
-        """Give the seats back; whoever's turn it is gets them."""
-        self.executing -= width
-        self.dispatch()
-        self._note()
+    async def acquire(self, flow: tuple[str, str], limit: float, work: Work = ONE_SEAT) -> Ticket | None:
+        """`start`, and `wait` if need be."""
+        ticket = self.start(flow, work)
+        return ticket if ticket is not None and await self.wait(ticket, limit) else None
+
+    def release(self, ticket: Ticket) -> None:
+        """Give the seats back, at once or after the request's additional time; whoever's turn it is gets them."""
+        self.queueless.discard(ticket)
+        if self.exempt:
+            self._exempt_seats -= ticket.work.seats
+            return
+        loop = asyncio.get_running_loop()
+        if lingering := self._set.finish(ticket, loop.time()):
+            loop.call_later(lingering, self._linger_out, ticket)
+        self._note(loop.time())
+
+    def _linger_out(self, ticket: Ticket) -> None:
+        now = asyncio.get_running_loop().time()
+        self._set.linger_out(ticket, now)
+        self._note(now)
 
     def dispatch(self) -> None:
-        """Let in who may come in: after seats were given back, or lent."""
-        while self._queues:
-            indexes = sorted(self._queues)
-            turn = next((i for i in indexes if i > self._turn), indexes[0])
-            queue = self._queues[turn]
-            first = queue[0]
-            if not first.place.done() and not self.fits(first.width):
-                return  # it waits for the seats it needs: narrower ones behind it must not overtake for ever
-            self._turn = turn
-            queue.popleft()
-            if not queue:
-                del self._queues[turn]
-            if not first.place.done():
-                self._take(first.width)
-                first.place.set_result(None)
+        """Let in who may come in: after seats were lent."""
+        self._set.dispatch(asyncio.get_running_loop().time())
 
-    def _leave(self, index: int, waiting: Waiting) -> None:
-        queue = self._queues.get(index)
-        if queue is not None and waiting in queue:
-            queue.remove(waiting)
-            if not queue:
-                del self._queues[index]
-            self._note()
+    def _turn_away(self, now: float) -> None:
+        self.rejected += 1
+        self.dropped.record(int(now))
+
+    def _note(self, now: float) -> None:
+        if self.demand is None:
+            self.demand = SeatDemand(now)
+        self.demand.set(self._set.seats_in_use + self._set.seats_waiting, now)

@@ -1,7 +1,7 @@
 """Timeout: nobody waits for an answer for ever.
 
-Every request that is not a watch or a stream has a deadline: the server's own (60 s), or a shorter or longer one that the client names
-with `?timeout=`, never more than the server's. When it passes, the work is cancelled and the client gets a 504.
+Every request that is not a watch or a stream has a deadline: the server's own (60 s), or a shorter one that the client names with
+`?timeout=`, never more than the server's. When it passes, the work is cancelled and the client gets a 504.
 
 Upstream: `apiserver/pkg/server/filters/timeout.go` (`WithTimeoutForNonLongRunningRequests`) and
 `endpoints/filters/request_deadline.go` (`WithRequestDeadline`), v1.36.
@@ -10,48 +10,59 @@ Upstream: `apiserver/pkg/server/filters/timeout.go` (`WithTimeoutForNonLongRunni
 from __future__ import annotations
 
 import asyncio
-import re
+from collections.abc import Callable
 
+import orjson
+
+from lifecycle.api.go_duration import parse_duration
 from lifecycle.api.status import bad_request, failure
 from lifecycle.api.wire import Handler, Request, Response
 from lifecycle.apiserver.filters.refusal import refuse
 from lifecycle.apiserver.filters.request_info import is_long_running
 
-UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
-_PART = re.compile(r"(\d+\.?\d*|\.\d+)(ns|us|µs|ms|s|m|h)")
-_DURATION = re.compile(rf"[+-]?(?:0|(?:{_PART.pattern})+)")
+
+def deadline_exceeded(request: Request) -> bool:
+    """Whether a request that is being cancelled had its time: otherwise its client has gone."""
+    return request.deadline is not None and asyncio.get_running_loop().time() >= request.deadline
 
 
-def parse_duration(text: str) -> float:
-    """Seconds of a Go duration such as `1m30s`. Raises ValueError with Go's own message."""
-    if not text or not _DURATION.fullmatch(text):
-        missing_unit = re.fullmatch(r"[+-]?\d+\.?\d*", text)
-        what = "missing unit in duration" if missing_unit else "invalid duration"
-        raise ValueError(f'time: {what} "{text}"')
-    seconds = sum(float(number) * UNITS[unit] for number, unit in _PART.findall(text))
-    return -seconds if text.startswith("-") else seconds
-
-
-def with_timeout(handler: Handler, request_timeout: float) -> Handler:
-    """Give every request that should end soon `request_timeout` seconds at most."""
+def with_timeout(
+    handler: Handler, request_timeout: float, audited: Callable[[Handler], Handler] = lambda handler: handler
+) -> Handler:
+    """Give every request that should end soon `request_timeout` seconds at most. `audited` wraps what refuses a timeout that is none."""
 
     async def timeout(request: Request) -> Response:
         info = request.info
         if info is not None and is_long_running(info):
             return await handler(request)
         seconds = request_timeout
-        if "timeout" in request.query:
+        if asked := request.param("timeout"):
             try:
-                asked = parse_duration(request.query["timeout"][0])
+                wanted = parse_duration(asked)
             except ValueError as error:
-                return refuse(bad_request(f"invalid timeout specified in the request URL - {error}"))
-            if asked > 0:
-                seconds = min(asked, request_timeout)
+                return await audited(_answer_bad_timeout(str(error)))(request)
+            if wanted > 0:
+                seconds = min(wanted, request_timeout)
+        request.deadline = asyncio.get_running_loop().time() + seconds
         try:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout_at(request.deadline):
                 return await handler(request)
         except TimeoutError:
-            message = "Timeout: request did not complete within the allotted timeout"
-            return refuse(failure(504, "Timeout", message, {}))
+            return gateway_timeout()
 
     return timeout
+
+
+def gateway_timeout() -> Response:
+    """504. Written past all negotiation, so the `Status` names no kind and goes as text."""
+    details = "Timeout: request did not complete within the allotted timeout"
+    status = {"metadata": {}, **failure(504, "Timeout", details, {}).status}
+    body = {key: status[key] for key in ("metadata", "status", "message", "reason", "details", "code")}
+    return Response(504, {"Content-Type": "text/plain; charset=utf-8"}, body=orjson.dumps(body) + b"\n")
+
+
+def _answer_bad_timeout(why: str) -> Handler:
+    async def bad_timeout(request: Request) -> Response:
+        return refuse(bad_request(f"invalid timeout specified in the request URL - {why}"))
+
+    return bad_timeout

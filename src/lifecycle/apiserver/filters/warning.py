@@ -9,20 +9,38 @@ Upstream: `apiserver/pkg/endpoints/filters/warning.go` (`recorder.AddWarning`), 
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable
 
 TRUNCATE_AT_TOTAL = 4 * 1024
 TRUNCATE_ITEM = 256
 
 
-def warning_headers(warnings: Iterable[str]) -> list[str]:
-    """The value of each `Warning` header: every text once, quoted, without what a header cannot hold."""
-    texts = [text for text in dict.fromkeys(warnings) if text]
-    if sum(len(text) for text in texts) > TRUNCATE_AT_TOTAL:
-        texts = [text[:TRUNCATE_ITEM] for text in texts]
-        fitting = TRUNCATE_AT_TOTAL // TRUNCATE_ITEM
-        texts = texts[: max(fitting, 1)]
-    return [f'299 - "{_quoted(text)}"' for text in texts if text.isprintable()]
+def warning_headers(warnings: Iterable[str], total: int = TRUNCATE_AT_TOTAL, item: int = TRUNCATE_ITEM) -> list[str]:
+    """The value of each `Warning` header: every text once, quoted; a text that a header cannot hold is left out.
+
+    Beyond `total` characters all are cut to `item`, those that came before too; once that is full as well, no more come.
+    """
+    texts = [text for text in dict.fromkeys(warnings) if text and not any(map(_control, text))]
+    if sum(map(len, texts)) > total:
+        texts = _cut(texts, total, item)
+    return [f'299 - "{_quoted(text)}"' for text in texts]
+
+
+def _cut(texts: list[str], total: int, item: int) -> list[str]:
+    kept: list[str] = []
+    uncut = written = 0
+    for text in texts:
+        if uncut > total and written >= total:
+            break
+        kept.append(text[:item])
+        uncut += len(text)
+        written += len(kept[-1])
+    return kept
+
+
+def _control(char: str) -> bool:
+    return unicodedata.category(char) == "Cc"
 
 
 def _quoted(text: str) -> str:

@@ -1,9 +1,9 @@
 """Looking into flow control: `/debug/api_priority_and_fairness/dump_*`.
 
-Three tables as plain text, comma and tab between the columns: the levels, their queues, and the requests that wait.
+Three tables as plain text, comma and tab between the columns: the levels, their queues, and the requests.
 
-Upstream: `apiserver/pkg/util/flowcontrol/apf_controller_debug.go`, v1.36. Left out: requests that are being executed, and the columns of
-virtual time, which our queues do not have (shown as 0).
+Upstream: `apiserver/pkg/util/flowcontrol/apf_controller_debug.go`, `request/seat_seconds.go`, v1.36. Left out: the details that
+`?includeRequestDetails` adds.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from lifecycle.api.clock import format_micro_time
+from lifecycle.api.go_duration import go_duration
 from lifecycle.apiserver.filters.priority_and_fairness import FlowController
+from lifecycle.apiserver.filters.queue_set import SCALE, Ticket
 
 PREFIX = "/debug/api_priority_and_fairness/"
 LEVELS = (
@@ -35,35 +37,58 @@ def dump(flow_control: FlowController, what: str, wall_clock_ahead: float = 0.0)
     if what == "dump_priority_levels":
         rows = []
         for level in levels:
-            idle = str(not level.executing and not level.waiting).lower()
             counts = (
                 level.waiting,
                 level.executing,
                 level.dispatched,
-                level.rejected,
-                level.timed_out,
-                level.cancelled,
+                level.rejected + level.timed_out + level.cancelled,
+                0,  # upstream counts who waited too long as cancelled
+                level.timed_out + level.cancelled,
             )
-            rows.append((level.name, str(len(level.queued())), idle, "false", *map(str, counts)))
+            idle = str(level.idle).lower()
+            rows.append(
+                (
+                    level.name,
+                    str(sum(bool(queue.waiting) for queue in level.queues())),
+                    idle,
+                    "false",
+                    *map(str, counts),
+                )
+            )
         return tabulated(LEVELS, rows)
     if what == "dump_queues":
         rows = []
         for level in levels:
-            for index, waiting in level.queued():
-                seats = sum(each.width for each in waiting)
-                rows.append((level.name, str(index), str(len(waiting)), "0", "0", "0", str(seats), str(seats), "0"))
+            for queue in level.queues():
+                waiting = [ticket.work for ticket in queue.waiting]
+                sums = sum(work.initial for work in waiting), sum(work.seats for work in waiting)
+                requests = len(waiting), len(queue.executing), queue.seats_in_use
+                times = shown(queue.next_dispatch), *map(str, sums), shown(queue.work_waiting)
+                rows.append((level.name, str(queue.index), *map(str, requests), *times))
         return tabulated(QUEUES, rows)
     if what == "dump_requests":
         rows = []
         for level in levels:
-            for index, waiting in level.queued():
-                for place, each in enumerate(waiting):
-                    schema, _, flow = each.flow.partition("/")
-                    arrived = format_micro_time(each.arrived + wall_clock_ahead)
-                    rest = str(each.width), "0", "0s", "0001-01-01T00:00:00Z"
-                    rows.append((level.name, schema, str(index), str(place), flow, arrived, *rest))
+            for queue in level.queues():
+                standing = [(place, ticket) for place, ticket in enumerate(queue.waiting)]
+                for place, ticket in (*standing, *((-1, ticket) for ticket in queue.executing)):
+                    rows.append((level.name, *_request(ticket, queue.index, place, wall_clock_ahead)))
+            rows += [(level.name, *_request(ticket, -1, -1, wall_clock_ahead)) for ticket in level.queueless]
         return tabulated(REQUESTS, rows)
     return None
+
+
+def _request(ticket: Ticket, queue: int, place: int, ahead: float) -> tuple[str, ...]:
+    """One row, without the level. A request at work has no place, and perhaps had no queue: -1."""
+    arrived = format_micro_time(ticket.arrived + ahead)
+    started = "0001-01-01T00:00:00Z" if ticket.started is None else format_micro_time(ticket.started + ahead)
+    work = str(ticket.work.initial), str(ticket.work.final), go_duration(ticket.work.latency)
+    return ticket.flow[0], str(queue), str(place), ticket.flow[1], arrived, *work, started
+
+
+def shown(work: int) -> str:
+    """Work, or a moment of virtual time. Upstream: `SeatSeconds.String`."""
+    return f"{work // SCALE}.{work % SCALE:08d}ss"
 
 
 def tabulated(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -42,8 +42,8 @@ class NonResourceHandler:
         self._merged = MergedDocuments(served) if served is not None else None
         self.more: dict[str, Callable[[str], Response | None]] = {}
         """What else there is to read: by the beginning of the path, a function of the rest."""
-        self.statusz: Callable[[Request], Response] | None = None
-        """`/statusz`, once the server has been started."""
+        self.zpages: dict[str, Callable[[Request], Response]] = {}
+        """`/statusz` and `/flagz`, once the server has been started."""
         self._others: dict[str, Handler] = {}
         if openid is not None:
             self._others = {CONFIGURATION_PATH: openid.configuration, JWKS_PATH: openid.jwks}
@@ -58,8 +58,8 @@ class NonResourceHandler:
         first = path.split("/", 2)[1]
         if first in ENDPOINTS:
             return self.health.serve(request, path)
-        if path == "/statusz" and self.statusz is not None:
-            return self.statusz(request)
+        if path in self.zpages:
+            return self.zpages[path](request)
         reading = request.method in ("GET", "HEAD")
         if path == "/":
             return document(request, published_bytes("discovery/root.json"), "application/json")

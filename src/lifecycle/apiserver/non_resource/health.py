@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
+from lifecycle.api.go_format import go_quote
 from lifecycle.api.published import published_bytes
 from lifecycle.api.wire import Request, Response
 from lifecycle.apiserver.non_resource.document import page_not_found, text
@@ -47,7 +48,7 @@ class Health:
                 return page_not_found()
             problem = self._ask(single)
             return text(f"internal server error: {problem}\n", 500) if problem else text("ok")
-        excluded = [name for value in request.query.get("exclude", []) for name in value.split(",") if name]
+        excluded = set(request.query.get("exclude", []))
         lines = []
         failed = []
         for name in names:
@@ -58,11 +59,10 @@ class Health:
                 failed.append(name)
             else:
                 lines.append(f"[+]{name} ok\n")
-        unknown = [f'"{name}"' for name in excluded if name not in names]
-        if unknown:
-            lines.append(f"warn: some health checks cannot be excluded: no matches for {', '.join(unknown)}\n")
+        if unknown := ",".join(go_quote(name) for name in sorted(excluded.difference(names))):
+            lines.append(f"warn: some health checks cannot be excluded: no matches for {unknown}\n")
         if failed:
-            return text("".join(lines) + f"{endpoint} check failed\n\n", 500)
+            return text("".join(lines) + f"{endpoint} check failed\n", 500)
         if "verbose" not in request.query:
             return text("ok")
         return text("".join(lines) + f"{endpoint} check passed\n")

@@ -1,10 +1,6 @@
 """`/statusz`: how long the server has been up, what it is, and where else to look.
 
-For people it is plain text, on purpose not meant to be parsed: each time with another sign between names and values. A program asks for the
-object by name – `application/json;as=Statusz;v=v1beta1;g=config.k8s.io` – and for nothing else in JSON.
-
-Upstream: `apiserver/pkg/server/statusz/{statusz,textserializer}.go`, v1.36. Left out: CBOR, and `/flagz`, since the options here are no
-flags.
+Upstream: `apiserver/pkg/server/statusz/{statusz,textserializer}.go`, v1.36.
 """
 
 from __future__ import annotations
@@ -15,22 +11,12 @@ from typing import Any
 from lifecycle.api.clock import Clock, format_time
 from lifecycle.api.names import NameSource
 from lifecycle.api.published import published
-from lifecycle.api.status import failure
 from lifecycle.api.wire import Object, Request, Response
-from lifecycle.apiserver.endpoints.negotiation import JSON, YAML, encode
-from lifecycle.apiserver.non_resource.document import text
+from lifecycle.apiserver.non_resource.zpages import COMPONENT, HEAD, delimiter, serve_page
 
 PATH = "/statusz"
-COMPONENT = "apiserver"
-GROUP, KIND = "config.k8s.io", "Statusz"
-VERSIONS = ("v1alpha1", "v1beta1")
-DELIMITERS = (":", ": ", "=", " ")
-DEPRECATED = "This version of the statusz endpoint is deprecated. Please use a newer version."
+KIND = "Statusz"
 ELSEWHERE = frozenset({"/apis", "/api", "/openid", "/openapi", "/.well-known"})
-HEAD = (
-    "Warning: This endpoint is not meant to be machine parseable, has no formatting compatibility guarantees "
-    "and is for debugging purposes only."
-)
 
 
 class Statusz:
@@ -42,27 +28,11 @@ class Statusz:
 
     def serve(self, request: Request) -> Response:
         """Text, or the object in the form asked for. Raises StatusError 406."""
-        header = request.headers.get("accept", "").strip() or "*/*"
-        for clause in header.split(","):
-            media_type, *parameters = (part.strip() for part in clause.split(";"))
-            asked = dict(part.split("=", 1) for part in parameters if "=" in part)
-            wanted = (asked.get("g"), asked.get("as"))
-            if media_type in ("text/plain", "text/*", "*/*") and "as" not in asked:
-                return text(self._text())
-            if media_type in (JSON, YAML) and wanted == (GROUP, KIND) and asked.get("v") in VERSIONS:
-                if asked["v"] == "v1alpha1":
-                    request.warnings.append(DEPRECATED)
-                content_type, body = encode(self._object(asked["v"]), media_type)
-                return Response(headers={"Content-Type": content_type}, body=body)
-        accepted = ", ".join((JSON, YAML, "text/plain"))
-        raise failure(406, "NotAcceptable", f"only the following media types are accepted: {accepted}")
+        return serve_page(request, KIND, self._text, self._body)
 
-    def _object(self, version: str) -> Object:
+    def _body(self) -> Object:
         build: dict[str, Any] = published("discovery/version.json")
         return {
-            "kind": KIND,
-            "apiVersion": f"{GROUP}/{version}",
-            "metadata": {"name": COMPONENT},
             "startTime": format_time(self._started),
             "uptimeSeconds": self._uptime(),
             "goVersion": build["goVersion"],
@@ -75,8 +45,7 @@ class Statusz:
         return max(0, int(self._clock.now() - self._started))
 
     def _text(self) -> str:
-        delimiter = DELIMITERS[int(self._names.uid()[0], 16) % len(DELIMITERS)]
-        about, seconds = self._object("v1beta1"), self._uptime()
+        sign, about, seconds = delimiter(self._names), self._body(), self._uptime()
         lines = {
             "Started": time.strftime("%a %b %e %H:%M:%S UTC %Y", time.gmtime(self._started)),
             "Up": f"{seconds // 3600} hr {seconds // 60 % 60:02d} min {seconds % 60:02d} sec",
@@ -85,7 +54,7 @@ class Statusz:
             "Emulation version": about["emulationVersion"],
             "Paths": " ".join(about["paths"]),
         }
-        body = "\n".join(f"{name}{delimiter} {value}" for name, value in lines.items())
+        body = "\n".join(f"{name}{sign} {value}" for name, value in lines.items())
         return f"\n{COMPONENT} statusz\n{HEAD}\n\n{body}\n"
 
 

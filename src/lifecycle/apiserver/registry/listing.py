@@ -18,7 +18,7 @@ from typing import Any
 import orjson
 
 from lifecycle.api import status
-from lifecycle.api.field_errors import quote
+from lifecycle.api.go_format import go_quote
 from lifecycle.api.schema.scalars import json_type
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.cache_watcher import Criteria
@@ -143,7 +143,9 @@ def parse_revision(text: str) -> int:
     if not why and (len(text) > 40 or int(text) >= 1 << 64):
         why = "value out of range"
     if why:
-        message = f"resourceVersion: Invalid value: {quote(text)}: strconv.ParseUint: parsing {quote(text)}: {why}"
+        message = (
+            f"resourceVersion: Invalid value: {go_quote(text)}: strconv.ParseUint: parsing {go_quote(text)}: {why}"
+        )
         raise status.failure(500, "", message)
     return int(text)
 

@@ -7,7 +7,7 @@ Upstream: `apiserver/pkg/registry/rest/meta.go` (`FillObjectMetaSystemFields`, `
 from __future__ import annotations
 
 from lifecycle.api.clock import Clock
-from lifecycle.api.field_errors import quote
+from lifecycle.api.go_format import go_quote
 from lifecycle.api.names import NameSource
 from lifecycle.api.status import bad_request, failure
 from lifecycle.api.wire import Object
@@ -49,7 +49,7 @@ def check_revision(text: str) -> None:
     """An object's resourceVersion is a number. Raises StatusError 500, as upstream: its storage layer returns the bare error."""
     if not text.isascii() or not text.isdecimal() or len(text) > 20:
         why = "value out of range" if text.isascii() and text.isdecimal() else "invalid syntax"
-        raise failure(500, "", f"strconv.ParseUint: parsing {quote(text)}: {why}")
+        raise failure(500, "", f"strconv.ParseUint: parsing {go_quote(text)}: {why}")
 
 
 def check_no_revision(obj: Object) -> None:

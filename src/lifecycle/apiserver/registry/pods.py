@@ -60,7 +60,8 @@ def _assigned(pod: Object, binding: Object, scope: RequestScope, now: str) -> Ob
     for key in ("labels", "annotations"):
         if meta.get(key):
             merged[key] = dict(sorted({**(metadata.get(key) or {}), **meta[key]}.items()))
-    old_status = pod.get("status") or {}
+    # a node that was kept for the pod is none any more (`ClearingNominatedNodeNameAfterBinding`)
+    old_status = {key: value for key, value in (pod.get("status") or {}).items() if key != "nominatedNodeName"}
     condition = {"type": "PodScheduled", "status": "True", "lastProbeTime": None, "lastTransitionTime": now}
     conditions = [c for c in old_status.get("conditions") or () if c["type"] != "PodScheduled"] + [condition]
     return {

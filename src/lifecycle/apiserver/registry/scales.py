@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from lifecycle.api import status
-from lifecycle.api.field_errors import quote
+from lifecycle.api.go_format import go_quote
 from lifecycle.api.labels import format_label_selector
 from lifecycle.api.managed_fields import apply_patch, update_managed_fields
 from lifecycle.api.managed_fields.scale import parent_entries, scale_entries
@@ -81,7 +81,7 @@ def get_scale(store: ResourceStore, scope: RequestScope) -> Object:
     """Read. Raises StatusError 404, 500 for a custom resource that has no replicas."""
     obj, paths = store.get(scope.namespace, scope.name).obj, scope.strategy.scale
     if paths is not None and nested(obj, paths["specReplicasPath"]) is None:
-        why = f"the spec replicas field {quote(paths['specReplicasPath'])} does not exist"
+        why = f"the spec replicas field {go_quote(paths['specReplicasPath'])} does not exist"
         raise status.internal_error(why)
     return scale_of(obj, paths)
 
