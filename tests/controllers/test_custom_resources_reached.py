@@ -65,3 +65,33 @@ def test_a_namespace_takes_its_custom_resources_along() -> None:
         return [*left, *(name for name in names if name == "bells")]
 
     assert rehearse(scene, nodes=1) == []
+
+
+def test_a_quota_counts_them_even_if_it_was_there_before_their_definition() -> None:
+    async def scene(cluster: RehearsedCluster) -> list[str]:
+        client, quotas = cluster.client("kubectl"), resource("resourcequotas")
+        name = "count/bells.book.example.com"
+        quota = {"kind": "ResourceQuota", "metadata": {"name": "q"}, "spec": {"hard": {name: "1"}}}
+        await client.create(quotas, quota, "default")
+        await asyncio.sleep(2)
+
+        async def used() -> str:
+            await asyncio.sleep(2)
+            status = (await client.get(quotas, "q", "default"))["status"]
+            return str(status.get("used", {}).get(name))
+
+        seen = [await used()]
+        row = await _defined(cluster)
+        seen.append(await used())
+        await client.create(row, bell(), "default")
+        seen.append(await used())
+        try:
+            await client.create(row, {**bell(), "metadata": {"name": "midnight"}}, "default")
+        except StatusError as error:
+            seen.append(error.message)
+        await client.delete(row, "noon", "default")
+        return [*seen, await used()]
+
+    refused = 'bells.book.example.com "midnight" is forbidden: exceeded quota: q, '
+    refused += "requested: count/bells.book.example.com=1, used: count/bells.book.example.com=1, limited: count/bells.book.example.com=1"
+    assert rehearse(scene, nodes=1) == ["None", "0", "1", refused, "0"]

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from datetime import UTC, datetime
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,7 +13,6 @@ from lifecycle.api.clock import parse_time
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
 from lifecycle.cluster.rehearsal import RehearsedCluster, rehearse
-from lifecycle.controllers.cronjob.schedule import next_after
 from lifecycle.controllers.job.indexes import format_intervals, parse_intervals
 from lifecycle.controllers.job.pod_failure_policy import match_pod_failure_policy
 
@@ -148,40 +145,8 @@ def test_a_finished_job_goes_when_its_time_is_over() -> None:
     rehearse(scene)
 
 
-def test_a_cron_job_starts_jobs_by_the_clock_and_keeps_three() -> None:
-    async def scene(cluster: RehearsedCluster) -> None:
-        spec = {"schedule": "*/2 * * * *", "jobTemplate": {"spec": job("true")["spec"]}}
-        body = {"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "cj"}, "spec": spec}
-        await cluster.client("test").create(resource("cronjobs.batch"), body, "default")
-        await asyncio.sleep(11 * 60)
-        jobs = await cluster.items("jobs.batch")
-        assert len(jobs) == 3
-        due = [
-            parse_time(j["metadata"]["annotations"]["batch.kubernetes.io/cronjob-scheduled-timestamp"]) for j in jobs
-        ]
-        assert all(at % 120 == 0 for at in due)
-        assert [j["metadata"]["name"] for j in jobs] == [f"cj-{int(at) // 60}" for at in due]
-
-    rehearse(scene)
-
-
 @given(st.sets(st.integers(0, 60)))
 def test_intervals_say_the_same_both_ways(indexes: set[int]) -> None:
     text = format_intervals(indexes)
     assert parse_intervals(text, 61) == indexes
     assert format_intervals([0, 1, 3, 4, 5]) == "0,1,3-5"
-
-
-@pytest.mark.parametrize(
-    ("expression", "after", "expected"),
-    [
-        ("*/15 * * * *", "2027-01-01T00:07", "2027-01-01T00:15"),
-        ("0 9 * * mon-fri", "2027-01-01T10:00", "2027-01-04T09:00"),
-        ("0 0 13 * 5", "2027-01-01T01:00", "2027-01-08T00:00"),  # the 13th or any Friday
-        ("@monthly", "2027-01-31T00:00", "2027-02-01T00:00"),
-        ("0 0 30 2 *", "2027-01-01T00:00", None),
-    ],
-)
-def test_when_a_schedule_is_due(expression: str, after: str, expected: str | None) -> None:
-    found = next_after(expression)(datetime.fromisoformat(after).replace(tzinfo=UTC).timestamp())
-    assert (found and datetime.fromtimestamp(found, UTC).strftime("%Y-%m-%dT%H:%M")) == expected

@@ -16,6 +16,7 @@ from lifecycle.cluster.rehearsal import RehearsedCluster, rehearse
 from lifecycle.controllers.manager import ControllerManager
 from lifecycle.controllers.node_lifecycle.health import first_health, unknown_conditions
 from lifecycle.controllers.node_lifecycle.zones import ZoneQueue, ZoneState, compute_zone_state, eviction_rate
+from lifecycle.controllers.pod_conditions import disruption_target
 from lifecycle.controllers.pod_readiness import get_condition
 from lifecycle.controllers.taint_eviction.taint_eviction_controller import patience
 
@@ -71,6 +72,8 @@ def test_a_dead_kubelet_is_noticed_its_pods_are_replaced_and_it_may_come_back() 
         told = get_condition(here[0], "DisruptionTarget")
         assert told is not None
         assert told["reason"] == "DeletionByTaintManager"
+        assert told["message"] == "Taint manager: deleting due to NoExecute taint"
+        assert (told["observedGeneration"], told["lastProbeTime"]) == (1, None)
         others = [p for p in pods if p["spec"]["nodeName"] != shape and p["status"]["phase"] == "Running"]
         assert len(others) == 2
         events = {e["reason"] for e in await cluster.items("events")}
@@ -204,3 +207,84 @@ def test_patience_is_that_of_the_least_patient_toleration() -> None:
     assert patience([for_ever], [taint]) is None
     assert patience([for_ever], [taint, other]) == 0
     assert patience([for_ever, a_while], [taint, other]) == 30
+
+
+def test_a_condition_moves_only_if_it_says_something_else() -> None:
+    pod: Object = {"metadata": {"generation": 2}, "status": {}}
+    first = disruption_target(pod, "DeletionByPodGC", "why", "2027-01-01T00:00:00Z")
+    assert first is not None
+    assert (first["lastTransitionTime"], first["observedGeneration"]) == ("2027-01-01T00:00:00Z", 2)
+    pod["status"]["conditions"] = [first]
+    assert disruption_target(pod, "DeletionByPodGC", "why", "2027-01-02T00:00:00Z") is None
+    second = disruption_target(pod, "DeletionByTaintManager", "why", "2027-01-02T00:00:00Z")
+    assert second is not None
+    assert second["lastTransitionTime"] == "2027-01-01T00:00:00Z"  # it was true before, for another reason
+
+
+def test_an_eviction_is_called_off_and_what_was_decided_first_stands() -> None:
+    """Each line of what happens to a pod is told, of the pod by its name only."""
+
+    async def scene(cluster: RehearsedCluster) -> None:
+        client, pods = cluster.client("test"), resource("pods")
+
+        async def taint(*keys: str) -> None:
+            taints = [{"key": key, "effect": "NoExecute"} for key in keys]
+            await client.patch(NODES, "lifecycle-worker", "", {"spec": {"taints": taints or None}})
+            await asyncio.sleep(2)
+
+        def tolerates(*limits: tuple[str, int | None]) -> list[Object]:
+            plain = [{"key": key, "operator": "Exists", "effect": "NoExecute"} for key, _ in limits]
+            times = [{} if seconds is None else {"tolerationSeconds": seconds} for _, seconds in limits]
+            return [{**each, **more} for each, more in zip(plain, times)]
+
+        for name, tolerations in (
+            ("never", tolerates(("a", None), ("b", None))),
+            ("now", []),
+            ("later", tolerates(("a", 60))),
+            ("shorter", tolerates(("a", 60), ("b", 10))),
+            ("gone", tolerates(("a", 60), ("b", 60))),
+        ):
+            containers = [{"name": "c", "image": "nginx:1.27"}]
+            spec = {"nodeName": "lifecycle-worker", "containers": containers, "tolerations": tolerations}
+            await client.create(pods, {"kind": "Pod", "metadata": {"name": name}, "spec": spec}, "default")
+        await asyncio.sleep(10)
+        await taint("a")
+        assert {p["metadata"]["name"] for p in await cluster.items("pods")} == {"never", "later", "shorter", "gone"}
+        await client.delete(pods, "gone", "default", grace_period=0)
+        await taint("a", "b")
+        assert {p["metadata"]["name"] for p in await cluster.items("pods")} == {"never", "shorter"}
+        await asyncio.sleep(20)  # ten seconds would be over, but sixty were given before
+        assert {p["metadata"]["name"] for p in await cluster.items("pods")} == {"never", "shorter"}
+        await taint()
+        events = [e for e in await cluster.items("events") if e["reason"] == "TaintManagerEviction"]
+        assert sorted(e["message"] for e in events) == [
+            "Cancelling deletion of Pod default/gone",
+            "Cancelling deletion of Pod default/later",
+            "Cancelling deletion of Pod default/shorter",
+            "Marking for deletion Pod default/later",
+            "Marking for deletion Pod default/now",
+        ]
+        assert all(set(e["involvedObject"]) == {"kind", "apiVersion", "namespace", "name"} for e in events)
+        assert {e["source"]["component"] for e in events} == {"taint-eviction-controller"}
+
+    rehearse(scene)
+
+
+def test_pods_that_end_on_a_node_out_of_service_are_removed_once_the_node_is_not_ready() -> None:
+    async def scene(cluster: RehearsedCluster) -> None:
+        await deploy(cluster, tolerations=[{"operator": "Exists"}])
+        name = "lifecycle-worker"
+        await kill(cluster, f"kubelet {name}")
+        client = cluster.client("test")
+        out = [{"key": "node.kubernetes.io/out-of-service", "value": "nodeshutdown", "effect": "NoExecute"}]
+        await client.patch(NODES, name, "", {"spec": {"taints": out}})
+        here = [p["metadata"]["name"] for p in await cluster.items("pods") if p["spec"]["nodeName"] == name]
+        assert here
+        for pod in here:
+            await client.delete(resource("pods"), pod, "default")
+        await asyncio.sleep(30)
+        assert {p["metadata"]["name"] for p in await cluster.items("pods")} >= set(here)  # its kubelet may still do it
+        await asyncio.sleep(60)
+        assert not {p["metadata"]["name"] for p in await cluster.items("pods")} & set(here)
+
+    rehearse(scene)

@@ -14,6 +14,7 @@ from lifecycle.api.wire import Object
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.controllers.manager import CONTROLLERS, is_enabled
+from lifecycle.controllers.node_lifecycle.labels import labels_to_update
 from lifecycle.controllers.node_lifecycle.taints import wanted_taints
 from lifecycle.controllers.nodeipam import CIDRSet
 from lifecycle.controllers.ttl import TTLController
@@ -42,22 +43,32 @@ NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
 @pytest.mark.parametrize(
     ("node", "expected"),
     [
-        (
-            a_node([CONTROL_PLANE, NOT_READY]),
-            ["control-plane", "not-ready"],
-        ),  # nothing reported yet: as admission left it
+        (a_node([CONTROL_PLANE, NOT_READY]), ["control-plane"]),  # no condition, no reason for a taint
         (a_node([CONTROL_PLANE, NOT_READY], Ready="True"), ["control-plane"]),
         (a_node(Ready="False"), ["not-ready", "not-ready"]),  # NoSchedule and NoExecute
         (a_node([NOT_READY], Ready="Unknown"), ["unreachable", "unreachable"]),
         (a_node(Ready="True", MemoryPressure="True", DiskPressure="False"), ["memory-pressure"]),
         (a_node(Ready="True", unschedulable=True), ["unschedulable"]),
-        (a_node(Ready="True", NetworkUnavailable="True", PIDPressure="True"), ["network-unavailable", "pid-pressure"]),
+        (a_node(PIDPressure="True", NetworkUnavailable="True", Ready="True"), ["pid-pressure", "network-unavailable"]),
     ],
 )
 def test_taints_follow_conditions(node: Object, expected: list[str]) -> None:
     taints = wanted_taints(node, "2026-01-01T00:00:00Z")
     assert [t["key"].partition("/")[2] for t in taints] == expected
+    new = [t for t in taints if t not in node["spec"]["taints"]]
+    assert all(t["timeAdded"] == "2026-01-01T00:00:00Z" for t in new)  # NoSchedule ones are dated too
     assert wanted_taints({**node, "spec": {**node["spec"], "taints": taints}}, "later") == taints
+
+
+def test_the_old_labels_of_a_node_follow_the_new_ones() -> None:
+    def labelled(**labels: str) -> dict[str, str]:
+        return labels_to_update({"metadata": {"labels": labels}})
+
+    os, arch = "kubernetes.io/os", "kubernetes.io/arch"
+    assert labelled(**{os: "linux", arch: "arm64"}) == {f"beta.{os}": "linux", f"beta.{arch}": "arm64"}
+    assert labelled(**{os: "linux", f"beta.{os}": "plan9"}) == {f"beta.{os}": "linux"}
+    assert labelled(**{f"beta.{os}": "linux"}) == {}
+    assert labels_to_update({"metadata": {}}) == {}
 
 
 def test_the_ttl_grows_with_the_cluster_and_does_not_flap() -> None:

@@ -7,12 +7,13 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-from tests.controllers.small_cluster import SmallCluster, small_cluster
+from tests.controllers.small_cluster import EVENTS, SmallCluster, small_cluster
 
 from lifecycle.api.clock import run_virtual
 from lifecycle.api.persistent_volumes import find_matching_volume
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
+from lifecycle.client.rest import MERGE_PATCH
 
 CLAIMS, VOLUMES = resource("persistentvolumeclaims"), resource("persistentvolumes")
 CLASSES = resource("storageclasses.storage.k8s.io")
@@ -179,5 +180,63 @@ def test_a_volume_whose_claim_is_gone_is_released_and_a_claim_whose_volume_is_go
         assert "Bound claim has lost its PersistentVolume. Data on the volume is lost!" in await at.cluster.messages(
             "again"
         )
+
+    with_storage(scene)
+
+
+@pytest.mark.parametrize(
+    ("source", "policy", "provisioner", "phase", "message"),
+    [
+        ({}, "Retain", "", "Released", None),
+        ({"hostPath": {"path": "/tmp/data"}}, "Delete", "", None, None),
+        (
+            {"hostPath": {"path": "/var/data"}}, "Delete", "",
+            "Failed", "host_path deleter only supports /tmp/.+ but received provided /var/data",
+        ),
+        (
+            {"hostPath": None, "csi": {"driver": "x.io", "volumeHandle": "h"}}, "Delete", "",
+            "Failed", 'error getting deleter volume plugin for volume "v": no deletable volume plugin matched',
+        ),
+        ({"hostPath": {"path": "/var/data"}}, "Delete", "rancher.io/local-path", "Released", None),
+    ],
+)  # fmt: skip
+def test_what_becomes_of_a_released_volume(
+    source: Object, policy: str, provisioner: str, phase: str | None, message: str | None
+) -> None:
+    async def scene(at: Scene) -> None:
+        body = volume("v", persistentVolumeReclaimPolicy=policy, **source)
+        body["spec"] = {key: value for key, value in body["spec"].items() if value is not None}
+        if provisioner:
+            body["metadata"]["annotations"] = {"pv.kubernetes.io/provisioned-by": provisioner}
+        await at.add(body, claim(storageClassName=""))
+        made = (await at.volume("v"))["metadata"]["creationTimestamp"]
+        await at.client.delete(CLAIMS, "c", "ns")
+        await asyncio.sleep(5)
+        found = {v["metadata"]["name"]: v["status"] for v in await at.cluster.items(VOLUMES, "")}
+        assert found.get("v", {}).get("phase") == phase
+        assert found.get("v", {}).get("message") == message
+        assert phase is None or found["v"]["lastPhaseTransitionTime"] > made
+        told = [e for e in await at.cluster.items(EVENTS, "default") if e["involvedObject"]["name"] == "v"]
+        expected = [("Warning", "VolumeFailedDelete", message)] if message else []
+        assert [(e["type"], e["reason"], e["message"]) for e in told] == expected
+
+    with_storage(scene)
+
+
+def test_a_claim_that_wants_to_grow_waits_for_somebody_outside() -> None:
+    async def scene(at: Scene) -> None:
+        grows = {**storage_class("grows", "Immediate"), "allowVolumeExpansion": True}
+        await at.add(grows, volume("v", "2Gi", storageClassName="grows"), claim(storageClassName="grows"))
+
+        async def ask_for(size: str) -> list[tuple[str, str, str]]:
+            wish = {"spec": {"resources": {"requests": {"storage": size}}}}
+            await at.client.patch(CLAIMS, "c", "ns", wish, patch_type=MERGE_PATCH)
+            await asyncio.sleep(3)
+            events = [e for e in await at.cluster.items(EVENTS) if e["source"]["component"] == "volume_expand"]
+            return [(e["type"], e["reason"], e["message"]) for e in events]
+
+        assert await ask_for("2Gi") == []  # so much it has
+        waits = ("Normal", "ExternalExpanding", "waiting for an external controller to expand this PVC")
+        assert await ask_for("3Gi") == [waits]
 
     with_storage(scene)

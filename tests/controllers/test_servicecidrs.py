@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from copy import deepcopy
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -16,11 +17,17 @@ from lifecycle.cluster.rehearsal import RehearsedCluster, rehearse
 from lifecycle.controllers.servicecidrs import FINALIZER, TERMINATING
 from lifecycle.inspector import open_recording
 
+T = TypeVar("T")
 SERVICES, CIDRS = resource("services"), resource("servicecidrs.networking.k8s.io")
 
 
-def played(scene: Any) -> Any:
-    return rehearse(scene, without=("kubelet", "scheduler"))
+def played(scene: Callable[[Client], Awaitable[T]]) -> T:
+    """What a scene tells that somebody plays with a cluster in which the controllers run."""
+
+    async def whole(cluster: RehearsedCluster) -> T:
+        return await scene(cluster.client("me"))
+
+    return rehearse(whole, without=("kubelet", "scheduler"))
 
 
 async def create(client: Client, name: str, *cidrs: str) -> None:
@@ -51,9 +58,9 @@ def test_the_default_range_is_the_recorded_one() -> None:
         if exchange.path == "/apis/networking.k8s.io/v1/servicecidrs"
     )
 
-    async def scene(cluster: RehearsedCluster) -> Object:
+    async def scene(client: Client) -> Object:
         await asyncio.sleep(1)
-        return await cluster.client("me").get(CIDRS, "kubernetes")
+        return await client.get(CIDRS, "kubernetes")
 
     def told(service_cidr: Object) -> Object:
         meta = service_cidr["metadata"]
@@ -67,8 +74,7 @@ def test_the_default_range_is_the_recorded_one() -> None:
 
 
 def test_a_range_in_use_stays_until_its_last_address_is_given_back() -> None:
-    async def scene(cluster: RehearsedCluster) -> list[Any]:
-        client = cluster.client("me")
+    async def scene(client: Client) -> list[Any]:
         await create(client, "more", "10.97.0.0/24")
         await web(client, "10.97.0.5")
         await client.delete(CIDRS, "more")
@@ -84,8 +90,7 @@ def test_a_range_in_use_stays_until_its_last_address_is_given_back() -> None:
 
 
 def test_a_range_that_nobody_uses_waits_until_every_server_has_heard() -> None:
-    async def scene(cluster: RehearsedCluster) -> list[Any]:
-        client = cluster.client("me")
+    async def scene(client: Client) -> list[Any]:
         await create(client, "more", "10.97.0.0/24")
         await client.delete(CIDRS, "more")
         await asyncio.sleep(8)
@@ -99,8 +104,7 @@ def test_a_range_that_nobody_uses_waits_until_every_server_has_heard() -> None:
 def test_a_range_inside_another_may_go_at_once() -> None:
     """Its addresses have another home; so may one of two that are the same."""
 
-    async def scene(cluster: RehearsedCluster) -> set[str]:
-        client = cluster.client("me")
+    async def scene(client: Client) -> set[str]:
         await create(client, "inside", "10.96.128.0/24")
         await web(client, "10.96.128.5")
         await client.delete(CIDRS, "inside")
@@ -111,8 +115,7 @@ def test_a_range_inside_another_may_go_at_once() -> None:
 
 
 def test_a_new_range_around_it_frees_a_range() -> None:
-    async def scene(cluster: RehearsedCluster) -> list[Any]:
-        client = cluster.client("me")
+    async def scene(client: Client) -> list[Any]:
         await create(client, "small", "10.97.0.0/24")
         await web(client, "10.97.0.5")
         await client.delete(CIDRS, "small")
@@ -125,8 +128,7 @@ def test_a_new_range_around_it_frees_a_range() -> None:
 
 
 def test_the_finalizer_is_put_back() -> None:
-    async def scene(cluster: RehearsedCluster) -> list[str]:
-        client = cluster.client("me")
+    async def scene(client: Client) -> list[str]:
         await create(client, "more", "10.97.0.0/24", "fd00:97::/112")
         await client.patch(CIDRS, "more", "", {"metadata": {"finalizers": None}})
         await asyncio.sleep(1)

@@ -29,17 +29,21 @@ from lifecycle.controllers.endpointslice.endpointslice_controller import Endpoin
 from lifecycle.controllers.endpointslicemirroring.endpointslicemirroring_controller import (
     EndpointSliceMirroringController,
 )
+from lifecycle.controllers.ephemeral.ephemeral_controller import EphemeralVolumeController
 from lifecycle.controllers.garbagecollector.garbage_collector import GarbageCollector
 from lifecycle.controllers.job.job_controller import JobController
 from lifecycle.controllers.namespace.namespace_controller import NamespaceController
 from lifecycle.controllers.node_lifecycle.node_lifecycle_controller import NodeLifecycleController
 from lifecycle.controllers.nodeipam import NodeIPAMController
+from lifecycle.controllers.persistentvolume.expand_controller import ExpandController
 from lifecycle.controllers.persistentvolume.pv_controller import PersistentVolumeController
+from lifecycle.controllers.podautoscaler.horizontal_controller import HorizontalController
 from lifecycle.controllers.podgc.gc_controller import PodGCController
 from lifecycle.controllers.replicaset.replica_set_controller import ReplicaSetController
 from lifecycle.controllers.resourcequota.resource_quota_controller import ResourceQuotaController
 from lifecycle.controllers.root_ca_publisher import RootCACertPublisher
 from lifecycle.controllers.serviceaccount.serviceaccounts_controller import ServiceAccountsController
+from lifecycle.controllers.serviceaccount.tokens_controller import Issue, TokensController
 from lifecycle.controllers.servicecidrs import ServiceCIDRsController
 from lifecycle.controllers.statefulset.stateful_set_controller import StatefulSetController
 from lifecycle.controllers.storageprotection.protection_controllers import (
@@ -72,6 +76,9 @@ class ControllerFactory(Protocol):
         ...
 
 
+OWN_IDENTITY = "tokens-controller"
+"""This one cannot act for an account: before it has run, upstream says, there may be no tokens for any."""
+
 # flag name → (service account, constructor), in upstream's order of names
 CONTROLLERS: dict[str, tuple[str, ControllerFactory]] = {
     "clusterrole-aggregation-controller": ("clusterrole-aggregation-controller", ClusterRoleAggregationController),
@@ -82,12 +89,15 @@ CONTROLLERS: dict[str, tuple[str, ControllerFactory]] = {
     "endpoints-controller": ("endpoint-controller", EndpointsController),
     "endpointslice-controller": ("endpointslice-controller", EndpointSliceController),
     "endpointslice-mirroring-controller": ("endpointslicemirroring-controller", EndpointSliceMirroringController),
+    "ephemeral-volume-controller": ("ephemeral-volume-controller", EphemeralVolumeController),
     "garbage-collector-controller": ("generic-garbage-collector", GarbageCollector),
+    "horizontal-pod-autoscaler-controller": ("horizontal-pod-autoscaler", HorizontalController),
     "job-controller": ("job-controller", JobController),
     "namespace-controller": ("namespace-controller", NamespaceController),
     "node-ipam-controller": ("node-controller", NodeIPAMController),
     "node-lifecycle-controller": ("node-controller", NodeLifecycleController),
     "persistentvolume-binder-controller": ("persistent-volume-binder", PersistentVolumeController),
+    "persistentvolume-expander-controller": ("expand-controller", ExpandController),
     "persistentvolume-protection-controller": ("pv-protection-controller", PVProtectionController),
     "persistentvolumeclaim-protection-controller": ("pvc-protection-controller", PVCProtectionController),
     "pod-garbage-collector-controller": ("pod-garbage-collector", PodGCController),
@@ -96,6 +106,7 @@ CONTROLLERS: dict[str, tuple[str, ControllerFactory]] = {
     "root-ca-certificate-publisher-controller": ("root-ca-cert-publisher", RootCACertPublisher),
     "service-cidr-controller": ("service-cidrs-controller", ServiceCIDRsController),
     "serviceaccount-controller": ("service-account-controller", ServiceAccountsController),
+    "serviceaccount-token-controller": (OWN_IDENTITY, TokensController),
     "statefulset-controller": ("statefulset-controller", StatefulSetController),
     "taint-eviction-controller": ("node-controller", TaintEvictionController),
     "ttl-after-finished-controller": ("ttl-after-finished-controller", TTLAfterFinishedController),
@@ -120,8 +131,8 @@ class ControllerManager:
 
     `client_for`: makes the client of a controller from its service account's name; by default they share the transport (and so the
     identity) of `client` and differ in their user agents. `root_ca` is the PEM that is published as `kube-root-ca.crt`; without
-    it nothing is published. `check_policy` finds what is odd about a ValidatingAdmissionPolicy. `informers`: share somebody else's
-    (who stops them then).
+    it nothing is published. `check_policy` finds what is odd about a ValidatingAdmissionPolicy; `issue_token` makes the tokens that are
+    kept in secrets. `informers`: share somebody else's (who stops them then).
     """
 
     def __init__(
@@ -134,6 +145,7 @@ class ControllerManager:
         root_ca: str = "",
         cluster_cidr: str = "10.244.0.0/16",
         check_policy: Check | None = None,
+        issue_token: Issue | None = None,
         client_for: Callable[[str], Client] | None = None,
         informers: SharedInformerFactory | None = None,
     ) -> None:
@@ -144,9 +156,13 @@ class ControllerManager:
         for name, (account, factory) in CONTROLLERS.items():
             if not is_enabled(name, controllers):
                 continue
-            controller = factory(make_client(account), self.informers, clock=clock, names=names)
+            own = Client(client.transport, f"{USER_AGENT}/{account}", headers=_without_agent(client))
+            identity = own if account == OWN_IDENTITY else make_client(account)
+            controller = factory(identity, self.informers, clock=clock, names=names)
             if isinstance(controller, RootCACertPublisher):
                 controller.root_ca = root_ca
+            if isinstance(controller, TokensController):
+                controller.root_ca, controller.issue = root_ca, issue_token
             if isinstance(controller, NodeIPAMController):
                 controller.set_cluster_cidr(cluster_cidr)
             if isinstance(controller, ValidatingAdmissionPolicyStatusController):
@@ -156,7 +172,7 @@ class ControllerManager:
     @staticmethod
     def _default_client(client: Client, account: str) -> Client:
         agent = f"{USER_AGENT}/system:serviceaccount:kube-system:{account}"
-        return Client(client.transport, agent, headers={k: v for k, v in client.headers.items() if k != "user-agent"})
+        return Client(client.transport, agent, headers=_without_agent(client))
 
     async def run(self) -> None:
         """Start the informers and every controller; runs until cancelled. A controller that fails takes the manager down."""
@@ -168,3 +184,7 @@ class ControllerManager:
         finally:
             if self._owns_informers:
                 await self.informers.stop()
+
+
+def _without_agent(client: Client) -> dict[str, str]:
+    return {key: value for key, value in client.headers.items() if key != "user-agent"}

@@ -1,7 +1,7 @@
 """Which Services a pod event concerns, and which pods a Service selects: shared by the two endpoint controllers.
 
-Most pod events change nothing that an endpoint shows. An event counts if the pod's addresses, readiness,
-deletion mark, labels or host name changed; and when labels changed, both the Services that select it now and
+Most pod events change nothing that an endpoint shows. An event counts if the pod is on its way out, or its addresses,
+readiness, labels or host name changed; and when labels changed, both the Services that select it now and
 those that did before are concerned.
 
 Upstream: `endpointslice/util/controller_utils.go` (`GetPodUpdateProjectionKey`, `GetServicesToUpdate`,
@@ -44,10 +44,9 @@ class ServicePodEvents:
             return
         relabelled = meta.get("labels") != old_meta.get("labels") or _host(new) != _host(old)
         changed = (
-            meta.get("deletionTimestamp") != old_meta.get("deletionTimestamp")
+            "deletionTimestamp" in meta  # upstream compares two pointers to times, which are never the same one
             or is_pod_ready(new) != is_pod_ready(old)
             or (new.get("status") or {}).get("podIPs") != (old.get("status") or {}).get("podIPs")
-            or is_pod_terminal(new) != is_pod_terminal(old)
         )
         if not changed and not relabelled:
             return

@@ -5,7 +5,7 @@ A run that was missed while nobody watched is made up for, but only the last one
 same run twice.
 
 Upstream: `pkg/controller/cronjob/cronjob_controllerv2.go` (`syncCronJob`, `cleanupFinishedJobs`), `utils.go`
-(`mostRecentScheduleTime`, `getJobFromTemplate2`, `getJobName`), v1.36.
+(`getJobFromTemplate2`), v1.36. Left out: schedules that name their zone themselves (`TZ=…`), which validation refuses.
 """
 
 from __future__ import annotations
@@ -18,21 +18,25 @@ from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
-from lifecycle.client.events import EventRecorder
+from lifecycle.client.events import EventRecorder, object_reference
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.client.store import meta_namespace_key
 from lifecycle.client.workqueue import RateLimitingQueue
 from lifecycle.controllers.cronjob.schedule import next_after
+from lifecycle.controllers.cronjob.schedule_time import (
+    TOO_MANY_MISSED,
+    InvalidScheduleError,
+    most_recent_schedule_time,
+    next_schedule_delay,
+)
 from lifecycle.controllers.job.job_status import is_job_finished, job_condition
 from lifecycle.controllers.keyed_worker import run_workers
+from lifecycle.controllers.namespace_terminating import is_namespace_terminating
 from lifecycle.controllers.object_copy import mutable_copy
-from lifecycle.controllers.owner_references import get_controller_of, new_controller_ref
+from lifecycle.controllers.owner_references import get_controller_of, is_controlled_by, new_controller_ref
 
 SCHEDULED_TIMESTAMP = "batch.kubernetes.io/cronjob-scheduled-timestamp"
-NEXT_SCHEDULE_DELTA = 0.1
-"""Seconds after the due time at which the controller looks: never a moment too early."""
-TOO_MANY_MISSED = 100
 
 
 class CronJobController:
@@ -47,8 +51,7 @@ class CronJobController:
         self._recorder = EventRecorder(client, "cronjob-controller", clock=clock)
         self._queue: RateLimitingQueue[str] = RateLimitingQueue()
         self._cron_jobs.add_event_handler(
-            add=lambda cj: self._queue.add(meta_namespace_key(cj)),
-            update=lambda old, new: self._queue.add(meta_namespace_key(new)),
+            add=lambda cj: self._queue.add(meta_namespace_key(cj)), update=self._cron_job_updated
         )
         self._jobs.add_event_handler(
             add=self._job_changed, update=lambda old, new: self._job_changed(new), delete=self._job_changed
@@ -63,151 +66,241 @@ class CronJobController:
         finally:
             await self._recorder.stop()
 
+    def _cron_job_updated(self, old: Object, new: Object) -> None:
+        key, spec = meta_namespace_key(new), new["spec"]
+        if any(old["spec"].get(name) != spec.get(name) for name in ("schedule", "timeZone")):
+            try:  # another timetable: wait for its next run, rather than start one that the new table would have had
+                schedule = next_after(spec["schedule"], _zone_of(spec))
+            except UnknownTimeZoneError:
+                schedule = next_after(spec["schedule"])
+            self._queue.add_after(key, next_schedule_delay(new, self._clock.now(), schedule))
+        else:
+            self._queue.add(key)
+
     def _job_changed(self, job: Object) -> None:
         reference = get_controller_of(job)
-        if reference is not None and reference["kind"] == "CronJob":
-            self._queue.add(f"{job['metadata']['namespace']}/{reference['name']}")
+        if reference is None or reference["kind"] != "CronJob":
+            return
+        key = f"{job['metadata']['namespace']}/{reference['name']}"
+        cron_job = self._cron_jobs.indexer.get_by_key(key)
+        if cron_job is not None and cron_job["metadata"]["uid"] == reference["uid"]:
+            self._queue.add(key)
 
     async def _sync(self, key: str) -> None:
-        cron_job = self._cron_jobs.indexer.get_by_key(key)
-        if cron_job is None or "deletionTimestamp" in cron_job["metadata"]:
+        cached = self._cron_jobs.indexer.get_by_key(key)
+        if cached is None:
             return
-        uid = cron_job["metadata"]["uid"]
+        name, namespace = cached["metadata"]["name"], cached["metadata"]["namespace"]
         jobs = [
             job
-            for job in self._jobs.indexer.list_namespace(cron_job["metadata"]["namespace"])
-            if (get_controller_of(job) or {}).get("uid") == uid
+            for job in self._jobs.indexer.list_namespace(namespace)
+            if (get_controller_of(job) or {}).get("name") == name
         ]
-        status = dict(cron_job.get("status") or {})
+        cron_job = mutable_copy(cached)
+        status = cron_job.setdefault("status", {})
         await self._clean_up(cron_job, jobs)
-        self._note_finished(cron_job, jobs, status)
-        due = await self._start_if_due(cron_job, jobs, status)
-        if status != (cron_job.get("status") or {}):
-            await self._client.update(
-                self._resource, {**mutable_copy(cron_job), "status": status}, subresource="status"
-            )
-        if due is not None:
-            self._queue.add_after(key, max(0.0, due - self._clock.now()) + NEXT_SCHEDULE_DELTA)
+        delay = None
+        try:
+            await self._note_finished(cron_job, jobs)
+            if "deletionTimestamp" not in cron_job["metadata"]:
+                delay = await self._start_if_due(cron_job)
+        finally:  # what was learnt is written down, whatever went wrong after it
+            if not status.get("active"):
+                status.pop("active", None)
+            if status != (cached.get("status") or {}):
+                await self._client.update(self._resource, cron_job, subresource="status")
+        if delay is not None:
+            self._queue.add_after(key, delay)
 
-    def _note_finished(self, cron_job: Object, jobs: list[Object], status: Object) -> None:
-        by_uid = {job["metadata"]["uid"]: job for job in jobs}
-        active = []
-        for reference in status.get("active") or ():
-            job = by_uid.get(reference["uid"])
-            if job is None:
+    # Its Jobs.
+
+    async def _note_finished(self, cron_job: Object, jobs: list[Object]) -> None:
+        """Bring `active` and `lastSuccessfulTime` up to date."""
+        status = cron_job["status"]
+        for job in jobs:
+            name = job["metadata"]["name"]
+            active = any(reference["uid"] == job["metadata"]["uid"] for reference in status.get("active") or ())
+            if not is_job_finished(job):
+                if not active and not await self._is_active_by_now(cron_job, job):
+                    message = f"Saw a job that the controller did not create or forgot: {name}"
+                    self._recorder.event(cron_job, "Warning", "UnexpectedJob", message)
+                continue
+            complete = job_condition(job, "Complete")
+            if active:
+                _no_longer_active(cron_job, job)
+                message = f"Saw completed job: {name}, condition: {'Complete' if complete else 'Failed'}"
+                self._recorder.event(cron_job, "Normal", "SawCompletedJob", message)
+            end = (job.get("status") or {}).get("completionTime", "")
+            if complete and end > status.get("lastSuccessfulTime", ""):
+                status["lastSuccessfulTime"] = end
+        known = {job["metadata"]["uid"] for job in jobs}
+        for reference in list(status.get("active") or ()):
+            if reference["uid"] not in known and await self._get_job(reference) is None:
                 message = f"Active job went missing: {reference['name']}"
                 self._recorder.event(cron_job, "Normal", "MissingJob", message)
-            elif is_job_finished(job):
-                complete = job_condition(job, "Complete")
-                word = "Complete" if complete else "Failed"
-                message = f"Saw completed job: {reference['name']}, condition: {word}"
-                self._recorder.event(cron_job, "Normal", "SawCompletedJob", message)
-                end = job["status"].get("completionTime")
-                if complete and end and end > status.get("lastSuccessfulTime", ""):
-                    status["lastSuccessfulTime"] = end
-            else:
-                active.append(reference)
-        if active:
-            status["active"] = active
-        else:
-            status.pop("active", None)
+                status["active"].remove(reference)
 
-    async def _start_if_due(self, cron_job: Object, jobs: list[Object], status: Object) -> float | None:
-        """Start what is due; when the next run is, in seconds since 1970."""
-        spec, now = cron_job["spec"], self._clock.now()
-        if spec.get("suspend"):
-            return None
-        zone: tzinfo = UTC
-        if spec.get("timeZone"):
-            try:
-                zone = ZoneInfo(spec["timeZone"])
-            except (ZoneInfoNotFoundError, ValueError):
-                message = f'invalid timeZone: "{spec["timeZone"]}": unknown time zone {spec["timeZone"]}'
-                self._recorder.event(cron_job, "Warning", "UnknownTimeZone", message)
-                return None
-        following = next_after(spec["schedule"], zone)
-        earliest = parse_time(status.get("lastScheduleTime") or cron_job["metadata"]["creationTimestamp"])
-        deadline = spec.get("startingDeadlineSeconds")
-        if deadline is not None:
-            earliest = max(earliest, now - deadline)
-        due, missed, at = None, 0, following(earliest)
-        while at is not None and at <= now:
-            due, missed, at = at, missed + 1, following(at)
-        if missed > TOO_MANY_MISSED:
-            message = "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew"
-            self._recorder.event(cron_job, "Warning", "TooManyMissedTimes", message)
-        if due is None:
-            return at
-        if deadline is not None and due + deadline < now:
-            message = f"Missed scheduled time to start a job: {_rfc1123(due)}"
-            self._recorder.event(cron_job, "Warning", "MissSchedule", message)
-            return at
-        active = status.get("active") or []
-        policy = spec.get("concurrencyPolicy", "Allow")
-        if active and policy == "Forbid":
-            message = "Not starting job because prior execution is running and concurrency policy is Forbid"
-            self._recorder.event(cron_job, "Normal", "JobAlreadyActive", message)
-            return at
-        if active and policy == "Replace":
-            for reference in active:
-                await self._delete(cron_job, reference["name"])
-            active = []
-        job = _job_from_template(cron_job, due)
+    async def _is_active_by_now(self, cron_job: Object, job: Object) -> bool:
+        """Whether the cache of CronJobs is just behind the one of Jobs."""
+        meta = cron_job["metadata"]
+        fresh = await self._client.get(self._resource, meta["name"], meta["namespace"])
+        active = (fresh.get("status") or {}).get("active") or []
+        if not any(reference["uid"] == job["metadata"]["uid"] for reference in active):
+            return False
+        cron_job["status"].clear()
+        cron_job["status"].update(fresh["status"])
+        meta["resourceVersion"] = fresh["metadata"]["resourceVersion"]
+        return True
+
+    async def _get_job(self, reference: Object) -> Object | None:
+        """The Job from the server: the cache may not have seen it yet."""
         try:
-            made = await self._client.create(self._job_resource, job, cron_job["metadata"]["namespace"])
+            return await self._client.get(self._job_resource, reference["name"], reference["namespace"])
         except StatusError as error:
-            if error.reason != "AlreadyExists":
-                self._recorder.event(cron_job, "Warning", "FailedCreate", f"Error creating job: {error.message}")
-                raise
-            return at
-        meta = made["metadata"]
-        self._recorder.event(cron_job, "Normal", "SuccessfulCreate", f"Created job {meta['name']}")
-        reference = {
-            "kind": "Job",
-            "namespace": meta["namespace"],
-            "name": meta["name"],
-            "uid": meta["uid"],
-            "apiVersion": "batch/v1",
-            "resourceVersion": meta["resourceVersion"],
-        }
-        status["active"] = [*active, reference]
-        status["lastScheduleTime"] = format_time(due)
-        return at
+            if error.code == 404:
+                return None
+            raise
 
     async def _clean_up(self, cron_job: Object, jobs: list[Object]) -> None:
-        """Old finished Jobs beyond the limits go."""
+        """Old finished Jobs beyond the limits go; of those that never started, the last."""
         spec = cron_job["spec"]
         for kind, limit in (
-            ("Complete", spec.get("successfulJobsHistoryLimit", 3)),
-            ("Failed", spec.get("failedJobsHistoryLimit", 1)),
+            ("Complete", spec.get("successfulJobsHistoryLimit")),
+            ("Failed", spec.get("failedJobsHistoryLimit")),
         ):
+            if limit is None:
+                continue
             finished = sorted(
                 (job for job in jobs if job_condition(job, kind) and "deletionTimestamp" not in job["metadata"]),
-                key=lambda job: ((job.get("status") or {}).get("startTime", ""), job["metadata"]["name"]),
+                key=lambda job: ((job.get("status") or {}).get("startTime", "~"), job["metadata"]["name"]),
             )
             for job in finished[: max(0, len(finished) - limit)]:
-                await self._delete(cron_job, job["metadata"]["name"])
+                await self._delete(cron_job, job)
 
-    async def _delete(self, cron_job: Object, name: str) -> None:
+    async def _delete(self, cron_job: Object, job: Object) -> bool:
+        """Delete a Job with its pods, and forget that it runs. Whether that worked."""
+        name = job["metadata"]["name"]
         try:
             await self._client.delete(
                 self._job_resource, name, cron_job["metadata"]["namespace"], propagation="Background"
             )
         except StatusError as error:
-            if error.code == 404:
-                return
             self._recorder.event(cron_job, "Warning", "FailedDelete", f"Deleted job: {error.message}")
-            raise
+            return False
+        _no_longer_active(cron_job, job)
         self._recorder.event(cron_job, "Normal", "SuccessfulDelete", f"Deleted job {name}")
+        return True
+
+    # The next one.
+
+    async def _start_if_due(self, cron_job: Object) -> float | None:
+        """Start what is due; after how many seconds to look again. Raises StatusError, ReplaceError."""
+        spec, status, now = cron_job["spec"], cron_job["status"], self._clock.now()
+        try:
+            zone = _zone_of(spec)
+        except UnknownTimeZoneError as error:
+            message = f'invalid timeZone: "{spec["timeZone"]}": {error}'
+            self._recorder.event(cron_job, "Warning", "UnknownTimeZone", message)
+            return None
+        if spec.get("suspend"):
+            return None
+        schedule = next_after(spec["schedule"], zone)
+        try:
+            _, due, missed = most_recent_schedule_time(cron_job, now, schedule)
+        except InvalidScheduleError as error:
+            message = f"invalid schedule: {spec['schedule']} : {error}"
+            self._recorder.event(cron_job, "Warning", "InvalidSchedule", message)
+            return None
+        if due is None:
+            return next_schedule_delay(cron_job, now, schedule)
+        if missed > TOO_MANY_MISSED:
+            message = "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew"
+            self._recorder.event(cron_job, "Warning", "TooManyMissedTimes", message)
+        deadline = spec.get("startingDeadlineSeconds")
+        last = status.get("lastScheduleTime")
+        if deadline is not None and due + deadline < now:
+            message = f"Missed scheduled time to start a job: {_rfc1123(due)}"
+            self._recorder.event(cron_job, "Warning", "MissSchedule", message)
+        elif (last is not None and parse_time(last) == due) or any(
+            reference["name"] == _job_name(cron_job, due) for reference in status.get("active") or ()
+        ):
+            pass  # this run has been started
+        elif status.get("active") and spec.get("concurrencyPolicy") == "Forbid":
+            message = "Not starting job because prior execution is running and concurrency policy is Forbid"
+            self._recorder.event(cron_job, "Normal", "JobAlreadyActive", message)
+        elif not await self._start(cron_job, due, zone):
+            return None
+        return next_schedule_delay(cron_job, now, schedule)
+
+    async def _start(self, cron_job: Object, due: float, zone: tzinfo) -> bool:
+        """Start a run, in place of those that still run if the policy is Replace. Whether there is anything to write down."""
+        status, namespace = cron_job["status"], cron_job["metadata"]["namespace"]
+        if cron_job["spec"].get("concurrencyPolicy") == "Replace":
+            for reference in list(status.get("active") or ()):
+                try:
+                    running = await self._client.get(self._job_resource, reference["name"], namespace)
+                except StatusError as error:
+                    self._recorder.event(cron_job, "Warning", "FailedGet", f"Get job: {error.message}")
+                    raise
+                if not await self._delete(cron_job, running):
+                    raise ReplaceError(f"could not replace job {namespace}/{reference['name']}")
+        wanted = _job_from_template(cron_job, due, zone)
+        try:
+            job = await self._client.create(self._job_resource, wanted, namespace)
+        except StatusError as error:
+            if is_namespace_terminating(error):
+                raise
+            if error.reason != "AlreadyExists":
+                self._recorder.event(cron_job, "Warning", "FailedCreate", f"Error creating job: {error.message}")
+                raise
+            # Ours, if we were interrupted between making it and noting it; else somebody took the name.
+            job = await self._client.get(self._job_resource, wanted["metadata"]["name"], namespace)
+            if not is_controlled_by(job, cron_job):
+                return False
+        else:
+            self._recorder.event(cron_job, "Normal", "SuccessfulCreate", f"Created job {job['metadata']['name']}")
+        status["active"] = [*(status.get("active") or ()), object_reference(job)]
+        status["lastScheduleTime"] = format_time(due)
+        return True
 
 
-def _job_from_template(cron_job: Object, due: float) -> Object:
+class UnknownTimeZoneError(Exception):
+    """Nobody knows that zone."""
+
+
+class ReplaceError(Exception):
+    """What runs could not be deleted."""
+
+
+def _zone_of(spec: Object) -> tzinfo:
+    """Raises UnknownTimeZoneError."""
+    name = spec.get("timeZone")
+    if not name:
+        return UTC
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise UnknownTimeZoneError(f"unknown time zone {name}") from None
+
+
+def _no_longer_active(cron_job: Object, job: Object) -> None:
+    status, uid = cron_job["status"], job["metadata"]["uid"]
+    status["active"] = [reference for reference in status.get("active") or () if reference["uid"] != uid]
+
+
+def _job_name(cron_job: Object, due: float) -> str:
+    return f"{cron_job['metadata']['name']}-{int(due) // 60}"
+
+
+def _job_from_template(cron_job: Object, due: float, zone: tzinfo) -> Object:
+    """The Job of a run; its annotation gives the due time as the CronJob's zone tells it."""
     template = cron_job["spec"]["jobTemplate"]
     meta = template.get("metadata") or {}
+    stamp = format_time(due) if zone is UTC else datetime.fromtimestamp(due, zone).isoformat(timespec="seconds")
     metadata: Object = {
-        "name": f"{cron_job['metadata']['name']}-{int(due) // 60}",
+        "name": _job_name(cron_job, due),
         "namespace": cron_job["metadata"]["namespace"],
-        "annotations": {**(meta.get("annotations") or {}), SCHEDULED_TIMESTAMP: format_time(due)},
+        "annotations": {**(meta.get("annotations") or {}), SCHEDULED_TIMESTAMP: stamp.replace("+00:00", "Z")},
         "ownerReferences": [new_controller_ref(cron_job)],
     }
     if meta.get("labels"):

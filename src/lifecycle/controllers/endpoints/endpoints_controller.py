@@ -111,7 +111,7 @@ class EndpointsController:
         self._sizes[key] = len(pods)
         trigger_time = self._trigger_times.compute_endpoint_last_change_trigger_time(key, service, pods)
         new, truncated = new_endpoints(service, pods, current, trigger_time)
-        if current is not None and _unchanged(current, new, service, truncated):
+        if current is not None and is_unchanged(current, new, service, truncated):
             return
         try:
             if current is None:
@@ -241,12 +241,14 @@ def truncate_endpoints(subsets: list[Object]) -> tuple[list[Object], bool]:
     return [s for s in result if s.keys() & {"addresses", "notReadyAddresses"}], True
 
 
-def _unchanged(current: Object, new: Object, service: Object, truncated: bool) -> bool:
-    """Whether a write would change anything but the trigger time."""
+def is_unchanged(current: Object, new: Object, service: Object, truncated: bool) -> bool:
+    """Whether a write would change anything but the trigger time. Endpoints that do not hold everybody are written at each sync:
+    what they lack is never seen in them."""
     labels = dict(current["metadata"].get("labels") or {})
     if labels.pop(LABEL_MANAGED_BY, None) != CONTROLLER_NAME:
         return False
     labels.pop(IS_HEADLESS_SERVICE, None)
     wanted = {k: v for k, v in (service["metadata"].get("labels") or {}).items() if k != IS_HEADLESS_SERVICE}
-    marked = OVER_CAPACITY in (current["metadata"].get("annotations") or {})
-    return (current.get("subsets") or []) == (new.get("subsets") or []) and labels == wanted and marked == truncated
+    if truncated or OVER_CAPACITY in (current["metadata"].get("annotations") or {}):
+        return False
+    return (current.get("subsets") or []) == (new.get("subsets") or []) and labels == wanted

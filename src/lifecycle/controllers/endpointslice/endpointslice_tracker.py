@@ -32,9 +32,9 @@ class EndpointSliceTracker:
         self._generations.setdefault(key, {})[deleted["metadata"]["uid"]] = DELETION_EXPECTED
 
     def handle_deletion(self, key: str, deleted: Object) -> bool:
-        """A deletion was seen. Whether it was expected."""
+        """A deletion was seen. Whether it was expected; nothing was expected of a slice that we never wrote."""
         generation = self._generations.get(key, {}).pop(deleted["metadata"]["uid"], None)
-        return generation == DELETION_EXPECTED
+        return generation in (None, DELETION_EXPECTED)
 
     def should_sync(self, key: str, seen: Object) -> bool:
         """Whether somebody else changed the slice: this is not a state that we wrote."""

@@ -23,7 +23,7 @@ LABEL_MANAGED_BY = "endpointslice.kubernetes.io/managed-by"
 
 
 class OwnedSlices:
-    """The slices that `manager` made. `enqueue` gets the key of a Service whose slices somebody else changed."""
+    """The slices that `manager` made. `enqueue` gets the key of a Service whose slices somebody else changed, taken away or added."""
 
     def __init__(self, informer: SharedInformer, manager: str, enqueue: Callable[[str], None]) -> None:
         self.informer = informer
@@ -32,7 +32,7 @@ class OwnedSlices:
         self._index = f"slices of {manager}"
         self._enqueue = enqueue
         informer.add_indexers({self._index: self._keys})
-        informer.add_event_handler(add=self._changed, update=lambda old, new: self._changed(new), delete=self._deleted)
+        informer.add_event_handler(add=self._changed, update=self._updated, delete=self._deleted)
 
     def of(self, key: str) -> list[Object]:
         """The slices of a Service."""
@@ -50,6 +50,14 @@ class OwnedSlices:
         for key in self._keys(endpoint_slice):
             if self.tracker.should_sync(key, endpoint_slice):
                 self._enqueue(key)
+
+    def _updated(self, old: Object, new: Object) -> None:
+        """A label can make a slice another Service's or another controller's; a generation does not count labels."""
+        before, after = self._keys(old), self._keys(new)
+        if before == after:
+            self._changed(new)
+        for key in dict.fromkeys((*after, *before)) if before != after else ():
+            self._enqueue(key)
 
     def _deleted(self, endpoint_slice: Object) -> None:
         for key in self._keys(endpoint_slice):

@@ -8,6 +8,7 @@ Upstream: `endpointslice/utils.go` (`podToEndpoint`, `getEndpointPorts`, `getEnd
 
 from __future__ import annotations
 
+from lifecycle.api.canonical_ip import canonical_ip
 from lifecycle.api.wire import Object
 from lifecycle.controllers.pod_readiness import is_pod_ready
 from lifecycle.controllers.service_pods import CLUSTER_IP_NONE, find_port, should_set_hostname, target_reference
@@ -36,7 +37,7 @@ def pod_to_endpoint(pod: Object, node: Object | None, service: Object, address_t
 
 def endpoint_addresses(pod: Object, address_type: str) -> list[str]:
     """The pod's addresses of a type, `IPv4` or `IPv6`."""
-    addresses = [entry["ip"] for entry in (pod.get("status") or {}).get("podIPs") or ()]
+    addresses = [canonical_ip(entry["ip"]) for entry in (pod.get("status") or {}).get("podIPs") or ()]
     return [ip for ip in addresses if (":" in ip) == (address_type == "IPv6")]
 
 

@@ -7,7 +7,7 @@ then new slices. Nothing is ever moved to pack slices better: a write of a slice
 A Service without endpoints keeps one empty slice, so that a reader can tell *none* from *not looked yet*.
 
 Upstream: `endpointslice/reconciler.go` (`Reconciler`, `reconcileByAddressType`, `reconcileByPortMapping`,
-`finalize`), v1.36.
+`finalize`), `util/controller_utils.go` (`EndpointsEqualBeyondHash`), v1.36.
 """
 
 from __future__ import annotations
@@ -15,45 +15,39 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import orjson
-
 from lifecycle.api.resources import resource
+from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.client.indexer import Indexer
 from lifecycle.client.rest import Client
 from lifecycle.client.store import meta_namespace_key
 from lifecycle.controllers.endpointslice.endpointslice_tracker import EndpointSliceTracker
-from lifecycle.controllers.endpointslice.owned_slices import LABEL_MANAGED_BY, LABEL_SERVICE_NAME, create_slices
+from lifecycle.controllers.endpointslice.owned_slices import create_slices
 from lifecycle.controllers.endpointslice.pod_endpoints import (
     address_types_for_service,
     endpoint_ports,
     pod_to_endpoint,
 )
-from lifecycle.controllers.endpointslice.traffic_distribution import hints_for
-from lifecycle.controllers.fnv import fnv128a
-from lifecycle.controllers.go_dump import dump_for_hash
-from lifecycle.controllers.keyed_worker import RetryError
-from lifecycle.controllers.object_copy import mutable_copy
-from lifecycle.controllers.owner_references import new_controller_ref
-from lifecycle.controllers.service_pods import (
-    IS_HEADLESS_SERVICE,
-    LAST_CHANGE_TRIGGER_TIME,
-    is_service_ip_set,
-    should_pod_be_in_endpoints,
+from lifecycle.controllers.endpointslice.service_slices import (
+    endpoint_slice_labels,
+    in_order,
+    is_owned_by,
+    is_placeholder,
+    labels_changed,
+    new_endpoint_slice,
+    port_map_key,
 )
+from lifecycle.controllers.endpointslice.slice_changes import Changes, Event, endpoints_of
+from lifecycle.controllers.endpointslice.topology_cache import TopologyCache, wants_topology_hints
+from lifecycle.controllers.endpointslice.traffic_distribution import (
+    TRAFFIC_DISTRIBUTIONS,
+    reconcile_hints,
+    remove_hints,
+)
+from lifecycle.controllers.object_copy import mutable_copy
+from lifecycle.controllers.service_pods import LAST_CHANGE_TRIGGER_TIME, should_pod_be_in_endpoints
 
 MAX_ENDPOINTS_PER_SLICE = 100
-CONTROLLER_NAME = "endpointslice-controller.k8s.io"
-RESERVED_LABELS = frozenset({LABEL_SERVICE_NAME, LABEL_MANAGED_BY, IS_HEADLESS_SERVICE})
-
-
-@dataclass(slots=True)
-class Changes:
-    """What is to be written."""
-
-    create: list[Object] = field(default_factory=list)
-    update: list[Object] = field(default_factory=list)
-    delete: list[Object] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -67,26 +61,33 @@ class _Wanted:
 class Reconciler:
     """Computes and writes the slices of one Service at a time."""
 
-    def __init__(self, client: Client, nodes: Indexer, tracker: EndpointSliceTracker) -> None:
+    def __init__(
+        self, client: Client, nodes: Indexer, tracker: EndpointSliceTracker, topology: TopologyCache | None = None
+    ) -> None:
         self._client = client
         self._nodes = nodes
         self._tracker = tracker
+        self._topology = topology or TopologyCache()
 
     async def reconcile(
         self, service: Object, pods: Sequence[Object], existing: Sequence[Object], trigger_time: str
-    ) -> None:
-        """Write what differs. Raises StatusError, and RetryError if a pod's node is not known (yet)."""
+    ) -> tuple[list[Event], list[str]]:
+        """Write what differs. What there is to tell about the Service, and what went wrong: one family's trouble is not the other's."""
         types = address_types_for_service(service)
-        missing: list[str] = []
+        key = meta_namespace_key(service)
+        events: list[Event] = []
+        errors: list[str] = []
         for address_type in types:
             slices = [s for s in existing if s["addressType"] == address_type]
             changes, missing_nodes = self.reconcile_by_address_type(service, pods, slices, address_type)
-            missing += missing_nodes
-            await self._finalize(service, changes, trigger_time)
-        stray = Changes(delete=[s for s in existing if s["addressType"] not in types])
-        await self._finalize(service, stray, trigger_time)
-        if missing:
-            raise RetryError(missing[0])
+            errors += missing_nodes
+            events += changes.events
+            errors += await self._finalize(service, changes, trigger_time)
+        for stray in existing:
+            if stray["addressType"] not in types:
+                self._topology.remove_hints(key, stray["addressType"])
+                errors += await self._delete(service, stray, "error deleting")
+        return events, errors
 
     def reconcile_by_address_type(
         self, service: Object, pods: Sequence[Object], existing: Sequence[Object], address_type: str
@@ -96,8 +97,7 @@ class Reconciler:
         changes = Changes()
         by_ports: dict[bytes, list[Object]] = {}
         for endpoint_slice in existing:
-            owners = endpoint_slice["metadata"].get("ownerReferences") or ()
-            if any(ref["uid"] == service["metadata"]["uid"] for ref in owners):
+            if is_owned_by(endpoint_slice, service):
                 by_ports.setdefault(port_map_key(endpoint_slice.get("ports") or []), []).append(endpoint_slice)
             else:
                 changes.delete.append(endpoint_slice)
@@ -108,18 +108,32 @@ class Reconciler:
                 changes.delete += slices
         if len(changes.delete) == len(existing) and not changes.create:
             placeholder = new_endpoint_slice(service, None, address_type)
-            if len(changes.delete) == 1 and _same_placeholder(changes.delete[0], placeholder):
+            if len(changes.delete) == 1 and is_placeholder(changes.delete[0], placeholder):
+                changes.unchanged += changes.delete
                 changes.delete.clear()
             else:
                 changes.create.append(placeholder)
+        self._set_hints(service, address_type, changes)
         return changes, missing
+
+    def _set_hints(self, service: Object, address_type: str, changes: Changes) -> None:
+        """The annotation goes before the field; with neither, there are no hints."""
+        key = meta_namespace_key(service)
+        if wants_topology_hints(service):
+            self._topology.add_hints(key, address_type, changes)
+            return
+        self._topology.stop_hints(key, address_type, changes)
+        distribution = service["spec"].get("trafficDistribution")
+        if distribution in TRAFFIC_DISTRIBUTIONS:
+            reconcile_hints(distribution, changes)
+        else:
+            remove_hints(changes)
 
     def _wanted(
         self, service: Object, pods: Sequence[Object], address_type: str
     ) -> tuple[dict[bytes, _Wanted], list[str]]:
         wanted: dict[bytes, _Wanted] = {}
         missing: list[str] = []
-        distribution = service["spec"].get("trafficDistribution")
         for pod in pods:
             if not should_pod_be_in_endpoints(pod, include_terminating=True):
                 continue
@@ -133,37 +147,54 @@ class Reconciler:
                 continue
             endpoint = pod_to_endpoint(pod, node, service, address_type)
             if endpoint["addresses"]:
-                hints = hints_for(endpoint, distribution)
-                if hints:
-                    endpoint["hints"] = hints
                 group.endpoints[_identity(endpoint)] = endpoint
         return wanted, missing
 
-    async def _finalize(self, service: Object, changes: Changes, trigger_time: str) -> None:
-        """Write. A slice to create and one to delete become one update."""
+    async def _finalize(self, service: Object, changes: Changes, trigger_time: str) -> list[str]:
+        """Write, until something goes wrong. A slice to create and one to delete become one update."""
         slices = resource("endpointslices.discovery.k8s.io")
         key, namespace = meta_namespace_key(service), service["metadata"]["namespace"]
-        deletes: list[Object] = []
-        for doomed in changes.delete:
-            owners = doomed["metadata"].get("ownerReferences") or ()
-            ours = any(ref["uid"] == service["metadata"]["uid"] for ref in owners)
-            if changes.create and ours and changes.create[-1]["addressType"] == doomed["addressType"]:
-                reused = changes.create.pop()
-                reused["metadata"]["name"] = doomed["metadata"]["name"]
-                changes.update.append(reused)
-            else:
-                deletes.append(doomed)
+        _recycle(service, changes)
         if "deletionTimestamp" not in service["metadata"]:
             for new in changes.create:
                 _set_trigger_time(new, trigger_time)
-            if not await create_slices(self._client, self._tracker, key, changes.create, namespace):
-                return
+            try:
+                if not await create_slices(self._client, self._tracker, key, changes.create, namespace):
+                    return []
+            except StatusError as error:
+                return [f"failed to create EndpointSlice for Service {key}: {error.message}"]
         for changed in changes.update:
             _set_trigger_time(changed, trigger_time)
-            self._tracker.update(key, await self._client.update(slices, changed))
-        for doomed in deletes:
-            await self._client.delete(slices, doomed["metadata"]["name"], namespace)
-            self._tracker.expect_deletion(key, doomed)
+            try:
+                self._tracker.update(key, await self._client.update(slices, changed))
+            except StatusError as error:
+                name = changed["metadata"]["name"]
+                return [f"failed to update {name} EndpointSlice for Service {key}: {error.message}"]
+        for doomed in changes.delete:
+            problem = await self._delete(service, doomed, "failed to delete")
+            if problem:
+                return problem
+        return []
+
+    async def _delete(self, service: Object, doomed: Object, failure: str) -> list[str]:
+        key, meta = meta_namespace_key(service), doomed["metadata"]
+        try:
+            await self._client.delete(resource("endpointslices.discovery.k8s.io"), meta["name"], meta["namespace"])
+        except StatusError as error:
+            return [f"{failure} {meta['name']} EndpointSlice for Service {key}: {error.message}"]
+        self._tracker.expect_deletion(key, doomed)
+        return []
+
+
+def _recycle(service: Object, changes: Changes) -> None:
+    for doomed in list(changes.delete):
+        if not changes.create:
+            return
+        if changes.create[-1]["addressType"] == doomed["addressType"] and is_owned_by(doomed, service):
+            reused = changes.create.pop()
+            reused["metadata"]["name"] = doomed["metadata"]["name"]
+            changes.delete.remove(doomed)
+            changes.update.append(reused)
 
 
 def _reconcile_by_port_mapping(
@@ -174,21 +205,23 @@ def _reconcile_by_port_mapping(
     updates: list[Object] = []
     unchanged: list[Object] = []
     for endpoint_slice in existing:
-        old = endpoint_slice.get("endpoints") or []
-        kept = [left.pop(identity) for identity in map(_identity, old) if identity in left]
-        if old and not kept:
+        old = endpoints_of(endpoint_slice)
+        kept = [(e, left.pop(identity)) for e in old if (identity := _identity(e)) in left]
+        differs = len(kept) != len(old) or any(not _same_beyond_identity(*pair) for pair in kept)
+        if differs and not kept:
             changes.delete.append(endpoint_slice)
-        elif kept != old or _labels_changed(endpoint_slice, service):
+        elif differs or labels_changed(endpoint_slice, service):
             copy = mutable_copy(endpoint_slice)
-            copy["endpoints"] = kept
+            if differs:
+                copy["endpoints"] = [new for _, new in kept]
             copy["metadata"]["labels"] = endpoint_slice_labels(service)
             updates.append(copy)
         else:
             unchanged.append(endpoint_slice)
     rest = list(left.values())
-    for copy in sorted(updates, key=lambda s: -len(s["endpoints"])):
-        room = MAX_ENDPOINTS_PER_SLICE - len(copy["endpoints"])
-        copy["endpoints"] += rest[:room]
+    for copy in sorted(updates, key=lambda s: -len(endpoints_of(s))):
+        room = max(0, MAX_ENDPOINTS_PER_SLICE - len(endpoints_of(copy)))
+        copy["endpoints"] = [*endpoints_of(copy), *rest[:room]]
         rest = rest[room:]
     changes.update += updates
     while rest:
@@ -196,31 +229,20 @@ def _reconcile_by_port_mapping(
         if target is not None:
             unchanged.remove(target)
             copy = mutable_copy(target)
-            copy["endpoints"] = [*(copy.get("endpoints") or ()), *rest]
+            copy["endpoints"] = [*endpoints_of(copy), *rest]
             changes.update.append(copy)
-            return
+            break
         new = new_endpoint_slice(service, wanted.ports, address_type)
         new["endpoints"], rest = rest[:MAX_ENDPOINTS_PER_SLICE], rest[MAX_ENDPOINTS_PER_SLICE:]
         changes.create.append(new)
+    changes.unchanged += unchanged
 
 
 def _slice_to_fill(slices: Sequence[Object], count: int) -> Object | None:
     """The fullest slice that has room for all of them. Upstream: `utils.go` (`getSliceToFill`)."""
-    sizes = {number: len(s.get("endpoints") or ()) for number, s in enumerate(slices)}
+    sizes = {number: len(endpoints_of(s)) for number, s in enumerate(slices)}
     fits = [number for number, size in sizes.items() if size + count <= MAX_ENDPOINTS_PER_SLICE]
     return slices[max(fits, key=lambda number: sizes[number])] if fits else None
-
-
-def port_map_key(ports: Sequence[Object]) -> bytes:
-    """Equal for equal sets of ports."""
-    return b",".join(sorted(orjson.dumps(port, option=orjson.OPT_SORT_KEYS) for port in ports))
-
-
-def in_order(ports: list[Object]) -> list[Object]:
-    """Ports as a slice lists them: by the hash of their printed form. Upstream: `portsInOrder`."""
-    if len(ports) < 2:
-        return ports
-    return sorted(ports, key=lambda port: fnv128a(dump_for_hash("discovery/v1.EndpointPort", port).encode()))
 
 
 def _identity(endpoint: Object) -> tuple[str, ...]:
@@ -233,44 +255,15 @@ def _identity(endpoint: Object) -> tuple[str, ...]:
     return addresses, endpoint.get("hostname", ""), pod.get("namespace", ""), pod.get("name", "")
 
 
-def endpoint_slice_labels(service: Object) -> dict[str, str]:
-    """The Service's own labels and the three that say whose slice it is."""
-    labels = {k: v for k, v in (service["metadata"].get("labels") or {}).items() if k not in RESERVED_LABELS}
-    if not is_service_ip_set(service):
-        labels[IS_HEADLESS_SERVICE] = ""
-    return {**labels, LABEL_MANAGED_BY: CONTROLLER_NAME, LABEL_SERVICE_NAME: service["metadata"]["name"]}
+def _same_beyond_identity(old: Object, new: Object) -> bool:
+    """Whether an endpoint is as it was. Its hints are decided later, for all endpoints together."""
+    told = ("nodeName", "zone", "conditions")
+    return all(old.get(key) == new.get(key) for key in told) and _pod_of(old) == _pod_of(new)
 
 
-def _labels_changed(endpoint_slice: Object, service: Object) -> bool:
-    """Whether the Service's own labels differ from those copied to the slice."""
-    mine = {k: v for k, v in (endpoint_slice["metadata"].get("labels") or {}).items() if k not in RESERVED_LABELS}
-    theirs = {k: v for k, v in (service["metadata"].get("labels") or {}).items() if k not in RESERVED_LABELS}
-    return mine != theirs
-
-
-def new_endpoint_slice(service: Object, ports: list[Object] | None, address_type: str) -> Object:
-    """A slice with no endpoints yet; without ports it is the placeholder of a Service that has none."""
-    return {
-        "kind": "EndpointSlice",
-        "apiVersion": "discovery.k8s.io/v1",
-        "metadata": {
-            "generateName": f"{service['metadata']['name']}-",
-            "namespace": service["metadata"]["namespace"],
-            "labels": endpoint_slice_labels(service),
-            "ownerReferences": [new_controller_ref({"kind": "Service", "apiVersion": "v1", **service})],
-        },
-        "addressType": address_type,
-        "endpoints": None,
-        "ports": ports,
-    }
-
-
-def _same_placeholder(existing: Object, placeholder: Object) -> bool:
-    return (
-        not existing.get("endpoints")
-        and not existing.get("ports")
-        and existing["metadata"].get("labels") == placeholder["metadata"]["labels"]
-    )
+def _pod_of(endpoint: Object) -> Object:
+    """The pod's reference without its version, which some older controllers wrote there."""
+    return {key: value for key, value in (endpoint.get("targetRef") or {}).items() if key != "resourceVersion"}
 
 
 def _set_trigger_time(endpoint_slice: Object, trigger_time: str) -> None:

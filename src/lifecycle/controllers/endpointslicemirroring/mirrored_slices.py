@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from ipaddress import ip_address
 
 import orjson
 
+from lifecycle.api.canonical_ip import canonical_ip
 from lifecycle.api.wire import Object
 from lifecycle.controllers.endpointslice.owned_slices import LABEL_MANAGED_BY, LABEL_SERVICE_NAME
+from lifecycle.controllers.endpointslice.service_slices import in_order, port_map_key
 from lifecycle.controllers.owner_references import new_controller_ref
 
 CONTROLLER_NAME = "endpointslicemirroring-controller.k8s.io"
@@ -74,7 +75,7 @@ def mirror(endpoints: Object, existing: Sequence[Object]) -> Changes:
 def _wanted(endpoints: Object, changes: Changes) -> dict[Key, tuple[list[Object], list[Object]]]:
     wanted: dict[Key, tuple[list[Object], list[Object]]] = {}
     for subset in endpoints.get("subsets") or ():
-        ports = [_port(port) for port in subset.get("ports") or ()]
+        ports = in_order([_port(port) for port in subset.get("ports") or ()])
         ready, not_ready = subset.get("addresses") or [], subset.get("notReadyAddresses") or []
         added = invalid = 0
         for address, is_ready in [*((a, True) for a in ready), *((a, False) for a in not_ready)]:
@@ -93,7 +94,7 @@ def _wanted(endpoints: Object, changes: Changes) -> dict[Key, tuple[list[Object]
 
 
 def _key(address_type: str, ports: Sequence[Object]) -> Key:
-    return address_type, b",".join(sorted(orjson.dumps(port, option=orjson.OPT_SORT_KEYS) for port in ports))
+    return address_type, port_map_key(ports)
 
 
 def _port(port: Object) -> Object:
@@ -103,9 +104,8 @@ def _port(port: Object) -> Object:
 
 def address_to_endpoint(address: Object, ready: bool) -> Object | None:
     """One address of Endpoints as an endpoint; None if it is not an IP address."""
-    try:
-        ip = str(ip_address(address["ip"]))
-    except ValueError:
+    ip = canonical_ip(address["ip"])
+    if not ip:
         return None
     endpoint: Object = {"addresses": [ip], "conditions": {"ready": ready}}
     for key in ("hostname", "targetRef", "nodeName"):

@@ -29,13 +29,16 @@ SUCCESSFUL: dict[str, tuple[str, str]] = {
 
 
 def failures(
-    remaining: Mapping[str, int], finalizers: Mapping[str, int], errors: list[str]
+    remaining: Mapping[str, int], finalizers: Mapping[str, int], errors: list[str], undiscovered: str = ""
 ) -> dict[str, tuple[str, str]]:
     """Reason and message of the conditions that are not fine.
 
-    `remaining`: objects left per `resource.group`; `finalizers`: objects per finalizer that holds them; `errors`: deletes that failed.
+    `remaining`: objects left per `resource.group`; `finalizers`: objects per finalizer that holds them; `errors`: deletes that failed;
+    `undiscovered`: what could not be found out about the API.
     """
     found: dict[str, tuple[str, str]] = {}
+    if undiscovered:
+        found[DISCOVERY_FAILURE] = ("DiscoveryFailed", undiscovered)
     left = sorted(f"{name} has {count} resource instances" for name, count in remaining.items() if count)
     if left:
         found[CONTENT_REMAINING] = ("SomeResourcesRemain", f"Some resources are remaining: {', '.join(left)}")

@@ -2,7 +2,8 @@
 
 Pods first, and nothing else until they are gone: a NetworkPolicy that vanished before the pods it guards would
 open them to everybody. Then every other resource: delete the collection, list what is left. What is left is
-waiting for something – a grace period, a finalizer – so there is an estimate of when to look again.
+waiting for something – a grace period, a finalizer – so there is an estimate of when to look again. What is left
+without a reason is an error, and so is a part of the API that nobody answers for.
 
 Upstream: `pkg/controller/namespace/deletion/namespaced_resources_deleter.go` (`namespacedResourcesDeleter.Delete`,
 `deleteAllContent`), v1.36 (with `OrderedNamespaceDeletion`).
@@ -13,14 +14,14 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from lifecycle.api.clock import Clock
-from lifecycle.api.custom_resources import served_resource
-from lifecycle.api.resources import Resource, all_resources, resource
+from lifecycle.api.clock import Clock, parse_time
+from lifecycle.api.resources import Resource, resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.client.rest import Client
 from lifecycle.controllers.keyed_worker import RetryError
 from lifecycle.controllers.namespace.conditions import content_name, failures, update_conditions
+from lifecycle.controllers.namespace.discovery import preferred_namespaced_resources
 from lifecycle.controllers.object_copy import mutable_copy
 
 FINALIZER_ESTIMATE_SECONDS = 15
@@ -41,15 +42,7 @@ class _Totals:
     remaining: Counter[str] = field(default_factory=Counter)
     finalizers: Counter[str] = field(default_factory=Counter)
     errors: list[str] = field(default_factory=list)
-
-
-def namespaced_deletable_resources() -> list[Resource]:
-    """Every resource that can live in a namespace and be deleted, in its preferred version, pods first."""
-    found: dict[tuple[str, str], Resource] = {}
-    for row in all_resources():
-        if row.namespaced and {"delete", "list"} <= set(row.verbs):
-            found.setdefault((row.group, row.plural), row)
-    return sorted(found.values(), key=lambda row: (row.group, row.plural) != ("", "pods"))
+    undiscovered: str = ""
 
 
 class NamespacedResourcesDeleter:
@@ -72,8 +65,8 @@ class NamespacedResourcesDeleter:
             if "deletionTimestamp" not in namespace["metadata"] or not namespace["spec"].get("finalizers"):
                 return
             totals = await self._delete_all_content(namespace)
-            if totals.errors:
-                raise RetryError(totals.errors[0])
+            if totals.errors or totals.undiscovered:
+                raise RetryError(totals.undiscovered or totals.errors[0])
             if totals.estimate:
                 raise ResourcesRemainingError(totals.estimate)
             try:
@@ -88,34 +81,26 @@ class NamespacedResourcesDeleter:
 
     async def _delete_all_content(self, namespace: Object) -> _Totals:
         totals = _Totals()
-        for row in [*namespaced_deletable_resources(), *await self._custom_resources()]:
-            await self._delete_resource(row, namespace["metadata"]["name"], totals)
-            if row.plural == "pods" and (totals.remaining or totals.errors):
+        rows, totals.undiscovered = await preferred_namespaced_resources(self._client)
+        for row in rows:
+            await self._delete_resource(row, namespace["metadata"], totals)
+            if (row.group, row.plural) == ("", "pods") and (totals.remaining or totals.errors):
                 break
         copy = mutable_copy(namespace)
         status = copy.setdefault("status", {})
-        failed = failures(totals.remaining, totals.finalizers, totals.errors)
+        failed = failures(totals.remaining, totals.finalizers, totals.errors, totals.undiscovered)
         if update_conditions(status, failed, self._clock.now()):
             await self._client.update(self._namespaces, copy, subresource="status")
         return totals
 
-    async def _custom_resources(self) -> list[Resource]:
-        """What definitions have added, as of now."""
-        try:
-            listed = await self._client.list(resource("customresourcedefinitions.apiextensions.k8s.io"))
-        except StatusError as error:
-            if error.code in (404, 405):
-                return []
-            raise
-        rows = [served_resource(definition) for definition in listed.get("items") or ()]
-        return [row for row in rows if row is not None and row.namespaced]
-
-    async def _delete_resource(self, row: Resource, namespace: str, totals: _Totals) -> None:
+    async def _delete_resource(self, row: Resource, meta: Object, totals: _Totals) -> None:
         """Delete one resource's objects and count what remains. Upstream: `deleteAllContentForGroupVersionResource`."""
-        grace = 0
+        namespace, grace = meta["name"], 0
         try:
             if row.plural == "pods" and not row.group:
                 grace = _grace_period(await self._client.list(row, namespace))
+                if self._clock.now() - parse_time(meta["deletionTimestamp"]) >= grace:
+                    grace = 0  # they have had their time
             if "deletecollection" in row.verbs:
                 await self._client.delete_collection(row, namespace)
             else:
@@ -130,9 +115,13 @@ class NamespacedResourcesDeleter:
         if not left:
             return
         totals.remaining[content_name(row.plural, row.group)] += len(left)
-        for obj in left:
-            totals.finalizers.update(obj["metadata"].get("finalizers") or ())
-        totals.estimate = max(totals.estimate, grace or FINALIZER_ESTIMATE_SECONDS)
+        held = [finalizer for obj in left for finalizer in obj["metadata"].get("finalizers") or ()]
+        totals.finalizers.update(held)
+        if grace or held:
+            totals.estimate = max(totals.estimate, grace or FINALIZER_ESTIMATE_SECONDS)
+        else:
+            gvr = f"{row.group}/{row.version}, Resource={row.plural}"
+            totals.errors.append(f"unexpected items still remain in namespace: {namespace} for gvr: {gvr}")
 
     async def _finalize(self, namespace: Object) -> None:
         left = [f for f in namespace["spec"].get("finalizers") or () if f != FINALIZER]

@@ -29,6 +29,7 @@ from lifecycle.controllers.node_lifecycle.health import (
     first_health,
     unknown_conditions,
 )
+from lifecycle.controllers.node_lifecycle.labels import labels_to_update
 from lifecycle.controllers.node_lifecycle.taints import (
     MANAGED_NO_EXECUTE,
     execute_taint,
@@ -43,6 +44,7 @@ from lifecycle.controllers.node_lifecycle.zones import (
     zone_key,
 )
 from lifecycle.controllers.object_copy import mutable_copy
+from lifecycle.controllers.pod_conditions import updated_condition
 from lifecycle.controllers.pod_readiness import get_condition, is_pod_ready
 
 EXCLUDE_DISRUPTION = "node.kubernetes.io/exclude-disruption"
@@ -96,7 +98,7 @@ class NodeLifecycleController:
         same_spec = spec.get("taints") == old_spec.get("taints") and spec.get("unschedulable") == old_spec.get(
             "unschedulable"
         )
-        if same_spec and _statuses(new) == _statuses(old):
+        if same_spec and _statuses(new) == _statuses(old) and not labels_to_update(new):
             return  # a heartbeat
         self._queue.add(new["metadata"]["name"])
 
@@ -117,6 +119,10 @@ class NodeLifecycleController:
             self._zone_of(node).remove(name)
         execute_too = name in self._may_taint or has_execute_taint(node)
         await self._set_taints(node, wanted_taints(node, self._clock.timestamp(), execute_too=execute_too))
+        labels = labels_to_update(node)
+        if labels:
+            patch = {"metadata": {"labels": labels}}
+            await self._client.patch(self._nodes.resource, name, "", patch, patch_type=STRATEGIC_MERGE_PATCH)
 
     async def _set_taints(self, node: Object, wanted: list[Object]) -> None:
         if wanted == ((node.get("spec") or {}).get("taints") or []):
@@ -178,7 +184,8 @@ class NodeLifecycleController:
             if not is_pod_ready(pod):
                 continue
             meta = pod["metadata"]
-            condition = {"type": "Ready", "status": "False", "lastTransitionTime": self._clock.timestamp()}
+            ready = get_condition(pod, "Ready") or {}
+            condition = updated_condition(pod, {**ready, "status": "False"}, self._clock.timestamp())
             try:
                 await self._client.patch(
                     self._pods.resource, meta["name"], meta["namespace"], {"status": {"conditions": [condition]}},

@@ -2,7 +2,8 @@
 
 The scheduler looks at taints, not at conditions. So a node that is not ready, short of memory, disk or process
 ids, cut off, or cordoned gets the taint that says so, and loses it when the condition passes. A new node comes
-with `not-ready` from admission; taking that away when the kubelet first says Ready is what lets pods in.
+with `not-ready` from admission; taking that away when the kubelet first says Ready is what lets pods in. (A node that
+comes without any condition loses it at once: kubelets always come with theirs.)
 
 Upstream: `pkg/controller/nodelifecycle/node_lifecycle_controller.go` (`doNoScheduleTaintingPass`,
 `processTaintBaseEviction`), `pkg/controller/util/node/controller_utils.go` (`SwapNodeControllerTaint`), v1.36.
@@ -48,16 +49,15 @@ def has_execute_taint(node: Object) -> bool:
 
 
 def wanted_taints(node: Object, now: str, *, execute_too: bool = True) -> list[Taint]:
-    """The node's taints as they should be: its own, and those its conditions call for. `now` dates new NoExecute taints.
+    """The node's taints as they should be: its own, and those its conditions call for, dated `now` if they are new.
 
     `execute_too=False` adds no NoExecute taint: that one has to wait its turn.
     """
     spec = node.get("spec") or {}
     current: list[Taint] = spec.get("taints") or []
     schedule: list[str] = []
-    for condition_type, keys in NO_SCHEDULE_TAINTS.items():
-        condition = get_condition(node, condition_type)
-        key = keys.get(condition["status"]) if condition is not None else None
+    for condition in (node.get("status") or {}).get("conditions") or ():
+        key = NO_SCHEDULE_TAINTS.get(condition["type"], {}).get(condition["status"])
         if key:
             schedule.append(key)
     if spec.get("unschedulable"):
@@ -68,14 +68,15 @@ def wanted_taints(node: Object, now: str, *, execute_too: bool = True) -> list[T
     for taint in current:
         key, effect = taint["key"], taint["effect"]
         if effect == "NoSchedule" and key in MANAGED_NO_SCHEDULE:
-            # A node that has not reported anything yet keeps what admission gave it.
-            if key not in schedule and (ready is not None or key not in MANAGED_NO_EXECUTE):
+            if key not in schedule:
                 continue
         elif effect == "NoExecute" and key in MANAGED_NO_EXECUTE and key != execute and ready is not None:
             continue
         taints.append(taint)
     have = {(taint["key"], taint["effect"]) for taint in taints}
-    taints += [{"key": key, "effect": "NoSchedule"} for key in schedule if (key, "NoSchedule") not in have]
+    taints += [
+        {"key": key, "effect": "NoSchedule", "timeAdded": now} for key in schedule if (key, "NoSchedule") not in have
+    ]
     if execute and execute_too and (execute, "NoExecute") not in have:
         taints.append({"key": execute, "effect": "NoExecute", "timeAdded": now})
     return taints

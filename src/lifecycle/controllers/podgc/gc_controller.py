@@ -16,7 +16,8 @@ from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.client.rest import STRATEGIC_MERGE_PATCH, Client
 from lifecycle.client.shared_informer import SharedInformerFactory
-from lifecycle.controllers.pod_readiness import get_condition, is_pod_ready, is_pod_terminal
+from lifecycle.controllers.pod_conditions import disruption_target
+from lifecycle.controllers.pod_readiness import is_pod_ready, is_pod_terminal
 
 GC_CHECK_PERIOD = 20.0
 QUARANTINE = 40.0
@@ -54,7 +55,7 @@ class PodGCController:
                 continue
             node = self._nodes.indexer.get_by_key(pod["spec"].get("nodeName", ""))
             if not pod["spec"].get("nodeName") or (
-                node is not None and _out_of_service(node) and not is_pod_ready(pod)
+                node is not None and _out_of_service(node) and not is_pod_ready(node)
             ):
                 await self._delete(pod)
 
@@ -92,18 +93,11 @@ class PodGCController:
     async def _delete(self, pod: Object, why: str = "") -> None:
         meta = pod["metadata"]
         status: Object = {}
-        if not is_pod_terminal(pod):
+        if not is_pod_terminal(pod):  # nobody else will say that it did not end well
             status["phase"] = "Failed"
-        if why and get_condition(pod, "DisruptionTarget") is None:
-            status["conditions"] = [
-                {
-                    "type": "DisruptionTarget",
-                    "status": "True",
-                    "reason": "DeletionByPodGC",
-                    "message": why,
-                    "lastTransitionTime": self._clock.timestamp(),
-                }
-            ]
+            condition = disruption_target(pod, "DeletionByPodGC", why, self._clock.timestamp()) if why else None
+            if condition is not None:
+                status["conditions"] = [condition]
         try:
             if status:
                 await self._client.patch(

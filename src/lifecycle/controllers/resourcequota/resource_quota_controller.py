@@ -16,6 +16,7 @@ from __future__ import annotations
 import asyncio
 
 from lifecycle.api.clock import Clock
+from lifecycle.api.custom_resources import served_resource
 from lifecycle.api.names import NameSource
 from lifecycle.api.quantity import Quantity, parse_quantity
 from lifecycle.api.quota import ZERO, matches_scopes, usage
@@ -30,7 +31,7 @@ from lifecycle.controllers.object_copy import mutable_copy
 WORKERS = 5
 RESYNC_PERIOD = 300.0
 
-COMPUTE_PREFIXES = ("requests.", "limits.")
+COMPUTE_PREFIXES = ("requests.", "limits.", "hugepages-")
 POD_NAMES = frozenset({"pods", "cpu", "memory", "ephemeral-storage"})
 PLAIN = frozenset(
     {"services", "replicationcontrollers", "resourcequotas", "secrets", "configmaps", "persistentvolumeclaims"}
@@ -63,6 +64,8 @@ class ResourceQuotaController:
         self._informers = informers
         self._counted: dict[Resource, SharedInformer] = {}
         self._quotas = informers.informer(resource("resourcequotas"))
+        self._definitions = informers.informer(resource("customresourcedefinitions.apiextensions.k8s.io"))
+        self._definitions.add_event_handler(add=self._defined, update=lambda _, new: self._defined(new))
         self._queue: RateLimitingQueue[str] = RateLimitingQueue()
         self._quotas.add_event_handler(
             add=self._enqueue,
@@ -72,6 +75,7 @@ class ResourceQuotaController:
     async def run(self) -> None:
         """Work until cancelled."""
         await self._quotas.wait_for_sync()
+        await self._definitions.wait_for_sync()
         async with asyncio.TaskGroup() as group:
             group.create_task(self._resync(), name="resource-quota-controller resync")
             group.create_task(
@@ -87,10 +91,26 @@ class ResourceQuotaController:
     def _enqueue(self, quota: Object) -> None:
         self._queue.add(f"{quota['metadata']['namespace']}/{quota['metadata']['name']}")
 
+    def _counted_resource(self, name: str) -> Resource | None:
+        """See `counted_resource`; also what definitions have added, as far as it lives in namespaces."""
+        found = counted_resource(name)
+        if found is None and name.startswith("count/"):
+            definition = self._definitions.indexer.get_by_key(name.removeprefix("count/"))
+            row = served_resource(definition) if definition is not None else None
+            return row if row is not None and row.namespaced else None
+        return found
+
+    def _defined(self, definition: Object) -> None:
+        """Quotas may have been waiting for it."""
+        name = f"count/{definition['metadata']['name']}"
+        for quota in self._quotas.indexer.list():
+            if name in _hard(quota) and name not in ((quota.get("status") or {}).get("used") or {}):
+                self._enqueue(quota)
+
     def _replenish(self, row: Resource, obj: Object) -> None:
         """Something went away, or uses less: count the quotas of its namespace that limit it."""
         for quota in self._quotas.indexer.list_namespace(obj["metadata"]["namespace"]):
-            if any(counted_resource(name) == row for name in _hard(quota)):
+            if any(self._counted_resource(name) == row for name in _hard(quota)):
                 self._enqueue(quota)
 
     async def _informer(self, row: Resource) -> SharedInformer:
@@ -123,7 +143,7 @@ class ResourceQuotaController:
         """What the namespace uses of each limited thing that this controller can count."""
         by_row: dict[Resource, list[str]] = {}
         for name in _hard(quota):
-            row = counted_resource(name)
+            row = self._counted_resource(name)
             if row is not None:
                 by_row.setdefault(row, []).append(name)
         total: dict[str, Quantity] = {}

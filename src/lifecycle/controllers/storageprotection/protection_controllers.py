@@ -34,7 +34,12 @@ def claims_used_by(pod: Object) -> Iterator[tuple[str, bool]]:
         if "persistentVolumeClaim" in volume:
             yield volume["persistentVolumeClaim"]["claimName"], False
         elif "ephemeral" in volume:
-            yield f"{pod['metadata']['name']}-{volume['name']}", True
+            yield ephemeral_claim_name(pod, volume), True
+
+
+def ephemeral_claim_name(pod: Object, volume: Object) -> str:
+    """The claim that is made for an ephemeral volume. Upstream: `ephemeral.VolumeClaimName`."""
+    return f"{pod['metadata']['name']}-{volume['name']}"
 
 
 def pod_is_shut_down(pod: Object) -> bool:

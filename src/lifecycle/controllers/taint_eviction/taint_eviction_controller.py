@@ -26,7 +26,7 @@ from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.client.store import meta_namespace_key
 from lifecycle.client.workqueue import RateLimitingQueue
 from lifecycle.controllers.keyed_worker import run_workers
-from lifecycle.controllers.pod_readiness import get_condition
+from lifecycle.controllers.pod_conditions import disruption_target
 
 BY_NODE = "nodeName"
 RETRIES = 5
@@ -52,7 +52,6 @@ def patience(tolerations: Sequence[Object], taints: Sequence[Object]) -> float |
 @dataclass(slots=True)
 class _Scheduled:
     created_at: float
-    fires_at: float
     timer: asyncio.TimerHandle
 
 
@@ -110,9 +109,7 @@ class TaintEvictionController:
             self._pod_seen(new)
 
     def _pod_gone(self, pod: Object) -> None:
-        scheduled = self._scheduled.pop(meta_namespace_key(pod), None)
-        if scheduled is not None:
-            scheduled.timer.cancel()
+        self._cancel(meta_namespace_key(pod))
 
     # Decisions.
 
@@ -134,34 +131,28 @@ class TaintEvictionController:
 
     def _process_pod(self, key: str, pod: Object, taints: list[Object]) -> None:
         if not taints:
-            self._cancel(key, pod)
+            self._cancel(key)
             return
         wait = patience(pod["spec"].get("tolerations") or (), taints)
         now = self._clock.now()
-        if wait == 0:
-            self._cancel(key, pod, quietly=True)
-            self._evict(key, pod)
-        elif wait is None:
-            self._cancel(key, pod)
-        else:
-            before = self._scheduled.get(key)
-            created_at = now
-            if before is not None:
-                created_at = before.created_at  # the time already spent counts
-                if created_at + wait >= before.fires_at:
-                    return
-                self._cancel(key, pod, quietly=True)
-            fires_at = created_at + wait
-            timer = asyncio.get_running_loop().call_later(max(0.0, fires_at - now), self._due, key)
-            self._scheduled[key] = _Scheduled(created_at, fires_at, timer)
-
-    def _cancel(self, key: str, pod: Object, *, quietly: bool = False) -> None:
-        scheduled = self._scheduled.pop(key, None)
-        if scheduled is None:
+        if not wait:  # not a second, or for ever
+            self._cancel(key)
+            if wait is not None:
+                self._evict(key, pod)
             return
-        scheduled.timer.cancel()
-        if not quietly:
-            self._event(pod, f"Cancelling deletion of Pod {key}")
+        before = self._scheduled.get(key)
+        if before is not None:
+            if before.created_at < now:
+                return  # what was decided first stands, even if its patience has become shorter
+            self._cancel(key)
+        timer = asyncio.get_running_loop().call_later(wait, self._due, key)
+        self._scheduled[key] = _Scheduled(now, timer)
+
+    def _cancel(self, key: str) -> None:
+        scheduled = self._scheduled.pop(key, None)
+        if scheduled is not None:
+            scheduled.timer.cancel()
+            self._event(key, f"Cancelling deletion of Pod {key}")
 
     def _due(self, key: str) -> None:
         self._scheduled.pop(key, None)
@@ -170,9 +161,9 @@ class TaintEvictionController:
             self._evict(key, pod)
 
     def _evict(self, key: str, pod: Object) -> None:
+        self._event(key, f"Marking for deletion Pod {key}")
         if "deletionTimestamp" in pod["metadata"]:
-            return
-        self._event(pod, f"Marking for deletion Pod {key}")
+            return  # there is nothing left to do
         task = asyncio.get_running_loop().create_task(self._delete(pod), name=f"evict {key}")
         self._evictions.add(task)
         task.add_done_callback(self._evictions.discard)
@@ -181,14 +172,9 @@ class TaintEvictionController:
         meta = pod["metadata"]
         for attempt in range(RETRIES):
             try:
-                if get_condition(pod, "DisruptionTarget") is None:
-                    condition = {
-                        "type": "DisruptionTarget",
-                        "status": "True",
-                        "reason": "DeletionByTaintManager",
-                        "message": "Taint manager: deleting due to NoExecute taint",
-                        "lastTransitionTime": self._clock.timestamp(),
-                    }
+                message = "Taint manager: deleting due to NoExecute taint"
+                condition = disruption_target(pod, "DeletionByTaintManager", message, self._clock.timestamp())
+                if condition is not None:
                     await self._client.patch(
                         self._pods.resource, meta["name"], meta["namespace"], {"status": {"conditions": [condition]}},
                         patch_type=STRATEGIC_MERGE_PATCH, subresource="status",
@@ -200,6 +186,7 @@ class TaintEvictionController:
                     return
                 await asyncio.sleep(0.01 * 2**attempt)
 
-    def _event(self, pod: Object, message: str) -> None:
-        about = {"kind": "Pod", "apiVersion": "v1", **pod}
+    def _event(self, key: str, message: str) -> None:
+        namespace, _, name = key.partition("/")
+        about = {"kind": "Pod", "apiVersion": "v1", "metadata": {"namespace": namespace, "name": name}}
         self._recorder.event(about, "Normal", "TaintManagerEviction", message)

@@ -1,0 +1,1 @@
+"""Claims made for a pod's ephemeral volumes."""

@@ -1,0 +1,1 @@
+"""The horizontal pod autoscaler. Upstream: `pkg/controller/podautoscaler`."""

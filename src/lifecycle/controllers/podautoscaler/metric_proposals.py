@@ -1,0 +1,202 @@
+"""One metric of an autoscaler: measured, turned into a number of replicas, and told as a status.
+
+Upstream: `pkg/controller/podautoscaler/horizontal.go` (`computeReplicasForMetric`, `computeStatusFor…Metric`), v1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple, TypeVar
+
+from lifecycle.api.labels import selector_from_label_selector
+from lifecycle.api.quantity import Quantity, parse_quantity
+from lifecycle.api.resources import Resource
+from lifecycle.api.wire import Object
+from lifecycle.controllers.podautoscaler.metrics_client import MetricsClient, MetricsError
+from lifecycle.controllers.podautoscaler.replica_calculator import Proposal, ReplicaCalculator
+
+T = TypeVar("T")
+
+
+class NoKindMatchError(Exception):
+    """Nothing of that kind is served."""
+
+    def __init__(self, kind: str, group: str) -> None:
+        super().__init__(f'no matches for kind "{kind}" in group "{group}"')
+
+
+class MetricProposal(NamedTuple):
+    """So many replicas, for which metric, and what stands in `status.currentMetrics`."""
+
+    replicas: int
+    name: str
+    status: Object
+
+
+class MetricFailure(Exception):
+    """A metric that says nothing. `reason` and `told` are for event and condition; the error itself says a little more."""
+
+    def __init__(self, reason: str, told: str, message: str) -> None:
+        super().__init__(message)
+        self.reason, self.told = reason, told
+
+
+class Target(NamedTuple):
+    """What is scaled: where, which pods, and how many there are (wanted in `calculator`, counted in `replicas`)."""
+
+    namespace: str
+    selector: str
+    replicas: int
+    calculator: ReplicaCalculator
+
+
+class MetricProposals:
+    """Asks the metrics APIs. `mapping` finds the resource of an apiVersion and kind, or raises NoKindMatchError."""
+
+    def __init__(self, client: MetricsClient, mapping: Callable[[str, str], Resource]) -> None:
+        self._client, self._mapping = client, mapping
+
+    async def propose(self, spec: Object, target: Target) -> MetricProposal:
+        """For one entry of `spec.metrics`. Raises MetricFailure."""
+        kind = spec["type"]
+        source = spec[kind[0].lower() + kind[1:]]
+        if kind == "Resource":
+            return await self._resource(source, target, "", "resource", source["name"])
+        if kind == "ContainerResource":
+            container = source["container"]
+            return await self._resource(source, target, container, "containerResource", container)
+        if kind == "Pods":
+            return await self._pods(source, target)
+        if kind == "Object":
+            return await self._object(source, target)
+        return await self._external(source, target)
+
+    async def _resource(
+        self, source: Object, target: Target, container: str, field: str, subject: str
+    ) -> MetricProposal:
+        name, wanted = source["name"], source["target"]
+        kind = field[0].upper() + field[1:]
+        plain = wanted.get("averageValue") is not None
+        try:
+            asking = self._client.resource_metric(name, target.namespace, target.selector, container)
+            metrics = await _about(f"unable to get metrics for resource {name}", asking)
+            if plain:
+                found = target.calculator.plain_replicas(metrics, _milli(wanted["averageValue"]), name)
+            else:
+                found = target.calculator.resource_replicas(metrics, wanted["averageUtilization"], name, container)
+        except MetricsError as error:
+            told = f"failed to get {name} {'usage' if plain else 'utilization'}: {error}"
+            word = "container" if container else "resource"
+            message = f"failed to get {subject} {word} metric value: {told}"
+            raise MetricFailure(f"FailedGet{kind}Metric", told, message) from None
+        current: Object = {"averageValue": _quantity(found.usage)}
+        proposal = f"{name} resource"
+        if not plain:
+            current["averageUtilization"] = found.utilization
+            word = "container resource" if container else "resource"
+            proposal = f"{name} {word} utilization (percentage of request)"
+        status: Object = {"name": name, "current": current}
+        if container:
+            status["container"] = container
+        return MetricProposal(found.replicas, proposal, {"type": kind, field: status})
+
+    async def _pods(self, source: Object, target: Target) -> MetricProposal:
+        metric = source["metric"]
+        name, wanted = metric["name"], _milli(source["target"]["averageValue"])
+        try:
+            asking = self._client.pods_metric(name, target.namespace, target.selector, _text(metric))
+            metrics = await _about(f"unable to get metric {name}", asking)
+            found = target.calculator.plain_replicas(metrics, wanted)
+        except MetricsError as error:
+            message = f"failed to get pods metric value: {error}"
+            raise MetricFailure("FailedGetPodsMetric", str(error), message) from None
+        status = {"metric": metric, "current": {"averageValue": _quantity(found.usage)}}
+        return MetricProposal(found.replicas, f"pods metric {name}", {"type": "Pods", "pods": status})
+
+    async def _object(self, source: Object, target: Target) -> MetricProposal:
+        metric, described, wanted = source["metric"], source["describedObject"], source["target"]
+        name, kind = metric["name"], described["kind"]
+        average = wanted["type"] == "AverageValue"
+        try:
+            # upstream's words, in upstream's odd order
+            what = f"unable to get metric {name}: {kind} on {target.namespace} {described['name']}/"
+            try:
+                row = self._mapping(described.get("apiVersion", ""), kind)
+                asking = self._client.object_metric(name, target.namespace, row, described["name"], _text(metric))
+                usage = await asking
+            except (MetricsError, NoKindMatchError) as error:
+                raise MetricsError(f"{what}{error}") from None
+            found = self._of_one_value(usage, wanted, target)
+        except MetricsError as error:
+            more = f"failed to get {name} object metric: " if average else ""
+            message = f"failed to get object metric value: {more}{error}"
+            raise MetricFailure("FailedGetObjectMetric", str(error), message) from None
+        field = "averageValue" if average else "value"
+        status: Object = {"metric": metric, "current": {field: _quantity(found.usage)}, "describedObject": described}
+        if average:
+            status["describedObject"] = {"kind": "", "name": ""}  # as upstream leaves it
+        proposal = _external_name(metric) if average else f"{kind} metric {name}"
+        return MetricProposal(found.replicas, proposal, {"type": "Object", "object": status})
+
+    async def _external(self, source: Object, target: Target) -> MetricProposal:
+        metric, wanted = source["metric"], source["target"]
+        name = metric["name"]
+        average = wanted.get("averageValue") is not None
+        try:
+            what = f"unable to get external metric {target.namespace}/{name}/{_go_selector(metric)}"
+            usage = sum(await _about(what, self._client.external_metric(name, target.namespace, _text(metric))))
+            found = self._of_one_value(usage, wanted, target)
+        except MetricsError as error:
+            more = f"failed to get {name} external metric" if average else f"failed to get external metric {name}"
+            message = f"failed to get {name} external metric value: {more}: {error}"
+            raise MetricFailure("FailedGetExternalMetric", str(error), message) from None
+        current = {"averageValue" if average else "value": _quantity(found.usage)}
+        status = {"metric": metric, "current": current}
+        return MetricProposal(found.replicas, _external_name(metric), {"type": "External", "external": status})
+
+    @staticmethod
+    def _of_one_value(usage: int, wanted: Object, target: Target) -> Proposal:
+        if wanted.get("averageValue") is not None:
+            return target.calculator.per_pod_replicas(usage, _milli(wanted["averageValue"]), target.replicas)
+        return target.calculator.value_replicas(usage, _milli(wanted["value"]))
+
+
+async def _about(what: str, asking: Awaitable[T]) -> T:
+    """The answer; a failure says what it was about."""
+    try:
+        return await asking
+    except MetricsError as error:
+        raise MetricsError(f"{what}: {error}") from None
+
+
+def _milli(text: str) -> int:
+    return parse_quantity(text).milli()
+
+
+def _quantity(milli: int) -> str:
+    return str(Quantity(milli, -3))
+
+
+def _text(metric: Object) -> str:
+    """The metric's selector as a query wants it; without one it selects nothing, which is everything to these APIs."""
+    return str(selector_from_label_selector(metric["selector"])) if metric.get("selector") else ""
+
+
+def _external_name(metric: Object) -> str:
+    return f"external metric {metric['name']}({_go_selector(metric)})"
+
+
+def _go_selector(metric: Object) -> str:
+    """A label selector as Go prints it with `%+v`. Upstream: `LabelSelector.String`."""
+    selector = metric.get("selector")
+    if selector is None:
+        return "nil"
+    labels = "".join(f"{key}: {value}," for key, value in sorted((selector.get("matchLabels") or {}).items()))
+    expressions = "".join(
+        f"LabelSelectorRequirement{{Key:{e['key']},Operator:{e['operator']},Values:[{' '.join(e.get('values') or ())}],}},"
+        for e in selector.get("matchExpressions") or ()
+    )
+    return (
+        f"&LabelSelector{{MatchLabels:map[string]string{{{labels}}},"
+        f"MatchExpressions:[]LabelSelectorRequirement{{{expressions}}},}}"
+    )
