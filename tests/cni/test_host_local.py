@@ -26,16 +26,14 @@ from lifecycle.cni.plugins.skel import dispatch
 COMMANDS = {"ADD": plugin.cmd_add, "DEL": plugin.cmd_del, "CHECK": plugin.cmd_check}
 
 
+def asked(command: str, container: str, args: str) -> dict[str, str]:
+    """What a runtime puts into a plugin's environment."""
+    who = {"CONTAINERID": container, "NETNS": "/gone", "IFNAME": "eth0"}
+    return {f"CNI_{key}": value for key, value in {"COMMAND": command, **who, "PATH": "/bin", "ARGS": args}.items()}
+
+
 def call(command: str, conf: dict[str, Any], container: str = "c1", args: str = "") -> Any:
-    env = {
-        "CNI_COMMAND": command,
-        "CNI_CONTAINERID": container,
-        "CNI_NETNS": "/gone",
-        "CNI_IFNAME": "eth0",
-        "CNI_PATH": "/bin",
-        "CNI_ARGS": args,
-    }
-    text = dispatch(COMMANDS, env, lambda: json.dumps(conf))
+    text = dispatch(COMMANDS, asked(command, container, args), lambda: json.dumps(conf))
     return json.loads(text) if text else None
 
 
@@ -103,14 +101,7 @@ ODD: dict[str, Any] = {
 
 
 def real(program: Path, command: str, c: dict[str, Any], container: str = "c1", args: str = "") -> Any:
-    env = {
-        "CNI_COMMAND": command,
-        "CNI_CONTAINERID": container,
-        "CNI_NETNS": "/gone",
-        "CNI_IFNAME": "eth0",
-        "CNI_PATH": "/bin",
-        "CNI_ARGS": args,
-    }
+    env = asked(command, container, args)
     done = subprocess.run(
         [str(program / "host-local")], input=json.dumps(c), capture_output=True, text=True, env=env, check=False
     )

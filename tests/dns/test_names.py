@@ -54,6 +54,30 @@ def test_srv_records_share_the_weight_and_bring_addresses() -> None:
     assert data("_http._tcp.web.shop") == ["10.96.0.5"]
 
 
+def test_an_srv_record_of_both_families_has_half_the_weight_for_each_and_says_it_once() -> None:
+    found = ask("both.shop", "SRV")
+    assert [r.data for r in found.answer] == ["0 50 80 both.shop.svc.cluster.local."]
+    assert [(r.type, r.data) for r in found.additional] == [("A", "10.96.0.6"), ("AAAA", "fd00::6")]
+
+
+def test_endpoints_of_one_host_name_share_an_srv_record() -> None:
+    twins = [{"addresses": [f"172.0.0.{n}"], "hostname": "dup-name"} for n in (4, 5)]
+    others = [{"addresses": [f"172.0.0.{n}"]} for n in (2, 3)]
+    slices = [slice_of("twins", *others, *twins)]
+    index = ServiceIndex.of([service("twins", "None")], slices, ["shop"])
+    found = Answerer(KubernetesPlugin(index)).answer("_http._tcp.twins.shop.svc.cluster.local.", "SRV")
+    below = "twins.shop.svc.cluster.local."
+    names = ["172-0-0-2", "172-0-0-3", "dup-name"]
+    assert [r.data for r in found.answer] == [f"0 25 8080 {name}.{below}" for name in names]
+    assert [r.data for r in found.additional] == [f"172.0.0.{n}" for n in (2, 3, 4, 5)]
+
+
+@pytest.mark.parametrize("qtype", ["ANY", "HTTPS", "SVCB", "MX", "CAA", "DS", "TYPE65280"])
+def test_types_that_nobody_has_records_of(qtype: str) -> None:
+    assert data("web.shop", qtype) == data("shop", qtype) == data("cluster.local.", qtype) == []
+    assert ask("gone.shop", qtype).rcode == "NXDOMAIN"
+
+
 def test_without_declared_ports_there_are_addresses_but_no_srv() -> None:
     assert data("portless.shop") == ["10.244.1.4"]
     assert data("portless.shop", "SRV") == []
@@ -82,6 +106,8 @@ def test_a_pods_name_is_its_address_whether_or_not_it_exists() -> None:
     assert data(pod, "AAAA") == []
     assert data("fd00--7.shop.pod.cluster.local.", "AAAA") == ["fd00::7"]
     assert ask("any.shop.pod.cluster.local.").rcode == "NXDOMAIN"
+    assert ask("fe80--1%eth0.shop.pod.cluster.local.").rcode == "NXDOMAIN"
+    assert data("x.10-244-1-2.shop.pod.cluster.local.") == ["10.244.1.2"]  # what stands before it is not looked at
     assert ask("10-244-1-2.nowhere.pod.cluster.local.").rcode == "NXDOMAIN"
 
 
@@ -161,6 +187,7 @@ def test_the_zone_is_spelled_as_asked_too() -> None:
     assert soa.data.startswith("ns.dns.ClUsTeR.lOcAl. hostmaster.ClUsTeR.lOcAl. ")
     assert data("Cluster.local.", "SOA") == [ask("Cluster.local.", "SOA").answer[0].data]
     assert data("Cluster.local.", "NS") == []  # its own name servers CoreDNS knows only in small letters
+    assert [ask(name).rcode for name in ("NS.dns.cluster.local.", "ns.dns.Cluster.local.")] == ["NOERROR", "NXDOMAIN"]
 
 
 def test_names_under_the_reverse_zones() -> None:

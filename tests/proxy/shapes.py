@@ -47,16 +47,23 @@ def endpoint_slice(
     }
 
 
-def rules(
-    services: Sequence[Object], slices: Sequence[Object], *, config: ProxierConfig | None = None, **more: Any
-) -> RestoreInput:
-    """What a full sync writes on the node `here`."""
-    ports, endpoints = ServicePortMap(), EndpointsMap(NODE.name)
+def both_maps(
+    services: Sequence[Object], slices: Sequence[Object], node: NodeFacts
+) -> tuple[ServicePortMap, EndpointsMap]:
+    family = "IPv6" if ":" in node.ip else "IPv4"
+    ports, endpoints = ServicePortMap(family), EndpointsMap(node.name, family)
     for obj in services:
         ports.update(obj)
     for obj in slices:
         endpoints.update(obj)
-    return sync_proxy_rules(ports, endpoints, NODE, config or ProxierConfig(), **more)
+    return ports, endpoints
+
+
+def rules(
+    services: Sequence[Object], slices: Sequence[Object], *, config: ProxierConfig | None = None, **more: Any
+) -> RestoreInput:
+    """What a full sync writes on the node `here`."""
+    return sync_proxy_rules(*both_maps(services, slices, NODE), NODE, config or ProxierConfig(), **more)
 
 
 def everything() -> tuple[list[Object], list[Object]]:

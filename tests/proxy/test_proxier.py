@@ -166,6 +166,10 @@ def test_a_new_zone_of_the_node_concerns_every_service() -> None:
             await b.client.create(NODES, node)
             await asyncio.sleep(2)
             assert "10.244.1.6" not in b.rules
+            syncs = b.proxier.syncs
+            await b.client.patch(NODES, "here", "", {"metadata": {"labels": {"disk": "ssd"}}})
+            await asyncio.sleep(5)
+            assert b.proxier.syncs == syncs
 
     run_virtual(main())
 

@@ -14,17 +14,15 @@ from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.cluster.packet_laboratory import PODS, plug_in_pods, who_answers
 from lifecycle.inspector import open_recording
-from lifecycle.proxy.endpoints_map import EndpointsMap
 from lifecycle.proxy.iptables.config import ProxierConfig
 from lifecycle.proxy.iptables.proxier import Proxier
 from lifecycle.proxy.iptables.runner import CommandRunner, Runner, TextRunner
 from lifecycle.proxy.iptables.sync_proxy_rules import NodeFacts, sync_proxy_rules
 from lifecycle.proxy.iptables.tables import Tables
-from lifecycle.proxy.service_map import ServicePortMap
 from tests.conftest import RECORDINGS
 from tests.fake_api import FakeAPI
 from tests.proxy.namespace import inside, network_namespace, saved
-from tests.proxy.shapes import NODE, endpoint, endpoint_slice, everything, rules, service
+from tests.proxy.shapes import NODE, both_maps, endpoint, endpoint_slice, everything, rules, service
 
 pytestmark = pytest.mark.real
 
@@ -34,12 +32,7 @@ def test_the_kernel_keeps_our_rules_as_our_model_of_it_says() -> None:
     without_counters = NodeFacts(NODE.name, NODE.ip, NODE.labels, frozenset())
     services, slices = recorded_objects(open_recording(str(RECORDINGS / "kind-1.36.2")), "services")
     for objects in (everything(), (services, slices)):
-        ports, endpoints = ServicePortMap(), EndpointsMap(NODE.name)
-        for obj in objects[0]:
-            ports.update(obj)
-        for obj in objects[1]:
-            endpoints.update(obj)
-        text = sync_proxy_rules(ports, endpoints, without_counters, ProxierConfig()).text()
+        text = sync_proxy_rules(*both_maps(*objects, NODE), without_counters, ProxierConfig()).text()
         tables = Tables()
         tables.restore(text)
         with network_namespace("model") as namespace:

@@ -16,30 +16,20 @@ from hypothesis import strategies as st
 from lifecycle.agreements.iptables_rules import recorded_objects
 from lifecycle.cluster.packet_laboratory import PODS, plug_in_pods, who_answers
 from lifecycle.inspector import open_recording
+from lifecycle.proxy.iptables.config import ProxierConfig
 from lifecycle.proxy.iptables.rule_text import parse_saved
 from lifecycle.proxy.iptables.runner import CommandRunner
-from lifecycle.proxy.iptables.tables import Tables
 from lifecycle.proxy.iptables.walk import DROP, REJECT, Node, Packet, Walk, outcomes, walk
+from tests.proxy.flows import saved_rules
 from tests.proxy.namespace import inside, network_namespace
-from tests.proxy.shapes import NODE, endpoint, endpoint_slice, everything, rules, service
+from tests.proxy.shapes import NODE, endpoint, endpoint_slice, everything, service
 from tests.proxy.test_real_iptables import _proxy
 
 POD, STRANGER = "10.244.1.99", "203.0.113.7"
 
 
-def saved(services: list[Any], slices: list[Any]) -> str:
-    tables = Tables()
-    from lifecycle.proxy.iptables.chains import JUMP_CHAINS
-
-    for jump in JUMP_CHAINS:
-        tables.ensure_chain(jump.table, jump.destination)
-        tables.ensure_rule(jump.table, jump.source, jump.rule)
-    tables.restore(rules(services, slices).text())
-    return tables.save()
-
-
 def node(services: list[Any], slices: list[Any]) -> Node:
-    return Node(parse_saved(saved(services, slices)), {NODE.ip})
+    return Node(parse_saved(saved_rules(services, slices, ProxierConfig(), NODE)), {NODE.ip})
 
 
 def ends(ways: list[Walk]) -> dict[str, float]:

@@ -51,10 +51,10 @@ def each_attribute(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 class NetlinkSocket:
-    """Requests to the kernel of the namespace in which it was opened."""
+    """Requests to the kernel of the namespace in which it was opened, to one of its families: rtnetlink, unless told otherwise."""
 
-    def __init__(self) -> None:
-        self._socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
+    def __init__(self, protocol: int = 0) -> None:
+        self._socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, protocol or socket.NETLINK_ROUTE)
         self._socket.bind((0, 0))
         self._sequence = 0
 

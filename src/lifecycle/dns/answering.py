@@ -59,6 +59,9 @@ class Answerer:
 
     def _in_zone(self, qname: str, name: str, qtype: str, zone: str) -> Answer:
         found = Answer()
+        if name == f"{NS_NAME}.{self.plugin.zone}" and zone != self.plugin.zone and qtype != "SOA":
+            # the one name that CoreDNS knows in small letters only
+            return Answer(NXDOMAIN, authority=[self.soa(zone)])
         find: Callable[[Answer, str, str, str], None] = {
             "A": self._addresses,
             "AAAA": self._addresses_v6,

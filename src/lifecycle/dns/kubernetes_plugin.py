@@ -106,6 +106,8 @@ class KubernetesPlugin:
             ip = ip_address(text.replace("-", "." if v4 else ":"))
         except ValueError as error:
             raise NameDoesNotExist(text) from error
+        if "%" in text:  # an address with a scope is not one that a pod has
+            raise NameDoesNotExist(text)
         return [Target(str(ip), 0, f"{text}.{request.namespace}.{POD}.{self.zone}")]
 
     def _find_services(self, request: RequestName) -> list[Target]:

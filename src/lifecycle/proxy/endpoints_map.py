@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from lifecycle.api.canonical_ip import canonical_ip
 from lifecycle.api.wire import Object
 from lifecycle.proxy.service_port_name import ServicePortName
 
@@ -78,6 +79,14 @@ class EndpointsMap:
         """The endpoints behind a port, sorted by address; empty if there are none."""
         return self._of_service((name.namespace, name.name)).get(name, ())
 
+    def local_ready_endpoints(self) -> dict[ServiceKey, int]:
+        """How many addresses of a Service are ready on this node, whatever ports they have. Services with none are left out."""
+        addresses = {
+            key: {e.ip for endpoints in self._of_service(key).values() for e in endpoints if e.is_local and e.ready}
+            for key in self._slices
+        }
+        return {key: len(found) for key, found in addresses.items() if found}
+
     def _of_service(self, key: ServiceKey) -> dict[ServicePortName, tuple[Endpoint, ...]]:
         found = self._endpoints.get(key)
         if found is None:
@@ -96,15 +105,16 @@ class EndpointsMap:
 
     def _add_endpoints(self, found: dict[str, Endpoint], endpoint_slice: Object, port: int) -> None:
         for entry in endpoint_slice.get("endpoints") or ():
-            if not entry.get("addresses"):
+            ip = canonical_ip((entry.get("addresses") or [""])[0])
+            if not ip:
                 continue
             conditions, hints = entry.get("conditions") or {}, entry.get("hints") or {}
             endpoint = Endpoint(
-                ip=entry["addresses"][0],
+                ip=ip,
                 port=port,
                 is_local=entry.get("nodeName") == self._node_name,
                 ready=conditions.get("ready", True),
-                serving=conditions.get("serving", conditions.get("ready", True)),
+                serving=conditions.get("serving", True),
                 terminating=conditions.get("terminating", False),
                 zone_hints=frozenset(hint["name"] for hint in hints.get("forZones") or ()),
                 node_hints=frozenset(hint["name"] for hint in hints.get("forNodes") or ()),

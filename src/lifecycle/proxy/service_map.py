@@ -2,7 +2,7 @@
 
 A Service without an address of its own (headless, ExternalName) is nothing to proxy and gets no entry. Two
 questions about each port decide most of its rules: may it be reached from outside, and which endpoints may its
-traffic go to – all of them (`Cluster`), or only those on the same node (`Local`).
+traffic go to – all of them (`Cluster`), or only those on the same node (`Local`). Addresses are kept as rules spell them.
 
 Upstream: `pkg/proxy/serviceport.go` (`BaseServicePortInfo`), `servicechangetracker.go` (`serviceToServiceMap`),
 `pkg/proxy/util/utils.go` (`ShouldSkipService`), v1.36. Left out: logging of addresses of the other family.
@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from ipaddress import ip_network
 
+from lifecycle.api.canonical_ip import canonical_ip, canonical_network
 from lifecycle.api.wire import Object
 from lifecycle.proxy.service_port_name import ServicePortName
 
@@ -37,6 +37,11 @@ class ServicePort:
     health_check_node_port: int = 0
     internal_policy_local: bool = False
     external_policy_local: bool = False
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Namespace and name of the Service."""
+        return self.name.namespace, self.name.name
 
     @property
     def externally_accessible(self) -> bool:
@@ -70,9 +75,9 @@ def service_ports(service: Object, family: str = "IPv4") -> Iterator[ServicePort
         return
     kind = spec.get("type", "ClusterIP")
     external_ips = _of_family(spec.get("externalIPs") or (), family)
-    reached_from_outside = kind in ("LoadBalancer", "NodePort") or bool(external_ips)
+    reached_from_outside = kind in ("LoadBalancer", "NodePort") or bool(spec.get("externalIPs"))
     external_local = reached_from_outside and spec.get("externalTrafficPolicy") == LOCAL
-    ranges = [text.strip() for text in spec.get("loadBalancerSourceRanges") or ()]
+    ranges = [canonical_network(text.strip()) for text in spec.get("loadBalancerSourceRanges") or ()]
     for port in spec.get("ports") or ():
         yield ServicePort(
             name=ServicePortName(meta["namespace"], meta["name"], port.get("name", ""), port.get("protocol") or "TCP"),
@@ -81,7 +86,7 @@ def service_ports(service: Object, family: str = "IPv4") -> Iterator[ServicePort
             node_port=port.get("nodePort") or 0,
             external_ips=external_ips,
             load_balancer_vips=_load_balancer_vips(service, family),
-            load_balancer_source_ranges=tuple(str(ip_network(r, strict=False)) for r in _of_family(ranges, family)),
+            load_balancer_source_ranges=_only(ranges, family),
             sticky_max_age_seconds=_sticky_max_age_seconds(spec),
             health_check_node_port=_health_check_node_port(spec, external_local),
             internal_policy_local=spec.get("internalTrafficPolicy") == LOCAL,
@@ -90,7 +95,11 @@ def service_ports(service: Object, family: str = "IPv4") -> Iterator[ServicePort
 
 
 def _of_family(addresses: Iterable[str], family: str) -> tuple[str, ...]:
-    return tuple(text for text in addresses if (":" in text) == (family == "IPv6"))
+    return _only(map(canonical_ip, addresses), family)
+
+
+def _only(canonical: Iterable[str], family: str) -> tuple[str, ...]:
+    return tuple(text for text in canonical if text and (":" in text) == (family == "IPv6"))
 
 
 def _load_balancer_vips(service: Object, family: str) -> tuple[str, ...]:
@@ -132,6 +141,14 @@ class ServicePortMap:
         """A Service is gone."""
         meta = service["metadata"]
         return self._by_service.pop((meta["namespace"], meta["name"]), None) is not None
+
+    def health_check_node_ports(self) -> dict[tuple[str, str], int]:
+        """The Services whose balancer asks which nodes have endpoints, and the port it asks on."""
+        return {
+            key: ports[0].health_check_node_port
+            for key, ports in self._by_service.items()
+            if ports[0].health_check_node_port
+        }
 
     def __iter__(self) -> Iterator[ServicePort]:
         """By name. Upstream iterates a Go map, so that its order differs from sync to sync; ours is one of those orders."""

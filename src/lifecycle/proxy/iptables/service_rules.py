@@ -45,14 +45,14 @@ class ServiceRules:
         *,
         config: ProxierConfig,
         node_ip: str,
-        counters: frozenset[str],
+        localhost_counter: bool,
         with_comments: bool = True,
     ) -> None:
         self.service = service
         self.endpoints = endpoints
         self.config = config
         self.node_ip = node_ip
-        self.counters = counters
+        self.localhost_counter = localhost_counter
         self.with_comments = with_comments
         self.name = str(service.name)
         self.protocol = service.name.protocol.lower()
@@ -130,8 +130,7 @@ class ServiceRules:
         protocol = f"-m {self.protocol} -p {self.protocol}"
         if self.endpoints.has_any:
             start = f"-A {KUBE_NODEPORTS} -m comment --comment {self.name} {protocol}"
-            v4 = ":" not in self.service.cluster_ip
-            if self.config.localhost_node_ports and v4 and LOCALHOST_COUNTER in self.counters:
+            if self.localhost_counter:
                 counted = f"-d 127.0.0.0/8 {port} -m nfacct --nfacct-name {LOCALHOST_COUNTER}"
                 out.nat_rules.append(f"{start} {counted} -j {self.chains.external}")
             out.nat_rules.append(f"{start} {port} -j {self.chains.external}")

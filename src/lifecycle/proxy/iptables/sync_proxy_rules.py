@@ -7,8 +7,9 @@ Upstream: `pkg/proxy/iptables/proxier.go` (`syncProxyRules`), v1.36.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 
 from lifecycle.proxy.endpoints_map import EndpointsMap, ServiceKey
 from lifecycle.proxy.iptables.chains import (
@@ -25,6 +26,7 @@ from lifecycle.proxy.iptables.chains import (
 from lifecycle.proxy.iptables.config import ProxierConfig
 from lifecycle.proxy.iptables.restore_input import RestoreInput, chain_line
 from lifecycle.proxy.iptables.service_rules import LOCALHOST_COUNTER, ServiceRules
+from lifecycle.proxy.node_port_addresses import NodePortAddresses
 from lifecycle.proxy.service_map import ServicePortMap
 from lifecycle.proxy.topology import categorize_endpoints
 
@@ -36,12 +38,18 @@ COUNTERS = (INVALID_COUNTER, LOCALHOST_COUNTER)
 
 @dataclass(slots=True, frozen=True)
 class NodeFacts:
-    """What the rules need to know of the node. `counters`: the nfacct counters that exist."""
+    """What the rules need to know of the node. `counters`: the nfacct counters that exist. `other_addresses`: those besides `ip`."""
 
     name: str
     ip: str
     labels: Mapping[str, str] = field(default_factory=dict)
     counters: frozenset[str] = frozenset(COUNTERS)
+    other_addresses: tuple[str, ...] = ()
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """All of them, loopback apart."""
+        return (self.ip, *self.other_addresses)
 
 
 def sync_proxy_rules(
@@ -58,11 +66,12 @@ def sync_proxy_rules(
     out.filter_chains.extend(map(chain_line, FILTER_CHAINS))
     out.nat_chains.extend(map(chain_line, NAT_CHAINS))
     _write_masquerade(out, config)
-    v4 = services.family == "IPv4"
-    if v4 and config.localhost_node_ports:
+    node_ports = NodePortAddresses(config.node_port_addresses, services.family)
+    localhost = services.family == "IPv4" and config.localhost_node_ports and node_ports.has_loopback
+    if localhost:
         _write_localnet_guard(out)
     known = list(services)
-    with_comments = sum(len(endpoints[service.name]) for service in known) <= config.large_cluster_endpoints
+    with_comments = not is_large_cluster(services, endpoints, config)
     active: set[str] = set()
     for service in known:
         categories = categorize_endpoints(endpoints[service.name], service, node.name, node.labels)
@@ -71,21 +80,28 @@ def sync_proxy_rules(
             categories,
             config=config,
             node_ip=node.ip,
-            counters=node.counters,
+            localhost_counter=localhost and LOCALHOST_COUNTER in node.counters,
             with_comments=with_comments,
         )
         rules.write_captures(out)
         active.update(rules.own_chains())
-        if changed is None or (service.name.namespace, service.name.name) in changed:
+        if changed is None or service.key in changed:
             rules.write_own_chains(out)
         else:
             skipped = RestoreInput()
             rules.write_own_chains(skipped)
             out.skipped_nat_rules += len(skipped.nat_rules)
     _delete_stale(out, existing_nat_chains, active)
-    _write_node_ports_jump(out, config, v4)
+    _write_node_ports_jump(
+        out, services.family, localhost, None if node_ports.match_all else node_ports.of(node.addresses)
+    )
     _write_forward(out, config, node.counters)
     return out
+
+
+def is_large_cluster(services: ServicePortMap, endpoints: EndpointsMap, config: ProxierConfig) -> bool:
+    """Whether there are so many endpoints that it pays to write less. Upstream: `largeClusterMode`."""
+    return sum(len(endpoints[service.name]) for service in services) > config.large_cluster_endpoints
 
 
 def _write_masquerade(out: RestoreInput, config: ProxierConfig) -> None:
@@ -118,14 +134,17 @@ def _delete_stale(out: RestoreInput, existing: Collection[str], active: set[str]
             out.deleted_chains += 1
 
 
-def _write_node_ports_jump(out: RestoreInput, config: ProxierConfig, v4: bool) -> None:
+def _write_node_ports_jump(out: RestoreInput, family: str, localhost: bool, addresses: Sequence[str] | None) -> None:
+    """`addresses`: those that answer; None means all that are local."""
     comment = "kubernetes service nodeports; NOTE: this must be the last rule in this chain"
-    local = "-m addrtype --dst-type LOCAL"
-    if not v4:
-        local += " ! -d ::1/128"
-    elif not config.localhost_node_ports:
-        local += " ! -d 127.0.0.0/8"
-    out.nat_rules.append(f'-A {KUBE_SERVICES} -m comment --comment "{comment}" {local} -j {KUBE_NODEPORTS}')
+    start = f'-A {KUBE_SERVICES} -m comment --comment "{comment}"'
+    if addresses is None:
+        never = "" if localhost else " ! -d ::1/128" if family == "IPv6" else " ! -d 127.0.0.0/8"
+        out.nat_rules.append(f"{start} -m addrtype --dst-type LOCAL{never} -j {KUBE_NODEPORTS}")
+        return
+    for address in addresses:
+        if localhost or not ip_address(address).is_loopback:
+            out.nat_rules.append(f"{start} -d {address} -j {KUBE_NODEPORTS}")
 
 
 def _write_forward(out: RestoreInput, config: ProxierConfig, counters: frozenset[str]) -> None:

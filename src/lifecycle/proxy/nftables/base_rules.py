@@ -50,7 +50,9 @@ CONTAINERS = (
     ("map", "service-nodeports", "inet_proto . inet_service : verdict", "NodePort traffic"),
 )
 DESTINATION = "{ip} daddr . meta l4proto . th dport vmap"
-NODE_PORT = "{ip} daddr @nodeport-ips meta l4proto . th dport vmap"
+NODE_PORT = "{node_ip} meta l4proto . th dport vmap"
+NAMED_ADDRESSES = "{ip} daddr @nodeport-ips"
+NOT_LOCALHOST = {"ip": "ip daddr != 127.0.0.0/8", "ip6": "ip6 daddr != ::1"}
 RULES = (
     ("filter-prerouting-pre-dnat", "ct state new jump firewall-check"),
     ("filter-forward", "ct state new jump service-endpoints-check"),
@@ -76,8 +78,10 @@ RULES = (
 )
 
 
-def base_rules(family: str, mark: str, *, service_cidrs: Sequence[str], node_port_ips: Sequence[str]) -> Iterator[str]:
-    """Commands for `nft -f`. `service_cidrs` and `node_port_ips`: where Services live, and the node's addresses."""
+def base_rules(
+    family: str, mark: str, *, service_cidrs: Sequence[str], node_port_ips: Sequence[str] | None
+) -> Iterator[str]:
+    """Commands for `nft -f`. `service_cidrs`: where Services live. `node_port_ips`: which addresses answer on node ports; None: all."""
     ip = "ip6" if family == "IPv6" else "ip"
     table, addr = f"{ip} kube-proxy", "ipv6_addr" if family == "IPv6" else "ipv4_addr"
     yield f'add table {table} {{ comment "rules for kube-proxy" ; }}'
@@ -86,13 +90,17 @@ def base_rules(family: str, mark: str, *, service_cidrs: Sequence[str], node_por
         yield f"flush chain {table} {chain}"
     for container, name, kind, comment in CONTAINERS:
         yield f'add {container} {table} {name} {{ type {kind.format(addr=addr)} ; comment "{comment}" ; }}'
-        yield f"flush {container} {table} {name}"
+        unused = name == "nodeport-ips" and node_port_ips is None  # made first: what is not there cannot be deleted
+        yield f"{'delete' if unused else 'flush'} {container} {table} {name}"
     check = f"add rule {table} cluster-ips-check {ip} daddr"
     yield f'{check} @cluster-ips reject comment "Reject traffic to invalid ports of ClusterIPs"'
     if service_cidrs:
         cidrs = " , ".join(service_cidrs)
         yield f'{check} {{ {cidrs} }} drop comment "Drop traffic to unallocated ClusterIPs"'
     for chain, rule in RULES:
-        yield f"add rule {table} {chain} {rule.format(ip=ip, mark=mark)}"
-    for address in node_port_ips:
+        node_ip = NAMED_ADDRESSES.format(ip=ip)
+        if node_port_ips is None:
+            node_ip = NOT_LOCALHOST[ip] if chain != "services" else f"fib daddr type local {NOT_LOCALHOST[ip]}"
+        yield f"add rule {table} {chain} {rule.format(ip=ip, mark=mark, node_ip=node_ip)}"
+    for address in node_port_ips or ():
         yield f"add element {table} nodeport-ips {{ {address} }}"

@@ -17,6 +17,7 @@ from lifecycle.proxy.iptables.config import ProxierConfig
 from lifecycle.proxy.iptables.sync_proxy_rules import NodeFacts
 from lifecycle.proxy.nftables.base_rules import base_rules
 from lifecycle.proxy.nftables.names import endpoint_name, service_name
+from lifecycle.proxy.node_port_addresses import NodePortAddresses
 from lifecycle.proxy.service_map import ServicePort, ServicePortMap
 from lifecycle.proxy.topology import Categories, categorize_endpoints
 
@@ -29,9 +30,13 @@ def sync_proxy_rules(
     *,
     service_cidrs: Sequence[str] = ("10.96.0.0/16",),
 ) -> str:
-    """The transaction. Node ports answer on the node's own address only, as is the default of this mode."""
+    """The transaction. Node ports answer on the node's own address only, unless networks are named; never on loopback."""
     mark = config.masquerade_mark
-    lines = list(base_rules(services.family, mark, service_cidrs=service_cidrs, node_port_ips=[node.ip]))
+    named = NodePortAddresses(
+        config.node_port_addresses or (node.ip + ("/128" if ":" in node.ip else "/32"),), services.family
+    )
+    ips = None if named.match_all else [ip for ip in named.of(node.addresses) if not ip_address(ip).is_loopback]
+    lines = list(base_rules(services.family, mark, service_cidrs=service_cidrs, node_port_ips=ips))
     elements: dict[tuple[str, str], str] = {}  # two Services may claim one address; a map has one element for it
     for service in services:
         found = categorize_endpoints(endpoints[service.name], service, node.name, node.labels)
