@@ -17,6 +17,7 @@ from lifecycle.cri.client import CriClient
 from lifecycle.cri.images.oci_image import layout
 from lifecycle.cri.images.small_images import find_busybox, pause_image
 from lifecycle.cri.runtime import RuntimeServiceError
+from tests.cri.bridge import Bridge
 
 PAUSE = "pause.test/pause:1"
 CNI_PLUGINS = Path("/usr/lib/cni")
@@ -36,27 +37,17 @@ def why_not() -> str:
     return ""
 
 
-def bridge_name(where: Path) -> str:
-    """At most 15 characters, different for each test run."""
-    return f"lc{os.getpid() % 100000}x{abs(hash(str(where))) % 1000}"
-
-
-def _write_network(where: Path) -> None:
+def _write_network(where: Path, bridge: Bridge) -> None:
     (where / "cni").mkdir(parents=True)
-    bridge = {
-        "type": "bridge",
-        "bridge": bridge_name(where),
-        "isGateway": True,
-        "ipam": {"type": "host-local", "ranges": [[{"subnet": "10.222.0.0/24"}]], "dataDir": f"{where}/ipam"},
-    }
-    network = {"cniVersion": "0.4.0", "name": "test", "plugins": [bridge]}
+    network = {"cniVersion": "0.4.0", "name": "test", "plugins": [bridge.plugin(f"{where}/ipam")]}
     (where / "cni" / "10-test.conflist").write_text(json.dumps(network))
 
 
 @asynccontextmanager
 async def private_containerd(where: Path) -> AsyncIterator[CriClient]:
     """Running, ready, with its sandbox image imported; at the end every process, mount and interface of it is gone."""
-    _write_network(where)
+    bridge = Bridge(where)
+    _write_network(where, bridge)
     config = configuration(where, CNI_PLUGINS, where / "cni", sandbox_image=PAUSE, netns_below_state=False)
     (where / "config.toml").write_text(config)
     log = (where / "containerd.log").open("wb")
@@ -78,11 +69,16 @@ async def private_containerd(where: Path) -> AsyncIterator[CriClient]:
             with suppress(RuntimeServiceError):
                 await client.remove_pod_sandbox(sandbox.id)
     finally:
-        await client.close()
-        process.send_signal(signal.SIGTERM)
-        await asyncio.to_thread(process.wait, 20)
-        log.close()
-        _clean(where)
+        try:
+            await client.close()
+            process.send_signal(signal.SIGTERM)
+            await asyncio.to_thread(process.wait, 20)
+        finally:  # however it went: the next scene is to find nothing of this one
+            process.kill()
+            process.wait()
+            log.close()
+            _clean(where)
+            bridge.remove()
 
 
 async def _ctr(where: Path, *words: str) -> None:
@@ -107,7 +103,7 @@ async def _until_ready(client: CriClient, process: subprocess.Popen[bytes], wher
 
 
 def _clean(where: Path) -> None:
-    """What a stopped containerd may leave: shims of sandboxes that were not removed, mounts, the bridge."""
+    """What a stopped containerd may leave: shims of sandboxes that were not removed, and mounts."""
     for directory in Path("/proc").iterdir():
         if directory.name.isdigit():
             with suppress(OSError):
@@ -117,4 +113,3 @@ def _clean(where: Path) -> None:
     mounts = [line.split()[1] for line in Path("/proc/self/mounts").read_text().splitlines()]
     for mount in reversed([m for m in mounts if m.startswith(str(where))]):
         subprocess.run(["umount", "-l", mount], capture_output=True, check=False)
-    subprocess.run(["ip", "link", "del", bridge_name(where)], capture_output=True, check=False)

@@ -19,7 +19,8 @@ from lifecycle.cri.runtime import PodSandboxConfig
 from lifecycle.cri.sandbox.clean import clean
 from lifecycle.cri.sandbox.runtime import SandboxRuntime
 from lifecycle.cri.server import CriServer
-from tests.cri.private_containerd import CNI_PLUGINS, bridge_name, private_containerd, why_not
+from tests.cri.bridge import Bridge
+from tests.cri.private_containerd import CNI_PLUGINS, private_containerd, why_not
 
 PASSWORD = "open sesame"
 
@@ -29,22 +30,14 @@ class PluginNetwork:
 
     def __init__(self, where: Path) -> None:
         self._where = where
+        self.bridge = Bridge(where)
         self.calls: list[str] = []
 
     async def ready(self) -> str:
         return ""
 
     async def _run(self, verb: str, sandbox_id: str, netns: str) -> dict[str, object]:
-        ipam = {"type": "host-local", "ranges": [[{"subnet": "10.223.0.0/24"}]], "dataDir": f"{self._where}/ipam"}
-        bridge = bridge_name(self._where)
-        config = {
-            "cniVersion": "1.0.0",
-            "name": "test",
-            "type": "bridge",
-            "bridge": bridge,
-            "isGateway": True,
-            "ipam": ipam,
-        }
+        config = {"cniVersion": "1.0.0", "name": "test", **self.bridge.plugin(f"{self._where}/ipam")}
         environment = {
             "CNI_COMMAND": verb,
             "CNI_CONTAINERID": sandbox_id,
@@ -74,7 +67,7 @@ class PluginNetwork:
         await self._run("DEL", sandbox_id, netns)
 
     def clean(self) -> None:
-        subprocess.run(["ip", "link", "del", bridge_name(self._where)], capture_output=True, check=False)
+        self.bridge.remove()
 
 
 @asynccontextmanager
@@ -117,11 +110,13 @@ async def sandbox_runtime(where: Path) -> AsyncIterator[tuple[SandboxRuntime, Pl
         await runtime.recover()
         yield runtime, network
     finally:
-        for status in await runtime.list_pod_sandbox():
-            await runtime.remove_pod_sandbox(status.id)
-        await runtime.close()
-        clean(where / "sandbox")
-        network.clean()
+        try:
+            for status in await runtime.list_pod_sandbox():
+                await runtime.remove_pod_sandbox(status.id)
+            await runtime.close()
+        finally:  # however it went: the next scene is to find nothing of this one
+            clean(where / "sandbox")
+            network.clean()
 
 
 def cgroup_parent() -> str:

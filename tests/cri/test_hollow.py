@@ -14,12 +14,13 @@ from lifecycle.api.names import NameSource
 from lifecycle.cri.hollow import HollowRuntime
 from lifecycle.cri.hollow_files import look
 from lifecycle.cri.hollow_images import normalized_name
-from lifecycle.cri.hollow_programs import program_of, run_to_end
+from lifecycle.cri.hollow_programs import program_of
 from lifecycle.cri.runtime import (
     ContainerConfig,
     ContainerEventResponse,
     ContainerMetadata,
     ContainerState,
+    HTTPRequest,
     PodSandboxConfig,
     PodSandboxMetadata,
     PodSandboxState,
@@ -208,7 +209,8 @@ def test_image_names_are_completed_as_containerd_does(name: str, full: str) -> N
     ],
 )
 def test_little_scripts_are_understood(command: tuple[str, ...], seconds: float, code: int) -> None:
-    assert run_to_end(command) == (seconds, code)
+    program = program_of("busybox", command, ())
+    assert (program.runs_for, program.exit_code) == (seconds, code)
 
 
 def test_what_images_run_by_themselves() -> None:
@@ -222,10 +224,10 @@ def test_only_a_running_program_that_listens_answers() -> None:
         container_id = await started(runtime, image="nginx:1.27")
         ip = (await runtime.list_pod_sandbox("u"))[0].ip
         assert await runtime.tcp_connect(ip, 80, 1) == ""
-        assert (await runtime.http_get(ip, 80, "/nope", 1))[0] == 404
+        assert (await runtime.http_get(HTTPRequest(ip, 80, "/nope"), 1)).status == 404
         assert "connection refused" in await runtime.tcp_connect(ip, 81, 1)
         await runtime.stop_container(container_id, 1)
-        assert (await runtime.http_get(ip, 80, "/", 1))[0] == 0
+        assert (await runtime.http_get(HTTPRequest(ip, 80), 1)).status == 0
 
     on_runtime(body)
 

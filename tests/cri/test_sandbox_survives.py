@@ -138,7 +138,7 @@ def test_the_network_is_set_up_before_pause_and_taken_down_after_the_containers(
             subject = Subject(runtime, "", str(tmp_path / "logs"), cgroup_parent())
             sandbox_id = await subject.sandbox(subject.sandbox_config("connected"))
             status = await runtime.pod_sandbox_status(sandbox_id)
-            assert status.ip.startswith("10.223.0.")
+            assert status.ip.startswith(network.bridge.subnet.removesuffix("0/24"))
             await runtime.remove_pod_sandbox(sandbox_id)
             assert network.calls == ["ADD", "DEL"]
 
@@ -156,3 +156,19 @@ def test_slices_are_laid_out_as_systemd_does() -> None:
 @pytest.mark.parametrize(("shares", "weight"), [(0, 0), (2, 1), (1024, 100), (262144, 10000)])
 def test_shares_become_weights(shares: int, weight: int) -> None:
     assert cpu_weight(shares) == weight
+
+
+def test_a_scene_gets_a_range_that_nothing_left_behind_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that failed in its teardown may have left its bridge, and its route would swallow the next one's packets."""
+    from tests.cri import bridge
+
+    routes = tmp_path / "route"
+    monkeypatch.setattr(bridge, "ROUTES", routes)
+    routes.write_text("Iface\tDestination\n")
+    first = bridge.Bridge(tmp_path)
+    octet = int(first.subnet.split(".")[2])
+    routes.write_text(f"Iface\tDestination\nlc1\t00{octet:02X}DE0A\n")  # as the kernel writes it
+    second = bridge.Bridge(tmp_path)
+    assert second.subnet != first.subnet
+    assert first.name != bridge.Bridge(tmp_path / "other").name
+    assert len(first.name) <= 15

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -88,6 +88,17 @@ class RealNode:
             self.task.cancel()
             await asyncio.gather(self.task, return_exceptions=True)
             self.task = None
+
+    async def remove_sandboxes(self) -> None:
+        """All that the runtime still has."""
+        for sandbox in await self.runtime.list_pod_sandbox():
+            await self.runtime.remove_pod_sandbox(sandbox.id)
+
+    def tear_down(self) -> None:
+        """The kubelets' directories and cgroups."""
+        for kubelet in self.kubelets[-1:]:
+            assert kubelet.syncer.local is not None
+            kubelet.syncer.local.tear_down()
 
     async def until(self, name: str, done: Callable[[Object], bool]) -> Object:
         """The pod as soon as it is so. Raises AssertionError with its status if that takes too long."""
@@ -177,19 +188,15 @@ async def real_node(kind: str, where: Path) -> AsyncIterator[RealNode]:
     async with registry() as served, _runtime(kind, where) as runtime:
         node = RealNode(server, admin, runtime, served.name("library/shell:1"), where, clock)
         (where / "manifests").mkdir()
-        try:
+        async with AsyncExitStack() as left:  # each is done whatever becomes of the others, the last one first
+            left.push_async_callback(server.stop)
+            left.callback(Cgroup(f"/lifecycle-kubelet-test-{os.getpid()}").remove)
+            left.callback(node.tear_down)
+            left.push_async_callback(node.remove_sandboxes)
+            left.push_async_callback(node.stop)
             await node.create("serviceaccounts", {"metadata": {"name": "default"}})
             await node.create(
                 "configmaps", {"metadata": {"name": "kube-root-ca.crt"}, "data": {"ca.crt": "trust me\n"}}
             )
             await node.start()
             yield node
-        finally:
-            await node.stop()
-            for sandbox in await runtime.list_pod_sandbox():
-                await runtime.remove_pod_sandbox(sandbox.id)
-            local = node.kubelet.syncer.local
-            assert local is not None
-            local.tear_down()
-            Cgroup(f"/lifecycle-kubelet-test-{os.getpid()}").remove()
-            await server.stop()

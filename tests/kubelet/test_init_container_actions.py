@@ -17,7 +17,7 @@ from lifecycle.cri.runtime import (
 )
 from lifecycle.kubelet.init_container_actions import InitContainerActions, compute_init_container_actions
 from lifecycle.kubelet.pod_actions import compute_pod_actions
-from lifecycle.kubelet.status import PodStatus
+from lifecycle.kubelet.pod_status import PodStatus
 
 RUNNING, EXITED, CREATED = ContainerState.RUNNING, ContainerState.EXITED, ContainerState.CREATED
 SANDBOX = PodSandboxStatus("s", PodSandboxMetadata("p", "u", "n", 0), PodSandboxState.READY, 1)
@@ -107,3 +107,30 @@ def test_what_was_made_but_never_started_is_started_whatever_the_policy(policy: 
     actions = compute_pod_actions(pod, runtime(main=CREATED), {})
     assert [c["name"] for c in actions.containers_to_start] == ["main"]
     assert not actions.kill_pod
+
+
+@pytest.mark.parametrize(
+    ("policy", "own", "init", "ended", "begins"),
+    [
+        ("Always", "", False, 0, ["main"]),
+        ("OnFailure", "", False, 1, ["main"]),
+        ("OnFailure", "", False, 0, []),  # it has done its work: no second sandbox
+        ("OnFailure", "", True, 0, []),
+        ("OnFailure", "", True, 1, ["a"]),  # from the beginning
+        ("OnFailure", "Always", False, 0, ["main"]),
+        ("Always", "OnFailure", False, 0, []),
+        ("Never", "", False, 0, []),
+        ("Never", "", True, None, ["a"]),  # nothing of it has ever run
+    ],
+)
+def test_what_begins_in_a_new_sandbox(policy: str, own: str, init: bool, ended: int | None, begins: list[str]) -> None:
+    main = {**plain("main"), **({"restartPolicy": own} if own else {})}
+    pod = {"metadata": {"uid": "u"}, "spec": {"restartPolicy": policy, "containers": [main]}}
+    if init:
+        pod["spec"]["initContainers"] = [plain("a")]
+    found = runtime(**({} if ended is None else {"main": ended}))
+    found.sandboxes = [PodSandboxStatus("s", PodSandboxMetadata("p", "u", "n", 0), PodSandboxState.NOTREADY, 1)]
+    actions = compute_pod_actions(pod, found, {})
+    assert [c["name"] for c in [*actions.init_containers_to_start, *actions.containers_to_start]] == begins
+    assert (actions.create_sandbox, actions.kill_pod) == (bool(begins), not begins)
+    assert not begins or actions.attempt == 1

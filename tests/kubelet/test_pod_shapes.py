@@ -55,7 +55,7 @@ def test_what_cannot_be_started_and_is_not_tried_again_has_ended() -> None:
 def test_a_hook_that_fails_says_so_where_the_container_waits() -> None:
     hook = {"postStart": {"exec": {"command": ["sh", "-c", "exit 4"]}}}
     spec = {"terminationGracePeriodSeconds": 0, "containers": [container(lifecycle=hook)]}
-    status, events = settled(spec, 1.0)
+    status, events = settled(spec, 3.2)
     waiting = state(status)["waiting"]
     assert waiting["reason"] == "PostStartHookError"
     before, _, after = waiting["message"].partition(' in Pod "p_default(')
@@ -83,6 +83,10 @@ def test_a_containers_own_rule_starts_it_again_in_a_pod_that_never_would() -> No
         ({"projected": {"sources": [{"configMap": {"name": "none"}}]}}, 'configmap "none" not found'),
         ({"configMap": {"name": "cfg", "items": [{"key": "there", "path": "p"}]}}, ""),
         ({"configMap": {"name": "none", "optional": True}}, ""),
+        ({"hostPath": {"path": "/no/such", "type": "Directory"}}, "hostPath type check failed: /no/such is not a directory"),
+        ({"hostPath": {"path": "/etc/hosts", "type": "Socket"}}, "hostPath type check failed: /etc/hosts is not a socket file"),
+        ({"hostPath": {"path": "/var/log/", "type": "Directory"}}, ""),
+        ({"hostPath": {"path": "/no/such", "type": "DirectoryOrCreate"}}, ""),
     ],
 )  # fmt: skip
 def test_a_volume_without_what_it_is_made_of_keeps_the_pod_from_starting(volume: Object, why: str) -> None:
@@ -133,3 +137,79 @@ def test_a_sidecar_and_the_phase(policy: str, side: Object, main: Object, termin
     spec = {"restartPolicy": policy, "initContainers": [SIDE], "containers": [{"name": "m"}]}
     statuses = [{"name": "s", **side}, {"name": "m", "state": main}]
     assert get_phase(spec, statuses, terminal) == phase
+
+
+def conditions(status: Object) -> dict[str, str]:
+    return {c["type"]: c["status"] for c in status["conditions"]}
+
+
+def test_a_container_that_is_started_again_against_the_pods_policy_is_seen_to_end_and_to_run() -> None:
+    """The API server lets nothing come back to life in a pod that never restarts, unless a container's own rule says so."""
+    rule = {"action": "Restart", "exitCodes": {"operator": "NotIn", "values": [0]}}
+    own = {"restartPolicy": "Never", "restartPolicyRules": [rule]}
+    spec = {
+        "restartPolicy": "Never",
+        "containers": [container("sh", "-c", "sleep 1; exit 7", **own), container(name="other")],
+    }
+
+    async def main() -> list[str]:
+        seen = []
+        async with small_cluster(nodes=ONE_NODE, latency=0.2) as cluster:
+            await cluster.create_pod({"metadata": {"name": "p"}, "spec": spec})
+            for _ in range(300):
+                await asyncio.sleep(0.02)
+                statuses = (await cluster.pod("p")).get("status", {}).get("containerStatuses")
+                now = f"{next(iter(statuses[0]['state']))} {statuses[0]['restartCount']}" if statuses else ""
+                if now and now not in seen:
+                    seen.append(now)
+        return seen
+
+    assert run_virtual(main()) == ["waiting 0", "running 0", "terminated 0", "running 1", "terminated 1"]
+
+
+def test_one_containers_end_starts_all_of_them_again() -> None:
+    """From the first init container, in the same sandbox; what was removed on the way is told in the last states."""
+    rule = {"action": "RestartAllContainers", "exitCodes": {"operator": "In", "values": [42]}}
+    spec = {
+        "restartPolicy": "Never",
+        "initContainers": [container("sh", "-c", "true", name="i"), container(name="s", restartPolicy="Always")],
+        "containers": [
+            container("sh", "-c", "sleep 5; exit 42", name="a", restartPolicy="Never", restartPolicyRules=[rule]),
+            container(name="b"),
+        ],
+    }
+    before, _ = settled(spec, 4)
+    assert conditions(before)["AllContainersRestarting"] == "False"
+    after, events = settled(spec, 13)
+    assert (after["phase"], after["podIP"]) == ("Running", before["podIP"])
+    assert conditions(after)["AllContainersRestarting"] == "False"
+    assert conditions(after)["Initialized"] == "True"
+    for entry in [*after["initContainerStatuses"], *after["containerStatuses"]]:
+        assert entry["restartCount"] == 1, entry["name"]
+        ended = entry["lastState"]["terminated"]
+        assert (ended["exitCode"], ended["reason"]) == (137, "RestartingAllContainers"), entry["name"]
+    assert events["Killing"].startswith("Stopping container ")
+
+
+RESTART_ALL = {"action": "RestartAllContainers", "exitCodes": {"operator": "In", "values": [42]}}
+ASKS = {"restartPolicy": "Never", "restartPolicyRules": [RESTART_ALL]}
+
+
+def test_a_lone_container_that_asks_for_all_to_restart_has_not_failed() -> None:
+    status, _ = settled(
+        {"restartPolicy": "Never", "containers": [container("sh", "-c", "sleep 3; exit 42", **ASKS)]}, 6
+    )
+    [entry] = status["containerStatuses"]
+    assert (status["phase"], list(entry["state"]), entry["restartCount"]) == ("Running", ["running"], 1)
+    assert entry["lastState"]["terminated"]["reason"] == "RestartingAllContainers"
+
+
+def test_an_init_container_may_ask_for_it_too() -> None:
+    """The sidecar before it starts again; what had not been started does not count as restarted."""
+    side = container(name="s", restartPolicy="Always")
+    asks = container("sh", "-c", "sleep 1; exit 42", name="i", **ASKS)
+    status, _ = settled({"restartPolicy": "Never", "initContainers": [side, asks], "containers": [container()]}, 5)
+    assert status["phase"] == "Pending"
+    assert [entry["restartCount"] for entry in status["initContainerStatuses"]] == [1, 1]
+    assert status["containerStatuses"][0]["restartCount"] == 0
+    assert state(status) == {"waiting": {"reason": "PodInitializing"}}

@@ -169,3 +169,34 @@ def test_what_a_hook_leaves_behind_a_probe_can_find() -> None:
     assert ready
     _, _, ready = played(probed(SHELL, readinessProbe=probe), 3)
     assert not ready
+
+
+def test_while_a_pod_ends_only_its_readiness_is_still_asked_and_told() -> None:
+    """The hook takes away what both probes look for: the pod is not ready any more, and nobody kills it for being ill."""
+    look = {"exec": {"command": ["test", "-f", "/tmp/well"]}, "periodSeconds": 1, "failureThreshold": 1}
+    container = {
+        "image": "busybox:1.36",
+        "command": ["sh", "-c", "touch /tmp/well; sleep 3600"],
+        "lifecycle": {"preStop": {"exec": {"command": ["rm", "/tmp/well"]}}},
+    }
+    pod = probed(container, readinessProbe=look, livenessProbe=look)
+    pod["spec"]["terminationGracePeriodSeconds"] = 20
+
+    async def main() -> tuple[Object, Object, list[Object]]:
+        async with small_cluster(nodes=ONE_NODE) as cluster:
+            await cluster.create_pod(pod)
+            await asyncio.sleep(5)
+            before = await cluster.pod("p")
+            await cluster.admin.delete(resource("pods"), "p", "default")
+            await asyncio.sleep(5)
+            return before, await cluster.pod("p"), await cluster.events("default")
+
+    before, after, events = run_virtual(main())
+    assert (condition(before, "Ready"), condition(after, "Ready")) == ("True", "False")
+    [status] = after["status"]["containerStatuses"]
+    assert (list(status["state"]), status["ready"], status["started"]) == (["running"], False, True)
+    assert condition(after, "ContainersReady") == "False"
+    assert after["status"]["phase"] == "Running"
+    [failed] = said(events, "Unhealthy")
+    assert failed.startswith("Readiness probe failed")
+    assert said(events, "Killing") == {"Stopping container c": 1}

@@ -9,6 +9,7 @@ import pytest
 
 from lifecycle.api.clock import Clock, run_virtual
 from lifecycle.api.resources import resource
+from lifecycle.api.restart_policy import container_should_restart
 from lifecycle.api.wire import Object
 from lifecycle.client.rest import STRATEGIC_MERGE_PATCH
 from lifecycle.cri.hollow import HollowRuntime
@@ -21,7 +22,6 @@ from lifecycle.cri.runtime import (
 )
 from lifecycle.kubelet.container_gc import ContainerGC, GCPolicy
 from lifecycle.kubelet.pleg import DIED, REMOVED, STARTED, GenericPLEG, generate_events
-from lifecycle.kubelet.restart_policy import container_should_restart
 from tests.kubelet.small_cluster import small_cluster
 from tests.kubelet.test_kubelet import ONE_NODE, nginx
 

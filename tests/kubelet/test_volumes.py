@@ -20,6 +20,7 @@ from lifecycle.kubelet.directories import PodDirectories
 from lifecycle.kubelet.environment import ContainerEnvironmentError, expand, from_services, make_environment_variables
 from lifecycle.kubelet.hosts_file import ensure_hosts_file, host_name_and_domain, managed_hosts_file
 from lifecycle.kubelet.volumes.atomic_writer import AtomicWriter, FileProjection, validate_path
+from lifecycle.kubelet.volumes.attachable import Unprocessable, claimed_volume
 from lifecycle.kubelet.volumes.empty_dir import LinuxMounter, NotedMounter
 from lifecycle.kubelet.volumes.host_path import check_type
 from lifecycle.kubelet.volumes.manager import MountResult, VolumeManager
@@ -278,6 +279,24 @@ def test_a_claim_waits_until_the_controller_says_attached(tmp_path: Path) -> Non
     attached.append({"name": "kubernetes.io/csi/disk.example.com^h"})
     fresh = manager(tmp_path, cluster, volumes_attached=lambda: attached)
     assert "not found in the list of registered CSI drivers" in mount(fresh, which).failures[0][1]
+
+
+def test_an_ephemeral_volume_is_behind_a_claim_of_the_pods_own(tmp_path: Path) -> None:
+    cluster, which = Cluster(), pod({"name": "v", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}})
+    name, volume = f"{which['metadata']['name']}-v", which["spec"]["volumes"][0]
+    with pytest.raises(Unprocessable, match="failed to fetch PVC from API server"):
+        run_virtual(claimed_volume(volume, which, cluster.get))
+    claim: Object = {"metadata": {}, "spec": {"volumeName": "pv"}, "status": {"phase": "Bound"}}
+    cluster.objects["persistentvolumeclaims", name] = claim
+    path = tmp_path / "disk"
+    path.mkdir()
+    cluster.objects["persistentvolumes", "pv"] = {"metadata": {"name": "pv"}, "spec": {"local": {"path": str(path)}}}
+    with pytest.raises(Unprocessable, match=r"was not created for pod .* \(pod is not owner\)"):
+        run_virtual(claimed_volume(volume, which, cluster.get))
+    claim["metadata"]["ownerReferences"] = [{"uid": which["metadata"]["uid"], "controller": True}]
+    volumes = manager(tmp_path, cluster)
+    assert mount(volumes, which).failures == []
+    assert volumes.volumes_for_pod("u-1")["v"].path == path
 
 
 def test_mounts_are_read_only_where_the_api_writes_and_sub_paths_stay_inside(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ Ours, after the idea of kubemark's hollow nodes (`pkg/kubemark/hollow_kubelet.go
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -23,17 +23,13 @@ from lifecycle.api.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.cri import hollow_streams
 from lifecycle.cri.hollow_addresses import HollowAddresses
+from lifecycle.cri.hollow_commands import asks_to_end
 from lifecycle.cri.hollow_container import HollowContainer
 from lifecycle.cri.hollow_images import KIND_IMAGES, HollowImages
 from lifecycle.cri.hollow_logs import HollowLogs
-from lifecycle.cri.hollow_programs import (
-    SIGKILLED,
-    Output,
-    expand,
-    program_of,
-)
+from lifecycle.cri.hollow_process import SIGKILLED, SIGTERMED, Output, expand
+from lifecycle.cri.hollow_programs import program_of
 from lifecycle.cri.runtime import (
-    NO_TLS,
     AuthConfig,
     ContainerConfig,
     ContainerEventResponse,
@@ -42,6 +38,8 @@ from lifecycle.cri.runtime import (
     ContainerStatus,
     ExecSyncResponse,
     Fields,
+    HTTPAnswer,
+    HTTPRequest,
     Image,
     PodSandboxConfig,
     PodSandboxState,
@@ -55,6 +53,12 @@ START_ERROR = (
     "failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: "
     "unable to start container process: error during container init: {}"
 )
+
+
+TERMINATION_MESSAGE_PATH = "io.kubernetes.container.terminationMessagePath"
+"""The annotation that says where a container writes its last words. The file is in memory, and `read_log` gives it."""
+
+DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 class HollowRuntime:
@@ -216,7 +220,12 @@ class HollowRuntime:
             resources=config.resources,
             stop_signal=config.stop_signal,
         )
-        program = program_of(config.user_specified_image or config.image, config.command, config.args)
+        message_path = config.annotations.get(TERMINATION_MESSAGE_PATH)
+        if message_path and not any(mount.get("container_path") == message_path for mount in config.mounts):
+            where = {"container_path": message_path, "host_path": f"/{container_id}{message_path}"}
+            status.mounts = (*config.mounts, where)
+        envs = self._environment(pod_sandbox_id, config)
+        program = program_of(config.user_specified_image or config.image, config.command, config.args, envs)
         self._containers[container_id] = HollowContainer(status, config, program, sandbox.metadata.uid)
         self._in_sandbox[pod_sandbox_id].append(container_id)
         return container_id
@@ -266,14 +275,20 @@ class HollowRuntime:
         status = container.status
         if status.state is not ContainerState.RUNNING:
             return
-        text = expand(line.text, self._environment(container))
-        self.logs.append(status.log_path or status.id, self._now(), line.stream, text + "\n")
-        if container.program.repeat:
-            asyncio.get_running_loop().call_later(container.program.repeat, self._say, container, line)
+        text = expand(line.text, self._environment(status.pod_sandbox_id, container.config))
+        if line.stream.startswith(">"):
+            path = line.stream.lstrip(">")
+            if path == status.annotations.get(TERMINATION_MESSAGE_PATH):
+                self.logs.put(f"/{status.id}{path}", (text + "\n").encode(), append=line.stream.startswith(">>"))
+        else:
+            self.logs.append(status.log_path or status.id, self._now(), line.stream, text + "\n")
+        if line.every:
+            asyncio.get_running_loop().call_later(line.every, self._say, container, line)
 
-    def _environment(self, container: HollowContainer) -> dict[str, str]:
-        sandbox = self._configs[container.status.pod_sandbox_id]
-        return {"HOSTNAME": sandbox.hostname or sandbox.metadata.name, **dict(container.config.envs)}
+    def _environment(self, pod_sandbox_id: str, config: ContainerConfig) -> dict[str, str]:
+        sandbox = self._configs[pod_sandbox_id]
+        hostname = sandbox.hostname or sandbox.metadata.name
+        return {"PATH": DEFAULT_PATH, "HOME": "/root", "HOSTNAME": hostname, **dict(config.envs)}
 
     def _end(self, container: HollowContainer, exit_code: int, reason: str = "") -> None:
         status = container.status
@@ -297,13 +312,26 @@ class HollowRuntime:
         container = self._container(container_id)
         if container.status.state is not ContainerState.RUNNING:
             return
-        if container.program.on_term is not None:
-            self._end(container, container.program.on_term)
+        code, seconds = self._sigterm(container)
+        if code is not None and seconds <= 0:
+            self._end(container, code)
             return
         if timeout > 0:
             container.done = asyncio.get_running_loop().create_future()
-            await asyncio.wait([container.done], timeout=timeout)
+            hears = code is not None and seconds < timeout
+            await asyncio.wait([container.done], timeout=seconds if hears else timeout)
+            if code is not None and hears:
+                self._end(container, code)
         self._end(container, SIGKILLED)
+
+    def _sigterm(self, container: HollowContainer) -> tuple[int | None, float]:
+        """How it ends when it is asked to, None for not at all, and in how many seconds. Only process 1 can be deaf."""
+        program = container.program
+        security = container.config.linux.get("security_context") or {}
+        alone = (security.get("namespace_options") or {}).get("pid") in (None, "CONTAINER")
+        if program.on_term is None:
+            return (None, 0.0) if alone else (SIGTERMED, 0.0)
+        return program.on_term, program.hears_after(self._age(container)) + program.term_seconds
 
     async def remove_container(self, container_id: str) -> None:
         """Again does no harm."""
@@ -330,16 +358,25 @@ class HollowRuntime:
     async def exec_sync(self, container_id: str, cmd: tuple[str, ...], timeout: float) -> ExecSyncResponse:
         """Runs nothing; takes the time and gives the code that the command would."""
         container = self._container(container_id)
-        return await hollow_streams.exec_sync(
-            container, self._environment(container), cmd, timeout, self._age(container)
-        )
+        envs = self._environment(container.status.pod_sandbox_id, container.config)
+        answer = await hollow_streams.exec_sync(container, envs, cmd, timeout, self._age(container))
+        self._asked_to_end(container, cmd)
+        return answer
 
     async def exec(self, container_id: str, cmd: tuple[str, ...], streams: Streams, tty: bool = False) -> int:
         """What `exec_sync` would say, as it says it."""
         container = self._container(container_id)
-        return await hollow_streams.exec_stream(
-            container, self._environment(container), cmd, streams, tty, self._age(container)
-        )
+        envs = self._environment(container.status.pod_sandbox_id, container.config)
+        code = await hollow_streams.exec_stream(container, envs, cmd, streams, tty, self._age(container))
+        self._asked_to_end(container, cmd)
+        return code
+
+    def _asked_to_end(self, container: HollowContainer, cmd: tuple[str, ...]) -> None:
+        """From within, by a command."""
+        if asks_to_end(cmd):
+            code, seconds = self._sigterm(container)
+            if code is not None:
+                asyncio.get_running_loop().call_later(seconds, self._end, container, code)
 
     async def attach(self, container_id: str, streams: Streams, tty: bool = False) -> None:
         """Hear what the program says from now on, until it ends."""
@@ -433,20 +470,6 @@ class HollowRuntime:
         """Works where the program listens."""
         return "" if self._listening(ip, port) else f"dial tcp {ip}:{port}: connect: connection refused"
 
-    async def http_get(
-        self,
-        ip: str,
-        port: int,
-        path: str,
-        timeout: float,
-        *,
-        scheme: str = "http",
-        headers: Sequence[tuple[str, str]] = (),
-    ) -> tuple[int, str]:
+    async def http_get(self, request: HTTPRequest, timeout: float) -> HTTPAnswer:
         """Hollow servers have a start page, or tell that they are well, and nothing else. They speak no TLS."""
-        server = self._listening(ip, port)
-        if server is None:
-            return 0, f'Get "{scheme}://{ip}:{port}{path}": dial tcp {ip}:{port}: connect: connection refused'
-        if scheme == "https":
-            return 0, f'Get "https://{ip}:{port}{path}": {NO_TLS}'
-        return (200, "") if path in server.program.pages else (404, "")
+        return hollow_streams.http_answer(self._listening(request.host, request.port), request)

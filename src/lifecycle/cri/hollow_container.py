@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import asyncio
 
-from lifecycle.cri.hollow_programs import Program
+from lifecycle.cri.hollow_commands import commands_of
+from lifecycle.cri.hollow_process import Program
 from lifecycle.cri.runtime import ContainerConfig, ContainerState, ContainerStatus, RuntimeServiceError
 
 
@@ -24,6 +25,11 @@ class HollowContainer:
         self.timer: asyncio.TimerHandle | None = None
         self.done: asyncio.Future[None] | None = None
         self.watchers: list[asyncio.Queue[tuple[str, bytes] | None]] = []
+
+    @property
+    def commands(self) -> frozenset[str] | None:
+        """What its image is known to have."""
+        return commands_of(self.config.user_specified_image or self.config.image)
 
     @property
     def running(self) -> bool:

@@ -55,6 +55,10 @@ class HollowLogs:
             if not future.done():
                 future.set_result(None)
 
+    def put(self, path: str, data: bytes, *, append: bool) -> None:
+        """A file of another kind, as it is."""
+        self._files[path] = (self._files.get(path, bytearray()) if append else bytearray()) + data
+
     def listen(self, path: str, listener: Callable[[str, bytes], None]) -> Callable[[], None]:
         """Tell `listener` the stream and the bytes of everything written from now on; the function returned ends that."""
         self._listeners.setdefault(path, []).append(listener)

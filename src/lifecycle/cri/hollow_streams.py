@@ -14,8 +14,9 @@ from hashlib import sha256
 from lifecycle.cri.hollow_container import HollowContainer
 from lifecycle.cri.hollow_files import changes_of, look
 from lifecycle.cri.hollow_logs import HollowLogs
-from lifecycle.cri.hollow_programs import expand, program_of_words, run_to_end
-from lifecycle.cri.runtime import ExecSyncResponse, RuntimeServiceError, Streams
+from lifecycle.cri.hollow_process import SIGKILLED, expand
+from lifecycle.cri.hollow_programs import program_of_words
+from lifecycle.cri.runtime import NO_TLS, ExecSyncResponse, HTTPAnswer, HTTPRequest, RuntimeServiceError, Streams
 
 EXEC_ERROR = (
     'rpc error: code = Unknown desc = failed to exec in container: failed to start exec "{}": OCI runtime exec failed: '
@@ -32,30 +33,45 @@ async def exec_sync(
     `timeout` in seconds, 0: none. Raises RuntimeServiceError.
     """
     container.must_run()
-    why = program_of_words(list(cmd)).start_error
-    if why:
+    past = tuple(replace(change, after=change.after - age) for change in container.program.files)
+    program = program_of_words(list(cmd), container.commands, environment, past)
+    if program.start_error:
         exec_id = sha256(" ".join([container.status.id, *cmd]).encode()).hexdigest()
-        raise RuntimeServiceError(EXEC_ERROR.format(exec_id, why))
+        raise RuntimeServiceError(EXEC_ERROR.format(exec_id, program.start_error))
     found = look(container.program.files, cmd, age)
     if found is not None:
         return ExecSyncResponse(found[0], "", found[1])
-    made = program_of_words(list(cmd)).files or changes_of(list(cmd), 0.0)
+    made = program.files or changes_of(list(cmd), 0.0)
     if made:
         later = tuple(replace(change, after=change.after + age) for change in made)
         container.program = replace(container.program, files=container.program.files + later)
-    seconds, code = run_to_end(cmd)
+    seconds = program.runs_for if program.runs_for is not None else 3600.0
+    limit = min(seconds, timeout) if timeout else seconds
+    if limit and not await _still_runs_after(container, limit):
+        return ExecSyncResponse(SIGKILLED)  # who runs in a container ends with it
     if timeout and seconds > timeout:
-        await asyncio.sleep(timeout)
         raise RuntimeServiceError(
             "rpc error: code = DeadlineExceeded desc = failed to exec in container: "
             f"timeout {timeout:g}s exceeded: context deadline exceeded"
         )
-    if seconds:
-        await asyncio.sleep(seconds)
     said: dict[str, list[str]] = {"stdout": [], "stderr": []}
-    for line in program_of_words(list(cmd)).output:
-        said[line.stream].append(expand(line.text, dict(environment)) + "\n")
-    return ExecSyncResponse(code, "".join(said["stdout"]), "".join(said["stderr"]))
+    for line in program.output:
+        if line.stream in said:
+            said[line.stream].append(expand(line.text, dict(environment)) + "\n")
+    return ExecSyncResponse(program.exit_code, "".join(said["stdout"]), "".join(said["stderr"]))
+
+
+async def _still_runs_after(container: HollowContainer, seconds: float) -> bool:
+    ended: asyncio.Queue[tuple[str, bytes] | None] = asyncio.Queue()
+    container.watchers.append(ended)
+    try:
+        async with asyncio.timeout(seconds):
+            await ended.get()
+    except TimeoutError:
+        return True
+    finally:
+        container.watchers.remove(ended)
+    return False
 
 
 async def exec_stream(
@@ -93,6 +109,16 @@ async def attach(container: HollowContainer, logs: HollowLogs, streams: Streams,
     finally:
         container.watchers.remove(said)
         stop()
+
+
+def http_answer(server: HollowContainer | None, request: HTTPRequest) -> HTTPAnswer:
+    """What `server` says to a request, or why nobody does."""
+    if server is None:
+        where = f"dial tcp {request.host}:{request.port}"
+        return HTTPAnswer(0, f'Get "{request.url}": {where}: connect: connection refused')
+    if request.scheme == "https":
+        return HTTPAnswer(0, f'Get "{request.url}": {NO_TLS}')
+    return HTTPAnswer(200 if request.path in server.program.pages else 404)
 
 
 async def port_forward(server: HollowContainer | None, port: int, streams: Streams) -> None:

@@ -8,16 +8,17 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 
-from lifecycle.cri.runtime import NO_TLS
+from lifecycle.cri.runtime import NO_TLS, HTTPAnswer, HTTPRequest
 
 AUTO_HEADERS = ("Accept", "Accept-Encoding", "User-Agent")
 """What a client library would say by itself; here the asker says it, or nobody."""
+MAX_BODY = 10 * 1024
+"""Bytes of an answer that anybody looks at. Upstream: `maxRespBodyLength`."""
 LOG_POLL = 0.1
 """Seconds between looks at a growing log: files on a real node do not call back."""
 
@@ -53,6 +54,14 @@ async def open_connection(host_netns: str, host: str, port: int) -> tuple[asynci
     return await asyncio.open_connection(sock=made)
 
 
+async def read_at_most(content: aiohttp.StreamReader, size: int) -> bytes:
+    """The beginning of a body."""
+    data = b""
+    while len(data) < size and (piece := await content.read(size - len(data))):
+        data += piece
+    return data
+
+
 class NodeAccess:
     """Implements `PodNetwork` and `LogFiles` with the machine's own files and network, or that of `host_netns`."""
 
@@ -62,7 +71,7 @@ class NodeAccess:
     async def tcp_connect(self, ip: str, port: int, timeout: float) -> str:
         """By connecting."""
         try:
-            _, writer = await asyncio.wait_for(open_connection(self.host_netns, ip, port), timeout)
+            _, writer = await asyncio.wait_for(open_connection(self.host_netns, ip, port), timeout or None)
         except TimeoutError:
             return f"dial tcp {ip}:{port}: i/o timeout"
         except OSError as error:
@@ -71,33 +80,26 @@ class NodeAccess:
         writer.close()
         return ""
 
-    async def http_get(
-        self,
-        ip: str,
-        port: int,
-        path: str,
-        timeout: float,
-        *,
-        scheme: str = "http",
-        headers: Sequence[tuple[str, str]] = (),
-    ) -> tuple[int, str]:
-        """By asking. Whose certificate it is nobody looks at."""
-        url = f"{scheme}://{ip}:{port}{path}"
+    async def http_get(self, request: HTTPRequest, timeout: float) -> HTTPAnswer:
+        """By asking. Whose certificate it is nobody looks at, nor what comes after the first ten kilobytes."""
+        url = request.url
         try:
-            limit = aiohttp.ClientTimeout(total=timeout)
+            limit = aiohttp.ClientTimeout(total=timeout or None)
             connector = connector_in(self.host_netns)
             async with (
                 aiohttp.ClientSession(timeout=limit, connector=connector, skip_auto_headers=AUTO_HEADERS) as session,
-                session.get(url, headers=headers, ssl=False) as answer,
+                session.get(url, headers=request.headers, ssl=False, allow_redirects=False) as answer,
             ):
-                return answer.status, await answer.text(errors="replace")
+                body = await read_at_most(answer.content, MAX_BODY)
+                return HTTPAnswer(answer.status, body.decode(errors="replace"), answer.headers.get("Location", ""))
         except TimeoutError:
             why = "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
-            return 0, f'Get "{url}": {why}'
+            return HTTPAnswer(0, f'Get "{url}": {why}')
         except aiohttp.ClientConnectorSSLError:
-            return 0, f'Get "{url}": {NO_TLS}'
+            return HTTPAnswer(0, f'Get "{url}": {NO_TLS}')
         except (aiohttp.ClientError, OSError):
-            return 0, f'Get "{url}": {await self.tcp_connect(ip, port, timeout) or "EOF"}'
+            why = await self.tcp_connect(request.host, request.port, timeout) or "EOF"
+            return HTTPAnswer(0, f'Get "{url}": {why}')
 
     def read_log(self, path: str, offset: int = 0) -> bytes:
         """The file."""

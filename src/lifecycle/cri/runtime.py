@@ -17,7 +17,7 @@ v1.36. Left out: checkpoints, metric descriptors, the streaming forms of the lis
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Protocol
@@ -408,6 +408,32 @@ NO_TLS = "http: server gave HTTP response to HTTPS client"
 """Why there is no answer over HTTPS from a server that speaks plainly."""
 
 
+@dataclass(slots=True, frozen=True)
+class HTTPRequest:
+    """One GET. `path` with its query; `headers` are sent as they are, and no others."""
+
+    host: str
+    port: int
+    path: str = "/"
+    scheme: str = "http"
+    headers: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def url(self) -> str:
+        """As it is shown."""
+        return f"{self.scheme}://{self.host}:{self.port}{self.path}"
+
+
+@dataclass(slots=True, frozen=True)
+class HTTPAnswer:
+    """`status` 0: there is none, and `text` says why. Else `text` is the beginning of the body, and `location` where a
+    redirect leads."""
+
+    status: int
+    text: str = ""
+    location: str = ""
+
+
 class PodNetwork(Protocol):
     """How the kubelet reaches a container's ports, for probes. On a real node that is the network itself."""
 
@@ -415,17 +441,8 @@ class PodNetwork(Protocol):
         """Empty, or why not."""
         ...
 
-    async def http_get(
-        self,
-        ip: str,
-        port: int,
-        path: str,
-        timeout: float,
-        *,
-        scheme: str = "http",
-        headers: Sequence[tuple[str, str]] = (),
-    ) -> tuple[int, str]:
-        """The status code, or 0 and why not. `timeout` in seconds."""
+    async def http_get(self, request: HTTPRequest, timeout: float) -> HTTPAnswer:
+        """Ask once; redirects are not followed. `timeout` in seconds, 0: none."""
         ...
 
 

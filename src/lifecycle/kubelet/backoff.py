@@ -15,16 +15,6 @@ INITIAL_BACKOFF = 10.0
 MAX_BACKOFF = 300.0
 
 
-def go_duration(seconds: float) -> str:
-    """Whole seconds as Go prints a duration: `10s`, `1m20s`, `5m0s`."""
-    total = int(seconds)
-    hours, rest = divmod(total, 3600)
-    minutes, left = divmod(rest, 60)
-    if hours:
-        return f"{hours}h{minutes}m{left}s"
-    return f"{minutes}m{left}s" if minutes else f"{left}s"
-
-
 class Backoff:
     """Back-off periods by key. Times are seconds of one clock."""
 

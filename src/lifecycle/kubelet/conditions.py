@@ -9,7 +9,17 @@ from __future__ import annotations
 from lifecycle.api.wire import Object
 from lifecycle.kubelet.phase import FAILED, SUCCEEDED, is_sidecar
 
-KUBELET_CONDITIONS = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled")
+KUBELET_CONDITIONS = (
+    "PodReadyToStartContainers",
+    "Initialized",
+    "Ready",
+    "ContainersReady",
+    "PodScheduled",
+    "AllContainersRestarting",
+)
+
+DISRUPTION_TARGET = "DisruptionTarget"
+"""Somebody ended the pod, not its containers. Anybody may say so; the kubelet does of those that it evicts."""
 
 _UNKNOWN_STATUS = "containers with unknown status: [{}]"
 
@@ -38,8 +48,12 @@ def ready_to_start_containers(sandbox_ready: bool) -> Object:
     return condition("PodReadyToStartContainers", sandbox_ready)
 
 
-def initialized(spec: Object, init_statuses: list[Object], any_container_ran: bool, phase: str) -> Object:
-    """Every init container is done (a sidecar: has started). Once containers ran, it stays true."""
+def initialized(
+    spec: Object, init_statuses: list[Object], any_container_ran: bool, phase: str, was: bool = False
+) -> Object:
+    """Every init container is done (a sidecar: has started). Once containers ran, it stays true, and once it was (`was`)
+    it does, too: init containers that start again with all others do not take it back.
+    """
     by_name = {status["name"]: status for status in init_statuses}
     unknown, incomplete = [], []
     for container in spec.get("initContainers") or ():
@@ -56,7 +70,7 @@ def initialized(spec: Object, init_statuses: list[Object], any_container_ran: bo
         return condition("Initialized", True, "PodCompleted")
     if any_container_ran:
         return condition("Initialized", True)
-    if unknown or incomplete:
+    if (unknown or incomplete) and not was:
         message = _says(unknown, incomplete, "containers with incomplete status")
         return condition("Initialized", False, "ContainersNotInitialized", message)
     return condition("Initialized", True)

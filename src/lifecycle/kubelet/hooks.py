@@ -35,15 +35,25 @@ class HookRunner:
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
+        self._running: set[asyncio.Task[None]] = set()
 
-    async def run(
-        self, pod: Object, container_id: str, container: Object, hook: Object, ip: str, *, timeout: float = 0.0
-    ) -> str:
-        """Why it failed, as the container's `waiting` state says it; empty if it did not. A `timeout` of 0 means none."""
+    def keep(self, task: asyncio.Task[None]) -> None:
+        """Let a hook go on that nobody waits for any more."""
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+
+    async def stop(self) -> None:
+        """No more of those."""
+        for task in self._running:
+            task.cancel()
+        await asyncio.gather(*self._running, return_exceptions=True)
+
+    async def run(self, pod: Object, container_id: str, container: Object, hook: Object, ip: str) -> str:
+        """Why it failed, as the container's `waiting` state says it; empty if it did not. It may take any time."""
         where = f"for Container {go_quote(container['name'])} in Pod {go_quote(format_pod(pod))} failed - error: "
         if "exec" in hook:
             command = tuple(hook["exec"].get("command") or ())
-            error, output = await self._exec(container_id, command, timeout)
+            error, output = await self._exec(container_id, command)
             shown = " ".join(command)
             return f"Exec lifecycle hook ([{shown}]) {where}{error}, message: {go_quote(output)}" if error else ""
         if "httpGet" in hook:
@@ -52,22 +62,22 @@ class HookRunner:
                 number = port_number(container, get["port"])
             except ValueError as failure:
                 return f"HTTP lifecycle hook ({get.get('path', '')}) {where}{failure}"
-            code, why = await http_get(self._runtime, get, number, ip, timeout, HOOK)
-            if why.endswith(NO_TLS):  # before 1.23 every hook was asked in plain, whatever its scheme
-                code, why = await http_get(self._runtime, in_plain(get), number, ip, timeout, HOOK)
-            return "" if code else f"HTTP lifecycle hook ({get.get('path', '')}) {where}{why}"
+            answer = await http_get(self._runtime, get, number, ip, 0.0, HOOK)
+            if not answer.status and answer.text.endswith(NO_TLS):
+                # before 1.23 every hook was asked in plain, whatever its scheme
+                answer = await http_get(self._runtime, in_plain(get), number, ip, 0.0, HOOK)
+            return "" if answer.status else f"HTTP lifecycle hook ({get.get('path', '')}) {where}{answer.text}"
         if "sleep" in hook:
-            seconds = float(hook["sleep"]["seconds"])
-            await asyncio.sleep(min(seconds, timeout) if timeout else seconds)
+            await asyncio.sleep(float(hook["sleep"]["seconds"]))
             return ""
         return (
             f"Cannot run handler: invalid handler: {hook}"  # `tcpSocket` is in the API, and nothing was ever behind it
         )
 
-    async def _exec(self, container_id: str, command: tuple[str, ...], timeout: float) -> tuple[str, str]:
+    async def _exec(self, container_id: str, command: tuple[str, ...]) -> tuple[str, str]:
         """What went wrong, empty if nothing, and the command's output."""
         try:
-            result = await self._runtime.exec_sync(container_id, command, timeout)
+            result = await self._runtime.exec_sync(container_id, command, 0.0)
         except RuntimeServiceError as error:
             return str(error), ""
         if not result.exit_code:

@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from lifecycle.api.restart_policy import container_should_restart
 from lifecycle.api.wire import Object
 from lifecycle.cri.runtime import ContainerState, ContainerStatus
 from lifecycle.kubelet.container_config import hash_container
 from lifecycle.kubelet.phase import is_sidecar
-from lifecycle.kubelet.restart_policy import container_should_restart
-from lifecycle.kubelet.status import PodStatus
+from lifecycle.kubelet.pod_status import PodStatus
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ them fit in one process. Over a real one it owns a directory, cgroups and a port
 kubelet that starts again finds its pods in the runtime, by their labels, and lets them run.
 
 Upstream: `pkg/kubelet/kubelet.go` (`Kubelet`, `syncLoopIteration`), `kubelet_pods.go` (`HandlePodCleanups`), v1.36. Left
-out: eviction, stats, certificates of its own.
+out: stats, certificates of its own. Eviction is tied to it from outside (`eviction/attach.py`).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import asyncio
 import logging
 import random
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -165,7 +166,9 @@ class Kubelet:
         self._services: SharedInformer | None = None
         if local is not None:
             self._use_local_node(local)
-        self._handlers = default_handlers(predicate_handler, unsafe_sysctls=unsafe_sysctls)
+        self._handlers = default_handlers(
+            predicate_handler, unsafe_sysctls=unsafe_sysctls, node_conditions=self.registration.under_pressure
+        )
         if cpu_policy is not None:
             state = CPUState(cpu_policy.name, cpu_state)
             self._manager.cpu_manager = CPUManager(cpu_policy, state, runtime, self.pod_workers.active_pods)
@@ -186,14 +189,11 @@ class Kubelet:
         self._source = new_source_apiserver(client, node_name, self.pod_config)
         self._static_sources: list[SourceFile | SourceURL] = []
         if static_pod_path is not None:
-            path = static_pod_path
-            self._static_sources.append(
-                SourceFile(path, node_name, lambda pods: self.pod_config.merge(FILE, pods), clock)
-            )
+            merge = partial(self.pod_config.merge, FILE)
+            self._static_sources.append(SourceFile(static_pod_path, node_name, merge, clock))
         if static_pod_url:
-            self._static_sources.append(
-                SourceURL(static_pod_url, node_name, lambda pods: self.pod_config.merge(HTTP, pods), clock)
-            )
+            merge = partial(self.pod_config.merge, HTTP)
+            self._static_sources.append(SourceURL(static_pod_url, node_name, merge, clock))
         self._sources = [API, *([FILE] if static_pod_path is not None else []), *([HTTP] if static_pod_url else [])]
         self.pod_workers.sync_frequency = sync_frequency
 
@@ -363,9 +363,8 @@ class Kubelet:
         return noted
 
     def _sync_static_pod(self, mirror: Object) -> None:
-        meta = mirror["metadata"]
         for pod in self.pod_workers.active_pods():
-            if is_static_pod(pod) and pod["metadata"]["name"] == meta["name"]:
+            if is_static_pod(pod) and pod["metadata"]["name"] == mirror["metadata"]["name"]:
                 self.pod_workers.sync(pod["metadata"]["uid"])
                 self.status_manager.mirror_changed(pod["metadata"]["uid"])
 
@@ -441,11 +440,12 @@ class Kubelet:
         self.handle_pod_cleanups()
 
     def _container_event(self, event: ContainerEventResponse) -> None:
-        """The runtime says that something happened to a pod's containers."""
+        """From the runtime: something happened to a pod's containers."""
         self.server.container_event(event)
-        self.pod_workers.sync(event.pod_uid)
+        self.pod_workers.sync(event.pod_uid, event)
 
-    def _probe_result(self, pod: Object) -> None:
+    def _probe_result(self, pod: Object, kind: str, container_id: str, passed: bool) -> None:
+        self.status_manager.set_probe_result(pod["metadata"]["uid"], kind, container_id, passed)
         self.pod_workers.sync(pod["metadata"]["uid"])
 
     def _event(self, pod: Object, kind: str, reason: str, message: str, container: str) -> None:

@@ -85,8 +85,14 @@ class NodeRegistration:
         """Why pods cannot be connected; empty if they can."""
         self.health: Callable[[], str] = str
         """Why the kubelet itself is not well; empty if it is."""
+        self.pressures: Callable[[], Sequence[str]] = list
+        """`MemoryPressure` and the like, where the node is short of something."""
         self.port = KUBELET_PORT
         """Where this kubelet's own API is."""
+
+    def under_pressure(self) -> Sequence[str]:
+        """What the node is short of."""
+        return self.pressures()
 
     def _initial_node(self) -> Object:
         machine = self._machine
@@ -205,7 +211,9 @@ class NodeRegistration:
             self._machine.address,
             self._machine.capacity,
             await self._runtime.list_images(),
-            node_conditions(old, self._clock.timestamp(), not self.network_error, self.network_error),
+            node_conditions(
+                old, self._clock.timestamp(), not self.network_error, self.network_error, self.under_pressure()
+            ),
             f"{version.runtime_name}://{version.runtime_version}",
             self._machine.info,
             self.port,

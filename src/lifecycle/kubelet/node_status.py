@@ -9,7 +9,7 @@ Upstream: `pkg/kubelet/kubelet_node_status.go` (`registerWithAPIServer`, `initia
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from hashlib import sha256
 
 from lifecycle.api.wire import Object
@@ -45,6 +45,10 @@ _CONDITIONS = (
     ("DiskPressure", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
     ("PIDPressure", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
 )
+_PRESSURES = {
+    "MemoryPressure": ("KubeletHasInsufficientMemory", "kubelet has insufficient memory available"),
+    "DiskPressure": ("KubeletHasDiskPressure", "kubelet has disk pressure"),
+}
 NETWORK_NOT_READY = (
     "container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady "
     "message:Network plugin returns error: cni plugin not initialized"
@@ -81,10 +85,21 @@ def initial_node(
     }
 
 
-def node_conditions(old: Sequence[Object], now: str, network_ready: bool, why: str = NETWORK_NOT_READY) -> list[Object]:
-    """All four, with the heartbeat now and the transition when the status last changed. `why`: the network is not ready."""
+def node_conditions(
+    old: Sequence[Object],
+    now: str,
+    network_ready: bool,
+    why: str = NETWORK_NOT_READY,
+    pressures: Collection[str] = (),
+) -> list[Object]:
+    """All four, with the heartbeat now and the transition when the status last changed. `why`: the network is not ready.
+    `pressures`: the conditions that are true.
+    """
     before = {c["type"]: c for c in old}
-    wanted = [(kind, "False", reason, message) for kind, reason, message in _CONDITIONS]
+    wanted = [
+        (kind, "True", *_PRESSURES[kind]) if kind in pressures else (kind, "False", reason, message)
+        for kind, reason, message in _CONDITIONS
+    ]
     if network_ready:
         wanted.append(("Ready", "True", "KubeletReady", "kubelet is posting ready status"))
     else:

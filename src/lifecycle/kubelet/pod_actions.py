@@ -12,18 +12,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from lifecycle.api.restart_policy import container_should_restart
 from lifecycle.api.wire import Object
 from lifecycle.cri.runtime import ContainerState, ContainerStatus
 from lifecycle.kubelet.init_container_actions import compute_init_container_actions, definition_changed
-from lifecycle.kubelet.restart_policy import container_should_restart
-from lifecycle.kubelet.status import PodStatus
+from lifecycle.kubelet.pod_status import PodStatus
+from lifecycle.kubelet.restart_all import containers_to_reset
 
 NOT_PROBED: Mapping[str, bool] = {}
 
 
 @dataclass(slots=True)
 class PodActions:
-    """The decision. `containers_to_kill`: container id → why, for the event."""
+    """The decision. `containers_to_kill`: container id → why, for the event. `containers_to_reset`: to be stopped and
+    removed, in this order, so that the pod can begin anew."""
 
     create_sandbox: bool = False
     kill_pod: bool = False
@@ -33,20 +35,28 @@ class PodActions:
     init_containers_to_start: list[Object] = field(default_factory=list)
     containers_to_start: list[Object] = field(default_factory=list)
     containers_to_kill: dict[str, str] = field(default_factory=dict)
+    containers_to_reset: list[ContainerStatus] = field(default_factory=list)
 
 
 def compute_pod_actions(
-    pod: Object, runtime: PodStatus, unhealthy: Mapping[str, str], probed: Mapping[str, bool] = NOT_PROBED
+    pod: Object,
+    runtime: PodStatus,
+    unhealthy: Mapping[str, str],
+    probed: Mapping[str, bool] = NOT_PROBED,
+    *,
+    restart_all: bool = False,
 ) -> PodActions:
-    """`unhealthy`: which probe condemned a container, by id: `liveness` or `startup`. `probed`: whether a startup probe has passed."""
+    """`unhealthy`: which probe condemned a container, by id: `liveness` or `startup`. `probed`: whether a startup probe
+    has passed. `restart_all`: a rule demands that all containers start again.
+    """
     spec = pod["spec"]
     policy = spec.get("restartPolicy") or "Always"
     sandbox = runtime.ready_sandbox
     actions = PodActions(attempt=runtime.sandboxes[0].metadata.attempt + 1 if runtime.sandboxes else 0)
+    if restart_all:
+        actions.containers_to_reset = containers_to_reset(spec, runtime)
+        return actions
     if sandbox is None:
-        if runtime.sandboxes and policy != "Always" and _all_done(spec, runtime):
-            actions.kill_pod = True
-            return actions
         actions.create_sandbox = True
         return _from_the_start(actions, spec, policy, runtime)
     actions.sandbox_id = sandbox.id
@@ -90,24 +100,23 @@ def should_be_restarted(spec: Object, container: Object, run: ContainerStatus) -
 def _from_the_start(actions: PodActions, spec: Object, policy: str, runtime: PodStatus) -> PodActions:
     """What begins in a new sandbox: the first init container, or else all that is not done for good.
 
-    A pod that is never to be restarted does not get a second sandbox once anything of it has run.
+    A pod that is never to be restarted does not get a second sandbox once anything of it has run, nor does one whose
+    containers have all done their work.
     """
-    if policy == "Never" and runtime.containers:
+    if policy == "Never" and runtime.sandboxes and runtime.containers:
+        return PodActions(kill_pod=True)
+    latest = {container["name"]: runtime.latest(container["name"]) for container in spec["containers"]}
+    to_start = [c for c in spec["containers"] if not _succeeded_once(c, latest[c["name"]], policy)]
+    if not to_start and any(latest.values()):
         return PodActions(kill_pod=True)
     if spec.get("initContainers"):
         actions.init_containers_to_start = [spec["initContainers"][0]]
-        return actions
-    for container in spec["containers"]:
-        runs = runtime.history(container["name"])
-        ended = runs[0] if runs and runs[0].state is ContainerState.EXITED else None
-        if ended is None or ended.exit_code or (container.get("restartPolicy") or policy) != "OnFailure":
-            actions.containers_to_start.append(container)
-    return actions if actions.containers_to_start else PodActions(kill_pod=True)
+    else:
+        actions.containers_to_start = to_start
+    return actions
 
 
-def _all_done(spec: Object, runtime: PodStatus) -> bool:
-    for container in spec["containers"]:
-        runs = runtime.history(container["name"])
-        if not runs or should_be_restarted(spec, container, runs[0]):
-            return False
-    return True
+def _succeeded_once(container: Object, run: ContainerStatus | None, policy: str) -> bool:
+    """Whether it is to succeed once, and has."""
+    once = (container.get("restartPolicy") or policy) == "OnFailure"
+    return once and run is not None and run.state is ContainerState.EXITED and not run.exit_code

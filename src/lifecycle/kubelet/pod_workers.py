@@ -15,12 +15,15 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
+from collections.abc import Callable
 from enum import Enum
 
 from lifecycle.api.clock import Clock
 from lifecycle.api.tracing import span
 from lifecycle.api.wire import Object
+from lifecycle.cri.runtime import ContainerEventResponse, ContainerEventType
 from lifecycle.kubelet.phase import is_terminal
+from lifecycle.kubelet.pleg import RELIST_PERIOD
 from lifecycle.kubelet.runtime_manager import BACK_OFF_PERIOD
 from lifecycle.kubelet.sync_pod import PodSyncer
 
@@ -42,10 +45,13 @@ class PodSyncStatus:
         "deadline_timer",
         "ended",
         "grace_period",
+        "late_news",
         "pending",
         "pod",
         "retry_timer",
+        "started",
         "state",
+        "status_fn",
         "stopping",
         "task",
     )
@@ -60,6 +66,9 @@ class PodSyncStatus:
         self.deadline_timer: asyncio.TimerHandle | None = None
         self.stopping: asyncio.Task[None] | None = None
         self.ended: asyncio.Future[None] | None = None
+        self.started: dict[str, float] = {}
+        self.late_news = False
+        self.status_fn: Callable[[Object], Object] | None = None
 
     def cancel_timers(self) -> None:
         """Nothing more on its own."""
@@ -132,11 +141,24 @@ class PodWorkers:
             self._terminate(known, None)
         self._request(known)
 
-    def sync(self, uid: str) -> None:
-        """Something happened to the pod's containers."""
+    def sync(self, uid: str, event: ContainerEventResponse | None = None) -> None:
+        """Something happened to the pod's containers; `event` is what the runtime says of it."""
         known = self._pods.get(uid)
         if known is not None and known.state is State.SYNC:
+            if event is not None and known.task is not None:
+                self._note(known, event)
             self._request(known)
+
+    @staticmethod
+    def _note(known: PodSyncStatus, event: ContainerEventResponse) -> None:
+        """What happens during a transaction makes one further run; but upstream looks once a second, so that a container
+        which that very transaction started and, later, stopped makes two: of its end it hears when all is over.
+        """
+        now = asyncio.get_running_loop().time()
+        if event.type is ContainerEventType.STARTED:
+            known.started[event.container_id] = now
+        elif now - known.started.get(event.container_id, now) >= RELIST_PERIOD:
+            known.late_news = True
 
     def kill_pod(self, uid: str) -> None:
         """The pod has disappeared from the API server: end it."""
@@ -144,6 +166,16 @@ class PodWorkers:
         if known is not None:
             self._terminate(known, known.grace_period)
             self._request(known)
+
+    def evict(self, pod: Object, status_fn: Callable[[Object], Object], grace_period: float) -> bool:
+        """End a pod that nobody has deleted. `status_fn` says what becomes of its status. False: it ends already."""
+        known = self._pods.get(pod["metadata"]["uid"])
+        if known is None or known.state is not State.SYNC:
+            return False
+        known.status_fn = status_fn
+        self._terminate(known, grace_period)
+        self._request(known)
+        return True
 
     def forget(self, uid: str) -> None:
         """The pod is gone and has ended."""
@@ -163,6 +195,7 @@ class PodWorkers:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self.syncer.stop()
 
     # -- work ---------------------------------------------------------------------------------------------------------
 
@@ -186,11 +219,15 @@ class PodWorkers:
         try:
             while known.pending:
                 known.pending = False
+                known.started.clear()
                 try:
                     await self._transaction(known)
                 except Exception:
                     log.exception("sync of %s failed", known.pod["metadata"]["name"])
                     self._retry(known)
+                if known.late_news:
+                    known.late_news = False
+                    asyncio.get_running_loop().call_later(RELIST_PERIOD, self.sync, known.pod["metadata"]["uid"])
         finally:
             known.task = None
 
@@ -215,7 +252,9 @@ class PodWorkers:
         elif known.state is State.TERMINATING:
             known.cancel_timers()
             loop = asyncio.get_running_loop()
-            known.stopping = loop.create_task(syncer.sync_terminating_pod(known.pod, known.grace_period))
+            known.stopping = loop.create_task(
+                syncer.sync_terminating_pod(known.pod, known.grace_period, known.status_fn)
+            )
             try:
                 await known.stopping
             except asyncio.CancelledError:

@@ -5,15 +5,15 @@ post-start hook. Where it stops, the reason is kept and becomes the container's 
 are what `kubectl describe pod` shows.
 
 Upstream: `pkg/kubelet/kuberuntime/kuberuntime_manager.go` (`SyncPod`, `doBackOff`, `KillPod`),
-`kuberuntime_container.go` (`startContainer`, `killContainer`), v1.36.
+`kuberuntime_container.go` (`startContainer`), v1.36.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 
 from lifecycle.api.clock import Clock
+from lifecycle.api.go_duration import go_duration
 from lifecycle.api.tracing import span
 from lifecycle.api.wire import Object
 from lifecycle.cri.runtime import (
@@ -23,29 +23,23 @@ from lifecycle.cri.runtime import (
     Runtime,
     RuntimeServiceError,
 )
-from lifecycle.kubelet.backoff import Backoff, go_duration
+from lifecycle.kubelet.backoff import Backoff
 from lifecycle.kubelet.cgroups.container import linux_container_resources
 from lifecycle.kubelet.container_config import generate_container_config, generate_pod_sandbox_config
+from lifecycle.kubelet.container_killer import MINIMUM_GRACE_PERIOD, ContainerKiller, PodEvent
 from lifecycle.kubelet.container_options import ContainerOptions, PaperOptions
 from lifecycle.kubelet.cpu_manager.cpu_manager import CPUManager
 from lifecycle.kubelet.environment import ContainerEnvironmentError
 from lifecycle.kubelet.hooks import HookRunner
 from lifecycle.kubelet.images import ImageError, ImageManager, RecordEvent
 from lifecycle.kubelet.logs.files import ContainerLogs
-from lifecycle.kubelet.phase import is_sidecar
 from lifecycle.kubelet.pod_actions import PodActions
+from lifecycle.kubelet.pod_status import PodStatus, StartFailure
 from lifecycle.kubelet.security_context import format_pod, verify_run_as_non_root
-from lifecycle.kubelet.status import PodStatus, StartFailure
 from lifecycle.kubelet.termination_message import with_message
-
-PodEvent = Callable[[Object, str, str, str, str], None]
-"""Takes pod, type, reason, message and the container's name (empty: the pod itself)."""
 
 BACK_OFF_PERIOD = 10.0
 """Seconds until something that failed without a back-off of its own is tried again."""
-
-MINIMUM_GRACE_PERIOD = 2.0
-"""Seconds a container gets after its pre-stop hook, whatever the hook took."""
 
 
 class RuntimeManager:
@@ -72,6 +66,7 @@ class RuntimeManager:
         self._event = event
         self._backoff = Backoff()
         self._hooks = HookRunner(runtime)
+        self._killer = ContainerKiller(runtime, clock, self._hooks, event)
         self.memory_capacity = memory_capacity
         """The node's, in bytes: what a container's oom_score_adj is reckoned against."""
         self.cpu_manager: CPUManager | None = None
@@ -81,6 +76,10 @@ class RuntimeManager:
         """Where logs are files of this machine: their directories and links. None: the runtime keeps them."""
         self.failures: dict[str, dict[str, StartFailure]] = {}
         self.on_pod_sandbox_ready: Callable[[Object], None] | None = None
+
+    async def stop(self) -> None:
+        """End the hooks that nobody waits for."""
+        await self._hooks.stop()
 
     async def get_pod_status(self, uid: str) -> PodStatus:
         """What the runtime knows of a pod."""
@@ -98,9 +97,12 @@ class RuntimeManager:
         if actions.kill_pod:  # nothing is left to run but, perhaps, sidecars
             await self.kill_pod(pod, runtime, None)
             return None
+        if actions.containers_to_reset:
+            await self._reset(pod, actions.containers_to_reset)
+            return 0.0  # at once: nobody tells of what was removed
         for container_id, why in actions.containers_to_kill.items():
             status = next(s for s in runtime.containers if s.id == container_id)
-            await self._kill_container(pod, status, self._grace_period(pod, status.metadata.name, why), why)
+            await self._killer.kill(pod, status, why)
         sandbox_id = actions.sandbox_id
         if actions.create_sandbox:
             if runtime.sandboxes:
@@ -124,6 +126,13 @@ class RuntimeManager:
             if failure is not None:
                 retry = failure.retry_after if retry is None else min(retry, failure.retry_after)
         return retry
+
+    async def _reset(self, pod: Object, runs: list[ContainerStatus]) -> None:
+        """Stop and remove everything in the sandbox. Who did not ask for it gets no time to end."""
+        for run in runs:
+            if run.state is ContainerState.RUNNING:
+                await self._killer.kill(pod, run, grace_period=0.0)
+            await self._runtime.remove_container(run.id)
 
     async def _create_sandbox(self, pod: Object, attempt: int) -> str:
         metadata = pod["metadata"]
@@ -260,57 +269,16 @@ class RuntimeManager:
         if not why:
             return None
         self._event(pod, "Warning", "FailedPostStartHook", "PostStartHook failed", container["name"])
-        await self._kill_container(pod, status, self._grace_period(pod), "FailedPostStartHook")
+        await self._killer.kill(pod, status, "FailedPostStartHook")
         return StartFailure("PostStartHookError", why)
 
     # -- stopping -----------------------------------------------------------------------------------------------------
 
-    @staticmethod
-    def _grace_period(pod: Object, name: str = "", why: str = "") -> float:
-        """The pod's; for a container that a probe has condemned, the probe's own if it has one."""
-        spec = pod["spec"]
-        for container in [*spec["containers"], *(spec.get("initContainers") or ())]:
-            if container["name"] == name:
-                for kind in ("liveness", "startup"):
-                    own = (container.get(f"{kind}Probe") or {}).get("terminationGracePeriodSeconds")
-                    if own is not None and f"failed {kind} probe" in why:
-                        return float(own)
-        return float(spec.get("terminationGracePeriodSeconds", 30))
-
     async def kill_pod(self, pod: Object, runtime: PodStatus, grace_period: float | None) -> None:
         """Stop all containers, sidecars last and in reverse order, then the sandbox."""
-        grace = self._grace_period(pod) if grace_period is None else grace_period
-        deadline = self._clock.now() + grace
-        sidecars = [c["name"] for c in pod["spec"].get("initContainers") or () if is_sidecar(c)]
-        running = [s for s in runtime.containers if s.state is ContainerState.RUNNING]
-        first = [s for s in running if s.metadata.name not in sidecars]
-        if len(first) == 1:
-            await self._kill_container(pod, first[0], grace, "")
-        elif first:
-            await asyncio.gather(*(self._kill_container(pod, status, grace, "") for status in first))
-        for name in reversed(sidecars):
-            for status in running:
-                if status.metadata.name == name:
-                    left = max(deadline - self._clock.now(), 0.0) if first else grace
-                    await self._kill_container(pod, status, left, "")
+        await self._killer.kill_all(pod, runtime.containers, grace_period)
         for sandbox in runtime.sandboxes:
             await self._runtime.stop_pod_sandbox(sandbox.id)
-
-    async def _kill_container(self, pod: Object, status: ContainerStatus, grace: float, why: str) -> None:
-        name = status.metadata.name
-        self._event(pod, "Normal", "Killing", why or f"Stopping container {name}", name)
-        spec = pod["spec"]
-        containers = [*spec["containers"], *(spec.get("initContainers") or ())]
-        container = next((c for c in containers if c["name"] == name), None)
-        hook = ((container or {}).get("lifecycle") or {}).get("preStop")
-        if hook and container is not None and grace > 0:
-            before = self._clock.now()
-            sandbox = await self._runtime.pod_sandbox_status(status.pod_sandbox_id)
-            failed = await self._hooks.run(pod, status.id, container, hook, sandbox.ip, timeout=grace)
-            if failed:
-                self._event(pod, "Warning", "FailedPreStopHook", "PreStopHook failed", name)
-            grace = max(grace - (self._clock.now() - before), MINIMUM_GRACE_PERIOD)
-        await self._runtime.stop_container(status.id, grace)
 
     async def kill_unknown_pod(self, uid: str) -> None:
         """End and remove a pod of which only the runtime knows: how much time it gets stands in its annotations."""

@@ -26,9 +26,11 @@ from lifecycle.api.tracing import span
 from lifecycle.api.wire import Object
 from lifecycle.client.rest import STRATEGIC_MERGE_PATCH, Client
 from lifecycle.kubelet.admit import is_static_pod
-from lifecycle.kubelet.conditions import KUBELET_CONDITIONS
+from lifecycle.kubelet.conditions import DISRUPTION_TARGET, KUBELET_CONDITIONS
 from lifecycle.kubelet.phase import is_terminal
+from lifecycle.kubelet.probes.results import with_probe_result
 from lifecycle.kubelet.status_patch import status_patch
+from lifecycle.kubelet.terminal_status import terminal_status
 from lifecycle.kubelet.termination_message import normalized
 
 log = logging.getLogger(__name__)
@@ -55,8 +57,11 @@ class _Versioned:
 def merge_pod_status(old: Object, new: Object, could_have_running_containers: bool) -> Object:
     """The status to write: ours, with others' conditions kept, and no terminal phase too early."""
     merged = dict(new)
-    ours = [c for c in new["conditions"] if c["type"] in KUBELET_CONDITIONS]
-    theirs = [c for c in old.get("conditions") or () if c["type"] not in KUBELET_CONDITIONS]
+    mine = set(KUBELET_CONDITIONS)
+    if is_terminal(new["phase"]) and not could_have_running_containers:
+        mine |= {c["type"] for c in new["conditions"] if c["type"] == DISRUPTION_TARGET}
+    ours = [c for c in new["conditions"] if c["type"] in mine]
+    theirs = [c for c in old.get("conditions") or () if c["type"] not in mine]
     merged["conditions"] = theirs + ours
     if is_terminal(new["phase"]) and not is_terminal(old.get("phase")) and could_have_running_containers:
         merged["phase"] = old.get("phase") or "Pending"
@@ -110,6 +115,16 @@ class StatusManager:
         known.pod, known.status = pod, status
         self._wake(known)
 
+    def set_probe_result(self, uid: str, kind: str, container_id: str, passed: bool) -> None:
+        """A container has started, is ready, or is so no more: also of a pod that is being ended, whose status nobody
+        makes anew before its containers are gone. Upstream: `SetContainerReadiness`, `SetContainerStartup`.
+        """
+        known = self._statuses.get(uid)
+        if known is not None:
+            changed = with_probe_result(known.pod, known.status, kind, container_id, passed)
+            if changed is not known.status:
+                self.set_pod_status(known.pod, changed)
+
     def mirror_changed(self, uid: str) -> None:
         """A static pod's mirror is new or different: it is to show the status, too."""
         known = self._statuses.get(uid)
@@ -119,10 +134,11 @@ class StatusManager:
 
     def terminate_pod(self, pod: Object) -> None:
         """All is over: from now on the terminal phase may be shown, and a deleted pod may go."""
-        known = self._statuses.get(pod["metadata"]["uid"])
-        if known is None:
-            self.set_pod_status(pod, {**(pod.get("status") or {}), "phase": "Failed", "conditions": []})
-            known = self._statuses[pod["metadata"]["uid"]]
+        uid = pod["metadata"]["uid"]
+        known = self._statuses.get(uid)
+        status = known.status if known is not None else {"conditions": [], **(pod.get("status") or {})}
+        self.set_pod_status(pod, terminal_status(pod, status))
+        known = self._statuses[uid]
         known.pod = pod
         known.finished = True
         known.version += 1

@@ -22,11 +22,13 @@ from lifecycle.kubelet.images import ImageManager
 from lifecycle.kubelet.local_pods import LocalPods
 from lifecycle.kubelet.phase import FAILED, is_terminal
 from lifecycle.kubelet.pod_actions import compute_pod_actions
+from lifecycle.kubelet.pod_status import PodStatus, StatusInputs
 from lifecycle.kubelet.probes.manager import ProbeManager
 from lifecycle.kubelet.pull_secrets import get_pull_secrets_for_pod
+from lifecycle.kubelet.restart_all import CONDITION as RESTARTING_CONDITION
 from lifecycle.kubelet.runtime_manager import BACK_OFF_PERIOD, RuntimeManager
 from lifecycle.kubelet.startup_metrics import StartupMetrics
-from lifecycle.kubelet.status import PodStatus, StatusInputs, generate_api_pod_status
+from lifecycle.kubelet.status import generate_api_pod_status
 from lifecycle.kubelet.status_manager import StatusManager
 from lifecycle.kubelet.token_manager import TokenManager
 from lifecycle.kubelet.volumes import ObjectReferences, token_projections
@@ -71,6 +73,10 @@ class PodSyncer:
         self.metrics = StartupMetrics()
         self.active_deadline = ActiveDeadlineHandler(statuses.get_pod_status, clock.now)
         manager.on_pod_sandbox_ready = self._sandbox_ready
+
+    async def stop(self) -> None:
+        """Wait for nothing any more."""
+        await self._manager.stop()
 
     def _status(self, pod: Object, runtime: PodStatus, *, terminal: bool = False) -> Object:
         uid = pod["metadata"]["uid"]
@@ -135,7 +141,9 @@ class PodSyncer:
         await self._pull_secrets(pod)
         self._probes.add_pod(pod)
         self._step("runtime", pod)
-        actions = compute_pod_actions(pod, runtime, self._probes.unhealthy, self._probes.started)
+        actions = compute_pod_actions(
+            pod, runtime, self._probes.unhealthy, self._probes.started, restart_all=_restarts_all(status)
+        )
         return False, await self._manager.sync_pod(pod, runtime, actions)
 
     async def _prepare(self, pod: Object) -> float | None:
@@ -216,13 +224,16 @@ class PodSyncer:
             status["observedGeneration"] = generation
         self._statuses.set_pod_status(pod, status)
 
-    async def sync_terminating_pod(self, pod: Object, grace_period: float | None) -> None:
-        """Stop everything that runs; when this returns, nothing does."""
+    async def sync_terminating_pod(
+        self, pod: Object, grace_period: float | None, status_fn: Callable[[Object], Object] | None = None
+    ) -> None:
+        """Stop everything that runs; when this returns, nothing does. `status_fn`: why, for the status of a pod that is evicted."""
         uid = pod["metadata"]["uid"]
         runtime = await self._manager.get_pod_status(uid)
         known = self._statuses.get_pod_status(uid)
         if not _rejected(known, runtime):
-            self._statuses.set_pod_status(pod, self._status(pod, runtime))
+            status = self._status(pod, runtime)
+            self._statuses.set_pod_status(pod, status_fn(status) if status_fn is not None else status)
         self._probes.stop_liveness_and_startup(uid)
         await self._manager.kill_pod(pod, runtime, grace_period)
         self._probes.remove_pod(uid)
@@ -240,6 +251,10 @@ class PodSyncer:
                 self._event(pod, "Warning", "FailedUnMount", str(error), "")
         self.tokens.delete_for_pod(uid)
         self._statuses.terminate_pod(pod)
+
+
+def _restarts_all(status: Object) -> bool:
+    return any(c["type"] == RESTARTING_CONDITION and c["status"] == "True" for c in status["conditions"])
 
 
 def _told(pod: Object, container_id: str) -> Object | None:

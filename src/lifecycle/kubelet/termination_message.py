@@ -35,6 +35,14 @@ def read_at_most(path: str, size: int) -> bytes:
         return file.read(size)
 
 
+def _read(path: str, read_log: Callable[[str], bytes]) -> bytes:
+    """The end of a file on this machine, or of one that only a hollow runtime has. Raises OSError."""
+    try:
+        return read_at_most(path, MAX_MESSAGE_LENGTH)
+    except FileNotFoundError:
+        return read_log(path)[-MAX_MESSAGE_LENGTH:]
+
+
 def termination_message(status: ContainerStatus, read_log: Callable[[str], bytes]) -> str:
     """What a run that has ended left to say; empty if nothing. `read_log` gives a log file's contents, or raises OSError."""
     fall_back = status.annotations.get(POLICY) == "FallbackToLogsOnError" and status.exit_code != 0
@@ -43,7 +51,7 @@ def termination_message(status: ContainerStatus, read_log: Callable[[str], bytes
         if mount.get("container_path") != target:
             continue
         try:
-            said = read_at_most(mount["host_path"], MAX_MESSAGE_LENGTH)
+            said = _read(mount["host_path"], read_log)
         except FileNotFoundError:
             break
         except OSError as error:

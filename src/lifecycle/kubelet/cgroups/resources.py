@@ -19,7 +19,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from lifecycle.api.quantity import parse_quantity
+from lifecycle.api.quantity import Quantity, parse_quantity
 from lifecycle.api.wire import Object
 from lifecycle.kubelet.phase import is_sidecar
 from lifecycle.kubelet.qos import compute_pod_qos
@@ -75,56 +75,68 @@ def cpu_shares_to_weight_linear(shares: int) -> int:
     return 0 if shares == 0 else 1 + (shares - 2) * 9999 // 262142
 
 
-def _amounts(resources: Object | None, key: str) -> dict[str, int]:
-    """Milli-units by name."""
-    return {name: parse_quantity(str(text)).milli() for name, text in ((resources or {}).get(key) or {}).items()}
+def _amounts(resources: Object | None, key: str) -> dict[str, Quantity]:
+    return {name: parse_quantity(str(text)) for name, text in ((resources or {}).get(key) or {}).items()}
 
 
-def _add(total: dict[str, int], more: Mapping[str, int]) -> None:
-    for name, value in more.items():
-        total[name] = total.get(name, 0) + value
+def _milli(resources: Object | None, key: str) -> dict[str, int]:
+    return {name: quantity.milli() for name, quantity in _amounts(resources, key).items()}
 
 
-def _largest(total: dict[str, int], more: Mapping[str, int]) -> None:
-    for name, value in more.items():
-        total[name] = max(total.get(name, 0), value)
+def _add(total: dict[str, Quantity], more: Mapping[str, Quantity]) -> None:
+    for name, quantity in more.items():
+        total[name] = total[name] + quantity if name in total else quantity
 
 
-def pod_resources(pod: Object, key: str) -> dict[str, int]:
-    """A pod's `requests` or `limits` in thousandths, by name: the most that it needs at any one time.
+def _largest(total: dict[str, Quantity], more: Mapping[str, Quantity]) -> None:
+    for name, quantity in more.items():
+        if name not in total or quantity > total[name]:
+            total[name] = quantity
+
+
+def _init_amounts(spec: Object, key: str) -> Iterator[dict[str, Quantity]]:
+    """What runs at a time while a pod begins: each init container beside the sidecars that came before it."""
+    sidecars: dict[str, Quantity] = {}
+    for container in spec.get("initContainers") or ():
+        wanted = _amounts(container.get("resources"), key)
+        if is_sidecar(container):
+            _add(sidecars, wanted)
+            yield dict(sidecars)
+        else:
+            _add(wanted, sidecars)
+            yield wanted
+
+
+def pod_quantities(pod: Object, key: str) -> dict[str, Quantity]:
+    """A pod's `requests` or `limits`, by name: the most that it needs at any one time.
 
     Containers and sidecars run together; each init container runs beside the sidecars that came before it. What the
     pod itself says wins. Overhead is added to limits only where there is one.
     """
     spec = pod["spec"]
-    total: dict[str, int] = {}
-    for container in spec["containers"]:
+    total: dict[str, Quantity] = {}
+    for container in _running_together(spec):
         _add(total, _amounts(container.get("resources"), key))
-    sidecars: dict[str, int] = {}
-    initializing: dict[str, int] = {}
-    for container in spec.get("initContainers") or ():
-        wanted = _amounts(container.get("resources"), key)
-        if is_sidecar(container):
-            _add(total, wanted)
-            _add(sidecars, wanted)
-            _largest(initializing, sidecars)
-        else:
-            _add(wanted, sidecars)
-            _largest(initializing, wanted)
-    _largest(total, initializing)
+    for wanted in _init_amounts(spec, key):
+        _largest(total, wanted)
     total.update(_amounts(spec.get("resources"), key))
-    for name, value in {n: parse_quantity(str(t)).milli() for n, t in (spec.get("overhead") or {}).items()}.items():
-        if key == "requests" or total.get(name):
-            total[name] = total.get(name, 0) + value
+    overhead = {name: parse_quantity(str(text)) for name, text in (spec.get("overhead") or {}).items()}
+    _add(total, {n: q for n, q in overhead.items() if key == "requests" or not total.get(n, q - q).is_zero})
     return total
 
 
+def pod_resources(pod: Object, key: str) -> dict[str, int]:
+    """The same in thousandths."""
+    return {name: quantity.milli() for name, quantity in pod_quantities(pod, key).items()}
+
+
 def _all_limited(pod: Object, name: str) -> bool:
-    """Whether every container has a limit: only then the pod as a whole has one."""
+    """Whether at every time every container has a limit: only then the pod as a whole has one."""
     spec = pod["spec"]
     if name in ((spec.get("resources") or {}).get("limits") or {}):
         return True
-    return all(_amounts(container.get("resources"), "limits").get(name) for container in _running_together(spec))
+    containers = [_amounts(container.get("resources"), "limits") for container in spec["containers"]]
+    return all(name in limits and not limits[name].is_zero for limits in [*containers, *_init_amounts(spec, "limits")])
 
 
 def _running_together(spec: Object) -> Iterator[Object]:
@@ -182,7 +194,7 @@ def resource_config_for_pod(
 
 def memory_high(container: Object, node_allocatable_memory: int, throttling_factor: float = 0.9) -> int | None:
     """Where the kernel begins to slow a container down, in bytes (memory QoS, alpha). None: nowhere before its limit."""
-    requests, limits = _amounts(container.get("resources"), "requests"), _amounts(container.get("resources"), "limits")
+    requests, limits = _milli(container.get("resources"), "requests"), _milli(container.get("resources"), "limits")
     request = requests.get("memory", 0) // 1000
     ceiling = limits["memory"] // 1000 if limits.get("memory") else node_allocatable_memory
     if request == ceiling:

@@ -18,8 +18,8 @@ from lifecycle.kubelet.phase import is_sidecar
 from lifecycle.kubelet.probes.prober import Prober
 from lifecycle.kubelet.probes.worker import LIVENESS, READINESS, STARTUP, PodEvent, Worker
 
-Update = Callable[[Object], None]
-"""Called with a pod when a result has changed."""
+Update = Callable[[Object, str, str, bool], None]
+"""Called when a result has changed, with the pod, the kind of probe, the container's id and whether it passed."""
 
 Status = Callable[[str], Object | None]
 """What was last reported of a pod, by uid."""
@@ -132,4 +132,4 @@ class ProbeManager:
             if not passed:
                 self.unhealthy[container_id] = kind
         if changed:
-            self._update(pod)
+            self._update(pod, kind, container_id, passed)

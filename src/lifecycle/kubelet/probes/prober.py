@@ -4,17 +4,17 @@ There are three outcomes: it is well, it is not, or the question could not be pu
 forgotten: an `exec` of a program that is not there, or a port whose name nobody knows, neither kills nor helps a container.
 
 Upstream: `pkg/kubelet/prober/prober.go` (`probe`, `runProbeWithRetries`), `pkg/probe/http/http.go`, `pkg/probe/tcp/tcp.go`,
-`pkg/probe/exec/exec.go`, `cri-client/pkg/remote_runtime.go` (`ExecSync`), v1.36. Left out: staying on the pod's host when redirected. On a
-hollow node a gRPC probe passes where something listens.
+`pkg/probe/exec/exec.go`, `cri-client/pkg/remote_runtime.go` (`ExecSync`), v1.36. On a hollow node a
+gRPC probe passes where something listens.
 """
 
 from __future__ import annotations
 
+from lifecycle.api.go_duration import go_duration
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.wire import Object
 from lifecycle.cri.node_access import NodeAccess
 from lifecycle.cri.runtime import Runtime, RuntimeServiceError
-from lifecycle.kubelet.backoff import go_duration
 from lifecycle.kubelet.environment import expand_command_only_static
 from lifecycle.kubelet.hooks import port_number
 from lifecycle.kubelet.http_get_action import PROBE, http_get
@@ -53,11 +53,14 @@ class Prober:
         if "httpGet" in probe:
             get = probe["httpGet"]
             number = _port(container, get["port"])
-            code, why = await http_get(self._runtime, get, number, ip, timeout, PROBE)
-            if code == 0:
-                return False, why
-            passed = 200 <= code < 400
-            return passed, "" if passed else f"HTTP probe failed with statuscode: {code}"
+            answer = await http_get(self._runtime, get, number, ip, timeout, PROBE)
+            if answer.status == 0:
+                return False, answer.text
+            if not 200 <= answer.status < 400:
+                return False, f"HTTP probe failed with statuscode: {answer.status}"
+            if answer.status >= 300:  # it led elsewhere
+                return True, f"Probe terminated redirects, Response body: {answer.text}"
+            return True, ""
         if "tcpSocket" in probe:
             number = _port(container, probe["tcpSocket"]["port"])
             why = await self._runtime.tcp_connect(probe["tcpSocket"].get("host") or ip, number, timeout)

@@ -15,10 +15,11 @@ import asyncio
 from collections.abc import Callable
 
 from lifecycle.api.clock import parse_time
+from lifecycle.api.restart_policy import container_should_restart
 from lifecycle.api.wire import Object
 from lifecycle.kubelet.phase import is_terminal
 from lifecycle.kubelet.probes.prober import ProbeError, Prober
-from lifecycle.kubelet.restart_policy import container_should_restart
+from lifecycle.kubelet.restart_all import should_all_containers_restart
 
 LIVENESS, READINESS, STARTUP = "liveness", "readiness", "startup"
 
@@ -111,7 +112,11 @@ class Worker:
         running = entry["state"].get("running")
         if running is None:
             ended = entry["state"].get("terminated")
-            return ended is None or container_should_restart(pod["spec"], container, ended["exitCode"])
+            return (
+                ended is None
+                or container_should_restart(pod["spec"], container, ended["exitCode"])
+                or should_all_containers_restart(pod["spec"], None, status)
+            )
         if int(self._now() - parse_time(running["startedAt"])) < int(self._spec.get("initialDelaySeconds") or 0):
             return True
         if bool(entry.get("started")) == (self.kind == STARTUP):

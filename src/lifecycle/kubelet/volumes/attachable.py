@@ -25,18 +25,28 @@ class Unprocessable(Exception):
     """What the volume is cannot be found out: `failed to process volumes`."""
 
 
-async def claimed_volume(volume: Object, namespace: str, get: GetObject) -> Object:
-    """The PersistentVolume behind a pod's volume. Raises Unprocessable."""
-    name = volume["persistentVolumeClaim"]["claimName"]
+async def claimed_volume(volume: Object, pod: Object, get: GetObject) -> Object:
+    """The PersistentVolume behind a pod's volume; an ephemeral one is behind a claim of the pod's own. Raises Unprocessable."""
+    meta, ephemeral = pod["metadata"], "ephemeral" in volume
+    namespace = meta["namespace"]
+    name = f"{meta['name']}-{volume['name']}" if ephemeral else volume["persistentVolumeClaim"]["claimName"]
     try:
         claim = await get("persistentvolumeclaims", name, namespace)
         if (claim.get("status") or {}).get("phase") != "Bound" or not claim["spec"].get("volumeName"):
             raise Unprocessable(f"error processing PVC {namespace}/{name}: PVC is not bound")
+        if ephemeral and not _belongs_to(claim, pod):
+            what = f"PVC {namespace}/{name} was not created for pod {namespace}/{meta['name']}"
+            raise Unprocessable(f"{what} (pod is not owner)")
         return await get("persistentvolumes", claim["spec"]["volumeName"], "")
     except LookupError as error:
         raise Unprocessable(
             f"error processing PVC {namespace}/{name}: failed to fetch PVC from API server: {error.args[0]}"
         ) from None
+
+
+def _belongs_to(claim: Object, pod: Object) -> bool:
+    owners = claim["metadata"].get("ownerReferences") or ()
+    return any(owner["uid"] == pod["metadata"]["uid"] for owner in owners if owner.get("controller"))
 
 
 def unique_volume_name(volume: Object) -> str:

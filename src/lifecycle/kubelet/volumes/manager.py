@@ -212,7 +212,7 @@ class VolumeManager:
             self._empty_dir(pod, volume)
         elif kind:
             await self._written(pod, volume, kind)
-        elif "persistentVolumeClaim" in volume:
+        elif "persistentVolumeClaim" in volume or "ephemeral" in volume:
             await self._claimed(pod, volume)
         else:
             raise VolumeError(f"no volume plugin matched for volume {volume['name']}")
@@ -256,7 +256,7 @@ class VolumeManager:
         return await projected_payload(source, pod, status, self._allocatable, self._get, self._get_token)
 
     async def _claimed(self, pod: Object, volume: Object) -> None:
-        found = await claimed_volume(volume, pod["metadata"]["namespace"], self._get)
+        found = await claimed_volume(volume, pod, self._get)
         local = found["spec"].get("hostPath") or found["spec"].get("local")
         if local:
             self._host_path(pod, volume["name"], local)

@@ -17,7 +17,8 @@ from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.client.rest import Client
-from lifecycle.kubelet.volumes.payloads import non_existent_key
+from lifecycle.kubelet.volumes.host_path import check_type_on_paper
+from lifecycle.kubelet.volumes.payloads import VolumeError, non_existent_key
 
 Reference = tuple[str, str, tuple[str, ...]]
 """Resource (`configmaps` or `secrets`), name, and the keys in it that are wanted by name."""
@@ -79,6 +80,11 @@ class ObjectReferences:
         """Volumes that cannot be set up, and why."""
         found = []
         for volume in pod["spec"].get("volumes") or ():
+            host_path = volume.get("hostPath") or {}
+            try:
+                check_type_on_paper(host_path.get("path", "/"), host_path.get("type") or "")
+            except VolumeError as error:
+                found.append((volume["name"], str(error)))
             for reference in volume_references(volume):
                 why = await self.missing(reference, pod["metadata"]["namespace"])
                 if why:

@@ -1,0 +1,1 @@
+"""Giving up pods before the node itself breaks down."""

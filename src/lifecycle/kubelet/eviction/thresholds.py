@@ -1,0 +1,101 @@
+"""When is too little left? Signals, thresholds, and what a node says of itself when one is crossed.
+
+A threshold is a quantity or a share of the whole: `memory.available<100Mi`, `nodefs.available<10%`. Memory that runs
+short is *memory pressure*, room or inodes of a file system are *disk pressure*.
+
+Upstream: `pkg/kubelet/eviction/helpers.go` (`ParseThresholdConfig`, `thresholdsMet`, `byEvictionPriority`),
+`pkg/kubelet/eviction/api/types.go`, `pkg/kubelet/eviction/defaults_linux.go` (`DefaultEvictionHard`), v1.36. Left out:
+soft thresholds, minimum reclaims, allocatable's own signals, PIDs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from lifecycle.api.quantity import Format, Quantity, parse_quantity
+
+MEMORY, EPHEMERAL_STORAGE, INODES = "memory", "ephemeral-storage", "inodes"
+RESOURCES: Mapping[str, str] = {
+    "memory.available": MEMORY,
+    "nodefs.available": EPHEMERAL_STORAGE,
+    "nodefs.inodesFree": INODES,
+    "imagefs.available": EPHEMERAL_STORAGE,
+    "imagefs.inodesFree": INODES,
+}
+"""Which resource is reclaimed when a signal has crossed its threshold."""
+
+MEMORY_PRESSURE, DISK_PRESSURE = "MemoryPressure", "DiskPressure"
+DEFAULT_EVICTION_HARD: Mapping[str, str] = {
+    "memory.available": "100Mi",
+    "nodefs.available": "10%",
+    "nodefs.inodesFree": "5%",
+    "imagefs.available": "15%",
+    "imagefs.inodesFree": "5%",
+}
+
+
+@dataclass(slots=True, frozen=True)
+class Observation:
+    """What is left of something, and how much there is of it: bytes, or inodes."""
+
+    available: int
+    capacity: int
+
+
+@dataclass(slots=True, frozen=True)
+class Threshold:
+    """Too little is less than `quantity`, or than this `share` of the whole."""
+
+    signal: str
+    quantity: Quantity | None = None
+    share: float = 0.0
+
+    def amount(self, capacity: int) -> int:
+        """In the signal's own unit."""
+        return self.quantity.value() if self.quantity is not None else int(capacity * self.share)
+
+    def shown(self, capacity: int) -> str:
+        """As a message has it."""
+        return str(self.quantity) if self.quantity is not None else binary(self.amount(capacity))
+
+
+def binary(amount: int) -> str:
+    """A quantity of bytes as upstream writes one."""
+    return str(Quantity(amount, 0, Format.BINARY_SI))
+
+
+def node_condition(signal: str) -> str:
+    """What a node says of itself."""
+    return MEMORY_PRESSURE if RESOURCES[signal] == MEMORY else DISK_PRESSURE
+
+
+def parse_threshold(signal: str, text: str) -> Threshold:
+    """One line of `evictionHard`. Raises ValueError."""
+    if signal not in RESOURCES:
+        raise ValueError(f"unsupported eviction signal {signal}")
+    if found := re.fullmatch(r"(\d+(?:\.\d+)?)%", text):
+        share = float(found[1]) / 100
+        if not 0 < share < 1:
+            raise ValueError(f"eviction percentage threshold {signal} must be between 0% and 100%: {text}")
+        return Threshold(signal, share=share)
+    quantity = parse_quantity(text)
+    if quantity.sign < 0:
+        raise ValueError(f"eviction threshold {signal} must be positive: {text}")
+    return Threshold(signal, quantity)
+
+
+def parse_thresholds(settings: Mapping[str, str] = DEFAULT_EVICTION_HARD) -> list[Threshold]:
+    """All of them. Raises ValueError."""
+    return [parse_threshold(signal, text) for signal, text in settings.items()]
+
+
+def thresholds_met(thresholds: list[Threshold], observations: Mapping[str, Observation]) -> list[Threshold]:
+    """Those that have been crossed: memory first, for that goes fastest."""
+    crossed = [
+        threshold
+        for threshold in thresholds
+        if (seen := observations.get(threshold.signal)) is not None and seen.available < threshold.amount(seen.capacity)
+    ]
+    return sorted(crossed, key=lambda threshold: RESOURCES[threshold.signal] != MEMORY)
