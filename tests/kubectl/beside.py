@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import io
+import json
 import os
 import re
 import shlex
 import subprocess
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,6 +28,22 @@ FILES = {
 kind: ConfigMap
 metadata: {name: settings, labels: {app: web}}
 data: {a: "1"}
+""",
+    "sets.yaml": """apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: d}
+spec:
+  selector: {matchLabels: {a: d}}
+  template: {metadata: {labels: {a: d}}, spec: {containers: [{name: c, image: "nginx:1"}]}}
+---
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: s}
+spec:
+  replicas: 2
+  serviceName: s
+  selector: {matchLabels: {a: s}}
+  template: {metadata: {labels: {a: s}}, spec: {containers: [{name: c, image: "nginx:1"}]}}
 """,
     "columns.txt": "NAME            IMAGES\nmetadata.name   spec.containers[*].image\n",
     "path.txt": '{range .items[*]}{.metadata.name}{"\\n"}{end}',
@@ -116,6 +133,33 @@ def shown(part: object) -> str:
 def tidy(text: str) -> str:
     """Without what differs between the two namespaces, and without the steps of a rollout that one side may miss."""
     text = re.sub(r"\b(real|ours)(-\w+)?\b", "<ns>", AGES.sub("<age>", text))
-    text = re.sub(r"Waiting for deployment .*\n", "", text)
+    text = re.sub(r"(?i)Waiting for .*\n", "", text)
     text = "".join(sorted(text.splitlines(keepends=True))) if text.startswith("Listing") else text
     return re.sub(r"[0-9a-f]{8,10}(?=\n|$)", "<hash>", text)
+
+
+OWN = (
+    (r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "<uid>"),
+    (r"\d{4}-\d\d-\d\dT[\d:]+Z", "<time>"),
+    (r'resourceVersion"?: ?"\d+"', "<revision>"),
+    (r'resourceVersion":"\d+"', "<revision>"),
+    (r"(?<=, was )\d+", "<revision>"),
+)
+"""What no two objects share."""
+
+
+def told(answer: Sequence[object], home: Path) -> list[str]:
+    """Without what differs from moment to moment: where files are, times, and the random parts of names."""
+    parts = [shown(part).replace(str(home), "HOME") for part in answer]
+    for pattern, name in ((r"(?m)^[EFW]\d{4} .*?\] ", ""), (r"(?<=web-)\w+-\w{5}\b", "<random>"), *OWN):
+        parts = [re.sub(pattern, name, part) for part in parts]
+    return parts
+
+
+def recorded_answers(path: Path, asked: Mapping[str, str], both: Both) -> dict[str, list[str]]:
+    """What the real kubectl said to lines (`asked` gives the whole line of each); recorded anew if `RECORD_KUBECTL` is set."""
+    if os.environ.get("RECORD_KUBECTL"):
+        answers = both.ahead(asked.values())
+        kept = {line: told(answers[whole].result(), both.home) for line, whole in asked.items()}
+        path.write_text(json.dumps(kept, indent=0, ensure_ascii=False) + "\n")
+    return dict(json.loads(path.read_text()))

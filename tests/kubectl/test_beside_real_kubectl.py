@@ -186,6 +186,31 @@ create configmap more --from-literal=a=b
 create configmap most --from-literal=a=b -o name
 create configmap mostly --from-literal=a=b -o jsonpath={.data}
 get cm -l app=web
+apply -f HOME/sets.yaml
+rollout status ds/d
+rollout status sts/s
+rollout history ds d
+rollout undo ds d
+rollout undo sts s
+set image ds/d sts/s c=nginx:2
+rollout status ds/d
+rollout status sts/s
+rollout history ds,sts
+rollout history ds/d --revision=1
+rollout history sts/s --revision=3
+rollout history sts/s -o jsonpath={.spec.template.spec.containers[0].image}
+rollout undo ds d --dry-run=client
+rollout undo sts s --dry-run=server
+rollout undo ds d
+rollout undo sts s --to-revision=1
+rollout undo ds d --to-revision=9
+rollout status ds,sts
+get ds,sts -o jsonpath={.items[*].spec.template.spec.containers[0].image}
+rollout restart svc,ds
+rollout restart deploy -l app=nope
+rollout pause ds d
+rollout history svc/nope
+delete -f HOME/sets.yaml
 run once --image=nginx --restart=Never
 run with --image=nginx --port=80 --expose
 delete cm more most

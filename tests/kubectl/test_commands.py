@@ -261,6 +261,7 @@ def test_rollout_status_tells_each_step_once():
         deployment(updatedReplicas=3, replicas=3, availableReplicas=3),
     ]
     answers = {
+        f"GET {DEPLOYMENTS}/nginx": steps[0],
         f"GET {DEPLOYMENTS}": {"metadata": {"resourceVersion": "1"}, "items": [steps[0]]},
         f"WATCH {DEPLOYMENTS}": [("MODIFIED", step) for step in steps[1:]],
     }

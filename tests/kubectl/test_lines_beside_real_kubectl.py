@@ -7,15 +7,12 @@ saves starting the real one two hundred times.
 
 from __future__ import annotations
 
-import json
-import os
 import re
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from tests.kubectl.beside import Answer, Both, shown, tidy
+from tests.kubectl.beside import OWN, Answer, Both, recorded_answers, shown, tidy, told
 
 RECORDED = Path(__file__).parent / "real_answers.json"
 """Each line's exit code, stdout and stderr from kubectl 1.36. Written anew with `RECORD_KUBECTL=1 pytest …`."""
@@ -220,6 +217,49 @@ get deploy -o 'jsonpath={kind}'
 create token default --duration=-1s
 create token default --bound-object-name=x
 create token nope
+create cj '' --image=busybox --schedule=x --dry-run=client -o yaml
+create ns x --dry-run -o name
+create ns x --dry-run=true -o name
+create ns x --dry-run=F --validate=bogus
+run '' --image=nginx --annotations=a --dry-run=client
+run x --image=nginx --image=redis --record --dry-run=client -o yaml
+run x --record
+get svc/web -o yaml --output-watch-events
+get nope -ojson --show-labels
+get deploy/web --field-selector status.phase=Running
+get deploy,svc web -l app=web
+get a/b/c -l x=y -f HOME/settings.yaml
+get svc/web -f HOME/settings.yaml
+get nodes,pods -o bad --subresource=status
+get svc/web -o name --sort-by=.status.podIP
+get storageclasses nope -A
+get pods -w -A lonely
+label deploy/web a=b=c --list -o bad
+label pods --all app=zzz --dry-run=server -o bad
+annotate deploy/web app=z --local
+annotate deploy,svc web a=b --field-selector metadata.name=x
+set image pods nginx --all --dry-run=client
+set image deploy/web svc/web nginx= nope=x --dry-run=client
+set image deploy nope '*=x' =x
+set image nginx=x --all
+delete nope x --all --field-selector metadata.name=x
+delete -f HOME/nope.yaml --force --all -o yaml
+delete svc web -A --dry-run=client
+scale pods lonely --replicas=2 --dry-run=client -o jsonpath={.spec.replicas}
+api-resources -o bad
+api-resources -o yaml --api-group=apps
+api-resources -o json --api-group=policy
+apply -f HOME/dir/sub -f HOME/nokind.yaml -f HOME/unknown.yaml --dry-run=client
+apply -f HOME/settings.yaml --prune
+apply -f HOME/list.yaml --dry-run=client -o kyaml
+rollout foo bar
+rollout history svc/kubernetes
+rollout history pods
+rollout history -f HOME/nope.yaml -o bad
+rollout status deploy -l app=nope
+rollout status deploy web --revision=-3
+rollout restart svc/web
+rollout resume pods
 """.strip().splitlines()
 
 
@@ -241,32 +281,10 @@ def home(both: Both) -> Path:
     return both.home
 
 
-OWN = (
-    (r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "<uid>"),
-    (r"\d{4}-\d\d-\d\dT[\d:]+Z", "<time>"),
-    (r'resourceVersion"?: ?"\d+"', "<revision>"),
-    (r'resourceVersion":"\d+"', "<revision>"),
-    (r"(?<=, was )\d+", "<revision>"),
-)
-"""What no two objects share."""
-
-
-def told(answer: Sequence[object], home: Path) -> list[str]:
-    """Without what differs from moment to moment: where files are, times, and the random parts of names."""
-    parts = [shown(part).replace(str(home), "HOME") for part in answer]
-    for pattern, name in ((r"(?m)^[EF]\d{4} .*?\] ", ""), (r"(?<=web-)\w+-\w{5}\b", "<random>"), *OWN):
-        parts = [re.sub(pattern, name, part) for part in parts]
-    return parts
-
-
 @pytest.fixture(scope="module")
 def recorded(both: Both, home: Path) -> dict[str, list[str]]:
     """What the real kubectl says, as recorded; recorded anew if `RECORD_KUBECTL` is set."""
-    if os.environ.get("RECORD_KUBECTL"):
-        answers = both.ahead(ASKED.values())
-        kept = {line: told(answers[asked].result(), home) for line, asked in ASKED.items()}
-        RECORDED.write_text(json.dumps(kept, indent=0, ensure_ascii=False) + "\n")
-    return dict(json.loads(RECORDED.read_text()))
+    return recorded_answers(RECORDED, ASKED, both)
 
 
 @pytest.mark.parametrize("line", ASKED)

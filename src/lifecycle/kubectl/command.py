@@ -15,8 +15,9 @@ from lifecycle.api.wire import Request, Response
 from lifecycle.client.rest import Client
 from lifecycle.kubectl.commands.api_resources import api_resources, api_versions
 from lifecycle.kubectl.commands.apply import apply
-from lifecycle.kubectl.commands.create import SUBCOMMANDS, create, find
+from lifecycle.kubectl.commands.create import ALIASES, SUBCOMMANDS, create, find
 from lifecycle.kubectl.commands.delete import delete
+from lifecycle.kubectl.commands.explain import explain
 from lifecycle.kubectl.commands.expose import expose
 from lifecycle.kubectl.commands.get import SilentFailure, get
 from lifecycle.kubectl.commands.label import annotate, label
@@ -25,9 +26,9 @@ from lifecycle.kubectl.commands.run import run
 from lifecycle.kubectl.commands.scale import scale
 from lifecycle.kubectl.commands.set_image import set_image
 from lifecycle.kubectl.commands.version import version
-from lifecycle.kubectl.failures import CommandError, UsageError, message_for
+from lifecycle.kubectl.failures import CommandError, PartlyPrinted, UsageError, message_for
 from lifecycle.kubectl.flags import HelpWanted, word_positions
-from lifecycle.kubectl.help import command_help, general_help
+from lifecycle.kubectl.help import command_help, general_help, group_help, options_help, words_below
 from lifecycle.kubectl.request.wire import Wire
 from lifecycle.kubectl.session import Session, Writer
 
@@ -46,6 +47,7 @@ COMMANDS: dict[str, Callable[[Sequence[str], Session], Awaitable[None]]] = {
     "apply": apply,
     "create": create,
     "delete": delete,
+    "explain": explain,
     "expose": expose,
     "get": get,
     "label": label,
@@ -61,6 +63,25 @@ def wants_help(argv: Sequence[str]) -> bool:
     """Whether help is asked for, before a `--`."""
     before = argv[: argv.index("--")] if "--" in argv else argv
     return "--help" in before or "-h" in before
+
+
+def _help_without_flags(argv: Sequence[str]) -> str:
+    """Help for what takes no flags of its own: kubectl itself, and commands that only hold others."""
+    words = [argv[i] for i in word_positions(argv)]
+    if words == ["options"]:
+        return options_help()
+    if not words:
+        return general_help() if not argv or wants_help(argv) else ""
+    path = " ".join([words[0], *(ALIASES.get(word, word) for word in words[1:2])])
+    group = path if path in GROUPS else words[0]
+    if group not in GROUPS or (len(words) > group.count(" ") + 1 and words[group.count(" ") + 1] in words_below(group)):
+        return ""
+    return group_help(group) if wants_help(argv) or len(words) == group.count(" ") + 1 else ""
+
+
+GROUPS = ("config", "create secret", "create service", "rollout", "set")
+"""Commands that do nothing by themselves."""
+_GROUP_COMMANDS = {group.split()[0] for group in GROUPS}
 
 
 def own_flags(command: str, rest: Sequence[str]) -> set[str]:
@@ -190,12 +211,15 @@ async def run_kubectl(
     if not explicit and namespace:
         session.namespace = namespace
     command, rest = split_command(list(argv))
-    if command == "help" or (not command and (not argv or wants_help(argv))):
-        out.write(general_help())
+    if command == "help":  # `help get` is `get --help`
+        argv, (command, rest) = [*rest, "--help"], split_command([*rest, "--help"])
+    text = _help_without_flags(argv)
+    if text and (command not in _GROUP_COMMANDS or wants_help(argv)):
+        out.write(text)
         return 0
-    if command in ("rollout", "set") and wants_help(argv) and not word_positions(rest):
-        out.write(command_help(command, ()))
-        return 0
+    if text:  # a command that does nothing by itself, and nothing else
+        (out if command == "rollout" else err).write(text)
+        return 1
     try:
         run_command = COMMANDS.get(command)
         if run_command is None:
@@ -208,6 +232,7 @@ async def run_kubectl(
     except SilentFailure:
         return 1
     except (CommandError, StatusError) as error:
+        out.write(error.text if isinstance(error, PartlyPrinted) else "")
         err.write(message_for(error) + "\n")
         return 1
     return 0

@@ -29,6 +29,18 @@ class FlagError(CommandError):
         super().__init__(f"{message}\nSee 'kubectl {command} --help' for usage.")
 
 
+class PartlyPrinted(CommandError):
+    """What was to be printed could be only in part. `text` is that part; it still goes to stdout.
+
+    `several`: more than one thing is wrong.
+    """
+
+    def __init__(self, message: str, text: str, *, several: bool = False) -> None:
+        super().__init__(message)
+        self.text = text
+        self.several = several
+
+
 class NoMatchError(CommandError):
     """The server does not serve what was named, as far as discovery knows. Worth asking the server again if that came from a cache."""
 
@@ -64,13 +76,14 @@ _SAID = ("error: ", "Error in configuration: ")
 
 def message_for(error: CommandError | StatusError) -> str:
     """What kubectl prints to stderr, without the final newline."""
-    return _message(error).removesuffix("\n")
+    text = _message(error)
+    return text if isinstance(error, SeveralFailures) else text.removesuffix("\n")
 
 
 def _message(error: CommandError | StatusError) -> str:
     if isinstance(error, ConnectionFailed):
         return _no_answer(error)
-    if isinstance(error, (NoResourceError, SeveralFailures)):
+    if isinstance(error, (NoResourceError, SeveralFailures)) or (isinstance(error, PartlyPrinted) and error.several):
         return str(error)
     if isinstance(error, CommandError):
         return str(error) if str(error).startswith(_SAID) else f"error: {error}"

@@ -1,14 +1,14 @@
-"""The values of flags as Go reads them: numbers, durations, lists and pairs, with Go's complaints.
+"""The values of flags as Go reads them: numbers, lists, pairs and base64, with Go's complaints.
 
-Upstream: Go's `strconv` (`ParseInt`), `time` (`ParseDuration`) and `encoding/csv`; `spf13/pflag` (`readAsCSV`),
+Upstream: Go's `strconv` (`ParseInt`), `encoding/csv` and `encoding/base64` (`CorruptInputError`);
+`spf13/pflag` (`readAsCSV`),
 `component-base/cli/flag/map_string_string.go`.
 """
 
 from __future__ import annotations
 
+import base64
 import re
-
-from lifecycle.api.go_format import go_quote
 
 _NUMBER = re.compile(r"[+-]?\d+", re.ASCII)
 _ANY_NUMBER = re.compile(
@@ -16,22 +16,6 @@ _ANY_NUMBER = re.compile(
     re.ASCII,
 )
 _BASES = {"x": 16, "b": 2, "o": 8, "d": 10}
-_UNIT = re.compile(r"(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)")
-_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
-
-
-def go_duration(text: str) -> float:
-    """Seconds of `1m30s`. Raises ValueError in Go's words: `time: invalid duration "x"`."""
-    bare = text[1:] if text[:1] in ("-", "+") else text
-    parts = _UNIT.findall(bare)
-    sign = -1.0 if text[:1] == "-" else 1.0
-    if bare == "0":
-        return 0.0
-    if parts and "".join(number + unit for number, unit in parts) == bare:
-        return sign * sum(float(number) * _SECONDS[unit] for number, unit in parts)
-    if re.fullmatch(r"\d+\.?\d*|\.\d+", bare):
-        raise ValueError(f"time: missing unit in duration {go_quote(text)}")
-    raise ValueError(f"time: invalid duration {go_quote(text)}")
 
 
 def go_int(text: str, function: str, bits: int = 64, *, base: int = 10) -> int:
@@ -51,6 +35,29 @@ def go_int(text: str, function: str, bits: int = 64, *, base: int = 10) -> int:
     if not low <= number < high:
         raise ValueError(f'{function}: parsing "{text}": value out of range')
     return number
+
+
+def go_base64(text: str) -> bytes:
+    """What base64 stands for. Raises ValueError in Go's words, which name the place."""
+    plain = re.sub(r"[\r\n]", "", text)
+    try:
+        return base64.b64decode(plain, validate=True)
+    except ValueError:
+        raise ValueError(f"illegal base64 data at input byte {_corrupt(plain)}") from None
+
+
+def _corrupt(text: str) -> int:
+    """Where a text stops to be base64; what ends too early is wrong from its last group of four on."""
+    found = re.search("[^A-Za-z0-9+/]", text)
+    if found is None:
+        return len(text) - len(text) % 4
+    at = found.start()
+    padding = 4 - at % 4
+    if found[0] != "=" or padding > 2:
+        return at
+    if text[at : at + padding] != "=" * padding:
+        return len(text) if len(text) < at + padding else at + 1
+    return at + padding
 
 
 def pair(text: str) -> tuple[str, str]:

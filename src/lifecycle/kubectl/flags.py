@@ -6,13 +6,16 @@ kubectl v1.36. The messages are theirs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from lifecycle.api.clock import Clock
+from lifecycle.api.go_duration import parse_duration
 from lifecycle.api.go_format import go_quote
 from lifecycle.kubectl.failures import CommandError, FlagError
-from lifecycle.kubectl.flag_values import comma_separated, go_duration, go_int, pair
+from lifecycle.kubectl.flag_values import comma_separated, go_int, pair
+from lifecycle.kubectl.request.debugging import plain_klog_line
 
 
 @dataclass(slots=True, frozen=True)
@@ -20,7 +23,8 @@ class Flag:
     """One flag. `kind`: string, bool, int, int32, int64, duration (seconds), slice (comma separated, repeatable), array (repeatable),
     map (`key=value,key=value`).
 
-    `bare` is the value of a flag that is given without one (`--dry-run`).
+    `bare` is the value of a flag that is given without one (`--dry-run`). `deprecated`: what is said when it is given;
+    help does not speak of it any more.
     """
 
     name: str
@@ -29,6 +33,7 @@ class Flag:
     short: str = ""
     required: bool = False
     bare: str | None = None
+    deprecated: str = ""
 
 
 class HelpWanted(Exception):
@@ -61,8 +66,23 @@ PRINT = (
     flag("show-managed-fields", "bool"),
 )
 """How a command prints the objects it has changed."""
+SELECTOR = flag("selector", short="l")
 ALL_NAMESPACES = flag("all-namespaces", "bool", short="A")
 VALIDATE = flag("validate", default="strict", bare="strict")
+RECORD = flag("record", "bool", deprecated="--record will be removed in the future")
+
+
+def generated(command: str) -> tuple[Flag, ...]:
+    """The flags of commands that make an object from flags: what to lay over it, and what to note on it."""
+    return (
+        flag("overrides"),
+        flag("override-type", default="merge"),
+        flag("field-manager", default=f"kubectl-{command}"),
+        flag("save-config", "bool"),
+        RECORD,
+    )
+
+
 COMMON = (
     flag("namespace", short="n"),
     flag("v", "int32", short="v"),
@@ -82,7 +102,7 @@ COMMON = (
     flag("client-key"),
     flag("disable-compression", "bool"),
     flag("password"),
-    flag("request-timeout"),
+    flag("request-timeout", default="0"),
     flag("tls-server-name"),
     flag("username"),
     flag("warnings-as-errors", "bool"),
@@ -91,7 +111,7 @@ COMMON = (
     flag("profile", default="none"),
     flag("profile-output", default="profile.pprof"),
     flag("log-flush-frequency", "duration", 5.0),
-    flag("vmodule"),
+    flag("vmodule", "map"),
     flag("kuberc"),
     flag("help", "bool", short="h"),
 )
@@ -121,19 +141,26 @@ def word_positions(argv: Sequence[str]) -> list[int]:
 
 @dataclass(slots=True)
 class Parsed:
-    """A parsed command line. `changed` names the flags that were given, in order; `dash` is the number of arguments before `--`, or -1."""
+    """A parsed command line. `changed` names the flags that were given, `given` also with the texts of their values, each time they were;
+    `dash` is the number of arguments before `--`, or -1."""
 
     values: dict[str, Any]
     args: list[str] = field(default_factory=list)
     changed: dict[str, None] = field(default_factory=dict)
+    given: list[tuple[str, str]] = field(default_factory=list)
     dash: int = -1
 
     def __getitem__(self, name: str) -> Any:
         return self.values[name]
 
 
-def parse(argv: Iterable[str], flags: Iterable[Flag], command: str) -> Parsed:
-    """Parse what follows the command's name. Raises FlagError, and CommandError for required flags that are missing."""
+def parse(
+    argv: Iterable[str], flags: Iterable[Flag], command: str, warn: Callable[[str], object] = lambda text: None
+) -> Parsed:
+    """Parse what follows the command's name; `warn` is told of flags on their way out.
+
+    Raises FlagError, and CommandError for required flags that are missing.
+    """
     specs = [*flags, *COMMON]
     known = {spec.name: spec for spec in reversed(specs)}
     shorts = {spec.short: spec for spec in reversed(specs) if spec.short}
@@ -146,12 +173,16 @@ def parse(argv: Iterable[str], flags: Iterable[Flag], command: str) -> Parsed:
             parsed.dash = len(parsed.args)
             parsed.args += rest
             break
+        before = len(parsed.given)
         if token.startswith("--"):
             _long(token[2:], rest, known, parsed, command)
         elif token.startswith("-") and len(token) > 1:
             _short(token[1:], rest, shorts, parsed, command)
         else:
             parsed.args.append(token)
+        for name, _ in parsed.given[before:]:
+            if known[name].deprecated:
+                warn(f"Flag --{name} has been deprecated, {known[name].deprecated}\n")
     missing = [spec.name for spec in known.values() if spec.required and spec.name not in parsed.changed]
     if "help" in parsed.changed:
         raise HelpWanted(command, specs)
@@ -197,6 +228,7 @@ def _short(text: str, rest: list[str], shorts: dict[str, Flag], parsed: Parsed, 
 def _set(spec: Flag, value: str, parsed: Parsed, command: str) -> None:
     first = spec.name not in parsed.changed
     parsed.changed.setdefault(spec.name)
+    parsed.given.append((spec.name, value))
     try:
         if spec.kind == "slice":
             items = comma_separated(value)
@@ -224,20 +256,28 @@ def _scalar(kind: str, value: str) -> Any:
             return value in _TRUE
         raise ValueError(f'strconv.ParseBool: parsing "{value}": invalid syntax')
     if kind == "duration":
-        return go_duration(value)
+        return parse_duration(value)
     return go_int(value, "strconv.ParseInt", 32 if kind == "int32" else 64, base=0)
 
 
-def dry_run_strategy(parsed: Parsed) -> str:
-    """`none`, `client` or `server`. Raises CommandError for anything else."""
-    value = parsed["dry-run"]
+def dry_run_strategy(parsed: Parsed, warn: Callable[[str], object]) -> str:
+    """`none`, `client` or `server`; `warn` is told of older ways to say it. Raises CommandError for anything else."""
+    value = str(parsed["dry-run"])
     if value in ("none", "client", "server"):
-        return str(value)
-    if value in ("unchanged", "true"):
+        return value
+    if value == DRY_RUN.bare:
+        _deprecated("--dry-run is deprecated and can be replaced with --dry-run=client.", 719, warn)
         return "client"
-    if value == "false":
-        return "none"
-    raise CommandError(f'Invalid dry-run value ({value}). Must be "none", "server", or "client".')
+    if value not in _TRUE and value not in _FALSE:
+        raise CommandError(f'Invalid dry-run value ({value}). Must be "none", "server", or "client".')
+    meant = "client" if value in _TRUE else "none"
+    text = f"--dry-run={value} is deprecated (boolean value) and can be replaced with --dry-run={meant}."
+    _deprecated(text, 733 if value in _TRUE else 736, warn)
+    return meant
+
+
+def _deprecated(text: str, line: int, warn: Callable[[str], object]) -> None:
+    warn(plain_klog_line(text, source=f"helpers.go:{line}", now=Clock().now(), severity="W"))
 
 
 def validation_directive(parsed: Parsed) -> str:

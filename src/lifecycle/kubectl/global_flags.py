@@ -5,21 +5,17 @@ Upstream: `cli-runtime/pkg/genericclioptions/config_flags.go` (`ConfigFlags.AddF
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
+from lifecycle.api.go_duration import parse_duration
 from lifecycle.kubectl.failures import CommandError, FlagError
+from lifecycle.kubectl.flags import COMMON
 
-SHORT = {"n": "namespace", "s": "server", "v": "v"}
-BOOLEANS = ("insecure-skip-tls-verify", "disable-compression", "warnings-as-errors", "match-server-version")
-LISTS = ("as-group", "as-user-extra")
-NAMES = (
-    "kubeconfig", "context", "cluster", "user", "namespace", "server", "token", "username", "password", "as", "as-uid",
-    "certificate-authority", "client-certificate", "client-key", "tls-server-name", "request-timeout", "cache-dir", "v",
-)  # fmt: skip
-_duration = re.compile(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)")
-_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+_OF_KIND = {
+    kind: tuple(each.name for each in COMMON if each.kind == kind) for kind in ("string", "int32", "bool", "array")
+}
+SHORT = {each.short: each.name for each in COMMON if each.short and each.kind != "bool"}
 
 
 @dataclass(slots=True)
@@ -65,11 +61,11 @@ def global_flags(argv: Sequence[str], own: Collection[str] = ()) -> GlobalFlags:
             continue
         if name in own:
             continue
-        if name in BOOLEANS:
+        if name in _OF_KIND["bool"]:
             found.values[name] = value if equals else "true"
-        elif name in NAMES or name in LISTS:
+        elif name in (*_OF_KIND["string"], *_OF_KIND["int32"], *_OF_KIND["array"]):
             value = value if equals else next(words, "")
-            if name in LISTS:
+            if name in _OF_KIND["array"]:
                 found.lists.setdefault(name, []).append(value)
             else:
                 found.values[name] = value
@@ -82,10 +78,10 @@ def parse_timeout(text: str) -> float:
         return 0.0
     if text.isdecimal():
         return float(text)
-    parts = _duration.findall(text)
-    if not parts or "".join(number + unit for number, unit in parts) != text:
+    try:
+        return parse_duration(text)
+    except ValueError:
         raise CommandError(
             "Invalid timeout value. Timeout must be a single integer in seconds, or an integer followed by a corresponding "
             "time unit (e.g. 1s | 2m | 3h)"
-        )
-    return sum(float(number) * _SECONDS[unit] for number, unit in parts)
+        ) from None

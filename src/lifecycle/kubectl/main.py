@@ -18,8 +18,9 @@ from lifecycle.kubectl.commands.config import run_config
 from lifecycle.kubectl.credentials.transport import AuthenticatingTransport, Credentials
 from lifecycle.kubectl.discovery.cached_discovery import default_cache_directory
 from lifecycle.kubectl.failures import CommandError, message_for
+from lifecycle.kubectl.flags import word_positions
 from lifecycle.kubectl.global_flags import GlobalFlags, global_flags, parse_timeout
-from lifecycle.kubectl.request.debugging import klog_line
+from lifecycle.kubectl.request.debugging import plain_klog_line
 from lifecycle.kubectl.request.wire import Wire, connect
 from lifecycle.kubectl.session import Writer
 
@@ -58,7 +59,7 @@ async def main(argv: Sequence[str], *, out: Writer, err: Writer, environ: Mappin
     command, rest = split_command(argv)
     wire: Wire | None = None
     try:
-        if command == "config" and not wants_help(argv):  # about files; no server is asked
+        if command == "config" and word_positions(rest):  # about files; no server is asked
             return run_config(rest, out=out, err=err, environ=environ)
         if command not in COMMANDS or wants_help(argv):
             return await run_kubectl(argv, None, out=out, err=err)
@@ -96,8 +97,8 @@ def _tell_files(flags: GlobalFlags, environ: Mapping[str, str], err: Writer) -> 
     """Which kubeconfig files there were (level 6)."""
     for path in kubeconfig.loading_precedence(flags["kubeconfig"], environ):
         if path.exists():
-            head = klog_line("", {}, source="loader.go:407", now=Clock().now()).removesuffix('""\n')
-            err.write(f"{head}Config loaded from file:  {path}\n")
+            told = f"Config loaded from file:  {path}"
+            err.write(plain_klog_line(told, source="loader.go:407", now=Clock().now()))
 
 
 def _command_path(command: str, words: Sequence[str]) -> str:

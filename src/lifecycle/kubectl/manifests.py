@@ -1,7 +1,7 @@
 """Objects in files: `-f FILE`, `-f DIRECTORY`, `-f 'PATTERN'`, `-f -`.
 
-A file holds documents, a document an object or a list of objects. What a scalar means is decided as Go's YAML library does: `y` and `on`
-are booleans, `2026-01-01` is text. A document that cannot be read ends its file; the files after it are still read.
+A file holds documents, a document an object or a list of objects. A document that cannot be read ends its file; the files after it are
+still read.
 
 Upstream: `cli-runtime/pkg/resource/builder.go` (`FilenameParam`, `Path`), `visitor.go` (`StreamVisitor.Visit`, `ValidateSchema`),
 `mapper.go` (`infoForData`), `sigs.k8s.io/yaml`, v1.36.2. Left out: URLs, kustomizations.
@@ -16,14 +16,13 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
-
-import yaml
+from typing import Any
 
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.schema import decode
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
+from lifecycle.api.yaml_reader import read_yaml
 from lifecycle.kubectl.discovery.cached_discovery import go_json
 from lifecycle.kubectl.failures import CommandError, several
 from lifecycle.kubectl.printing.key_order import in_key_order
@@ -49,12 +48,17 @@ def read_manifests(
     """
     for source, path in _files(names, recursive):
         try:
-            text = (stdin or sys.stdin).read() if path is None else path.read_text(errors="surrogateescape")
+            text = (stdin or sys.stdin).read() if path is None else path.read_text(errors="replace")
             yield from _objects(text, source, validate)
         except OSError as wrong:
             yield CommandError(f"open {source}: {(wrong.strerror or '').lower()}")
         except CommandError as wrong:
             yield wrong
+
+
+def check_paths(names: Sequence[str], *, recursive: bool = False) -> None:
+    """Raises CommandError for paths that are not there."""
+    _files(names, recursive)
 
 
 def _files(names: Sequence[str], recursive: bool) -> list[tuple[str, Path | None]]:
@@ -135,10 +139,15 @@ def _check_kind(document: Any, source: str) -> None:
         )
 
 
+_JSON_TYPES: dict[type, str] = {list: "array", str: "string", bool: "bool", int: "number", float: "number"}
+
+
 def _check_object(obj: Any, source: str) -> None:
     """Kind and metadata must make sense to any reader. Raises CommandError."""
     why = ""
-    if not isinstance(obj, dict) or not obj.get("kind"):
+    if not isinstance(obj, dict):
+        why = f"json: cannot unmarshal {_JSON_TYPES[type(obj)]} into Go value of type unstructured.detector"
+    elif not obj.get("kind"):
         why = f"Object 'Kind' is missing in '{go_json(in_key_order(obj)).decode()}'"
     elif obj.get("metadata"):
         try:
@@ -157,11 +166,9 @@ def _documents(text: str, source: str) -> Iterator[Any]:
         return
     for part in _DOCUMENT.split(text):
         try:
-            document = yaml.load(part, Loader=_Loader)
-        except (yaml.YAMLError, ValueError) as wrong:
-            raise CommandError(
-                f"error parsing {source}: error converting YAML to JSON: yaml: {_one_line(wrong)}"
-            ) from None
+            document, _ = read_yaml(part.encode())
+        except ValueError as wrong:
+            raise CommandError(f"error parsing {source}: error converting YAML to JSON: {wrong}") from None
         if document is not None:
             yield document
 
@@ -173,66 +180,8 @@ def _json_values(text: str, source: str) -> Iterator[Any]:
             value, at = decoder.raw_decode(text, at)
         except ValueError:  # YAML may start with a brace as well
             try:
-                value, at = yaml.load(text[at:], Loader=_Loader), len(text)
-            except (yaml.YAMLError, ValueError) as wrong:
-                raise CommandError(f"error parsing {source}: {_one_line(wrong)}") from None
+                (value, _), at = read_yaml(text[at:].encode()), len(text)
+            except ValueError as wrong:
+                raise CommandError(f"error parsing {source}: {str(wrong).removeprefix('yaml: ')}") from None
         if value is not None:
             yield value
-
-
-def _one_line(error: Exception) -> str:
-    """Go's library counts lines from zero, says none on the first, and adds one only for its scanner. Upstream: yaml.v2's `parser.fail`."""
-    if not isinstance(error, yaml.MarkedYAMLError):
-        return " ".join(str(error).split())
-    mark, context = error.problem_mark, error.context_mark
-    line = mark.line + isinstance(error, yaml.scanner.ScannerError) if mark is not None and mark.line else 0
-    line = line or (context.line if context is not None else 0)
-    return f"line {line}: {error.problem}" if line else f"{error.problem}"
-
-
-class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """Scalars as Go reads them; keys are always text."""
-
-    yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[str, Any]:
-        """A map with keys as JSON has them."""
-        self.flatten_mapping(node)
-        return {
-            key if isinstance(key, str) else json.dumps(key): self.construct_object(value_node, deep=True)
-            for key_node, value_node in node.value
-            for key in (self.construct_object(key_node, deep=True),)
-        }
-
-
-def _whole_map(loader: _Loader, node: yaml.MappingNode) -> dict[str, Any]:
-    return loader.construct_mapping(node)
-
-
-def _number(loader: _Loader, node: yaml.ScalarNode) -> int | float:
-    text = node.value.replace("_", "")
-    if _FLOAT.fullmatch(node.value) and not _INT.fullmatch(node.value):
-        value = float(text)
-        return int(value) if value.is_integer() and abs(value) < 1e21 else value
-    sign, digits = (-1 if text[0] == "-" else 1), text.lstrip("+-")
-    octal = len(digits) > 1 and digits[0] == "0" and digits[1].isdigit()
-    return sign * int(digits, 8 if octal else 0)
-
-
-_INT = re.compile(r"[-+]?(0[bB][01_]+|0[xX][0-9a-fA-F_]+|0[oO]?[0-7_]*|[1-9][0-9_]*)")
-_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
-_BOOL = re.compile(r"[yYnN]|yes|Yes|YES|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF")
-for _tag, _pattern, _first in (
-    ("bool", _BOOL, "yYnNtTfFoO"),
-    ("null", re.compile(r"~|null|Null|NULL|"), ["~", "n", "N", ""]),
-    ("int", _INT, "-+0123456789"),
-    ("float", _FLOAT, "-+.0123456789"),
-    ("merge", re.compile("<<"), "<"),
-):
-    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(f"(?:{_pattern.pattern})$"), list(_first))
-_Loader.add_constructor("tag:yaml.org,2002:map", _whole_map)
-_Loader.add_constructor("tag:yaml.org,2002:int", _number)
-_Loader.add_constructor("tag:yaml.org,2002:float", _number)
-_Loader.add_constructor(
-    "tag:yaml.org,2002:bool", lambda loader, node: node.value[0] in "yYtT" or node.value[:2].lower() == "on"
-)

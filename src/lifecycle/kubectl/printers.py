@@ -1,7 +1,7 @@
 """What kubectl prints: objects as JSON or YAML, their names, one line for what happened to them, and the server's tables.
 
-Upstream: `cli-runtime/pkg/printers` (`JSONPrinter`, `YAMLPrinter`, `NamePrinter`, `TablePrinter`, `GetNewTabWriter`), v1.36.
-Left out: Go templates, KYAML.
+Upstream: `cli-runtime/pkg/printers` (`JSONPrinter`, `YAMLPrinter`, `NamePrinter`, `TablePrinter`, `GetNewTabWriter`),
+`cli-runtime/pkg/genericclioptions/print_flags.go` (`ToPrinter`), v1.36.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.kubectl.failures import CommandError
 from lifecycle.kubectl.flags import Parsed
-from lifecycle.kubectl.printing import templates
 from lifecycle.kubectl.printing.columns import align
+from lifecycle.kubectl.printing.kyaml import to_kyaml
+from lifecycle.kubectl.printing.templates import Render, template_printer
 
 FORMATS = (
     "go-template,go-template-file,json,jsonpath,jsonpath-as-json,jsonpath-file,kyaml,name,template,templatefile,yaml"
@@ -64,46 +65,49 @@ class Printer:
     """
 
     def __init__(self, p: Parsed, dry_run: str = "none") -> None:
-        self._output = output_format(p)
+        self.format = str(p["output"]).lower()
         self._dry_run = dry_run
-        self._managed_fields = bool(p["show-managed-fields"])
+        self._render = object_printer(p)
         self._printed = 0
+        if self._render is None and self.format not in ("", "name"):
+            raise unknown_format(str(p["output"]), FORMATS)
+
+    @property
+    def whole(self) -> bool:
+        """Objects are printed, not only their names."""
+        return self._render is not None
 
     def text(self, obj: Object, operation: str) -> str:
         """An object as text."""
         self._printed += 1
-        text = print_object(obj, self._output, operation, self._dry_run, managed_fields=self._managed_fields)
-        return f"---\n{text}" if self._output == "yaml" and self._printed > 1 else text
+        if self._render is None:
+            return f"{named(obj)}\n" if self.format == "name" else operation_line(obj, operation, self._dry_run)
+        return ("---\n" if self.format == "yaml" and self._printed > 1 else "") + self._render(obj)
 
 
-def output_format(p: Parsed) -> str:
-    """The format asked for by `-o` and `--template`. Raises CommandError for one that cannot be printed."""
+def object_printer(p: Parsed) -> Render | None:
+    """What prints whole objects in the format asked for by `-o` and `--template`; None if it is none of these.
+
+    Raises CommandError for a bad template.
+    """
     output = str(p["output"])
-    if p["template"] and output in ("", "go-template", "go-template-file"):
-        output = f"{output or 'go-template'}={p['template']}"
-    check_format(output)
-    return output
+    marshal = {"json": to_json, "yaml": to_yaml, "kyaml": to_kyaml}.get(output.lower())
+    if marshal is None:
+        return template_printer(output, p["template"], strict=not p["allow-missing-template-keys"])
+    if p["show-managed-fields"]:
+        return marshal
+    return lambda obj: marshal(without_managed_fields(obj))
 
 
-def print_object(
-    obj: Object, output: str, operation: str, dry_run: str = "none", *, managed_fields: bool = False
-) -> str:
-    """What a command that changes something prints: the object if a format was asked for, else `TYPE/NAME OPERATION`."""
-    name = f"{type_name(obj)}/{(obj.get('metadata') or {}).get('name', '')}"
-    if not output:
-        note = {"client": " (dry run)", "server": " (server dry run)"}.get(dry_run, "")
-        return f"{name} {operation}{note}\n"
-    if output == "name":
-        return f"{name}\n"
-    shown = obj if managed_fields else without_managed_fields(obj)
-    if output == "json":
-        return to_json(shown)
-    if output == "yaml":
-        return to_yaml(shown)
-    text = templates.render(obj, output)  # templates see all there is
-    if text is None:
-        raise unknown_format(output, FORMATS)
-    return text
+def named(obj: Object) -> str:
+    """`deployment.apps/web`"""
+    return f"{type_name(obj)}/{(obj.get('metadata') or {}).get('name', '')}"
+
+
+def operation_line(obj: Object, operation: str, dry_run: str = "none") -> str:
+    """What happened to an object, in one line."""
+    note = {"client": " (dry run)", "server": " (server dry run)"}.get(dry_run, "")
+    return f"{named(obj)} {operation}{note}\n"
 
 
 def unknown_format(output: str, allowed: str) -> CommandError:
@@ -111,12 +115,6 @@ def unknown_format(output: str, allowed: str) -> CommandError:
     return CommandError(
         f"unable to match a printer suitable for the output format {go_quote(output)}, allowed formats are: {allowed}"
     )
-
-
-def check_format(output: str) -> None:
-    """Raises CommandError for a format that cannot be printed; called before anything is sent."""
-    if output not in ("", "name", "json", "yaml") and not templates.check(output):
-        raise unknown_format(output, FORMATS)
 
 
 def render_table(

@@ -26,6 +26,38 @@ class Target:
     name: str = ""
 
 
+def check_no_names(args: Sequence[str]) -> None:
+    """Raises CommandError if the arguments name objects, where a selector chooses them."""
+    check_form(args)
+    if any("/" in arg for arg in args) or (len(args) > 1 and "," in args[0]):
+        raise CommandError("selectors and the all flag cannot be used when passing resource/name arguments")
+    if len(args) > 1:
+        raise CommandError("name cannot be provided when a selector is specified")
+
+
+def single_item_implied(args: Sequence[str]) -> bool:
+    """Whether the arguments name just one object."""
+    if len(args) == 1:
+        return "/" in args[0]
+    return len(args) == 2 and "/" not in args[0] and "," not in args[0]
+
+
+def check_form(args: Sequence[str]) -> None:
+    """Raises CommandError for a mixture of forms, and for `TYPE/NAME` without one of the two."""
+    slashed = ["/" in arg for arg in args]
+    if any(slashed) and not all(slashed):
+        raise CommandError(
+            "there is no need to specify a resource type as a separate argument when passing arguments in "
+            "resource/name form (e.g. 'kubectl get resource/<resource_name>' instead of 'kubectl get resource resource/<resource_name>'"
+        )
+    for arg in args if any(slashed) else ():
+        kind, _, name = arg.partition("/")
+        if "/" in name:
+            raise CommandError("arguments in resource/name form may not have more than one slash")
+        if not kind or not name:
+            raise CommandError("arguments in resource/name form must have a single resource and name")
+
+
 def targets(mapper: RESTMapper, args: Sequence[str], warn: Callable[[str], object] | None = None) -> list[Target]:
     """What the arguments name, in order; `warn` is told about short names with several meanings.
 
@@ -33,22 +65,10 @@ def targets(mapper: RESTMapper, args: Sequence[str], warn: Callable[[str], objec
     """
     if not args:
         raise CommandError(NOTHING_NAMED)
-    slashed = ["/" in arg for arg in args]
-    if any(slashed):
-        if not all(slashed):
-            raise CommandError(
-                "there is no need to specify a resource type as a separate argument when passing arguments in "
-                "resource/name form (e.g. 'kubectl get resource/<resource_name>' instead of 'kubectl get resource resource/<resource_name>'"
-            )
-        found = []
-        for arg in args:
-            kind, _, name = arg.partition("/")
-            if "/" in name:
-                raise CommandError("arguments in resource/name form may not have more than one slash")
-            if not kind or not name:
-                raise CommandError("arguments in resource/name form must have a single resource and name")
-            found.append(Target(mapper.resource_for(kind, warn), name))
-        return found
+    check_form(args)
+    if "/" in args[0]:
+        pairs = [arg.split("/") for arg in args]
+        return [Target(mapper.resource_for(kind, warn), name) for kind, name in pairs]
     resources = [
         resource
         for kind in args[0].split(",")

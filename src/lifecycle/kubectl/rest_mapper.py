@@ -15,7 +15,7 @@ from lifecycle.api.resources import Resource
 from lifecycle.api.wire import Object
 from lifecycle.client.rest import Client
 from lifecycle.kubectl.discovery.discovery_client import Discovery, DiscoveryClient, groups_and_resources
-from lifecycle.kubectl.failures import NoMatchError
+from lifecycle.kubectl.failures import NoMatchError, NoResourceError
 
 
 class RESTMapper:
@@ -42,6 +42,18 @@ class RESTMapper:
             if qualifier and resource.group.startswith(qualifier):
                 return resource
         raise NoMatchError(f"the server doesn't have a resource type {go_quote(name)}")
+
+    def resources_named(self, name: str, warn: Callable[[str], object]) -> list[Resource]:
+        """All resources of a name or short name, the first to come first. Raises NoResourceError if there is none."""
+        name = name.lower()
+        found = [r for r in self.resources if name in (r.plural, r.singular, r.kind.lower())]
+        if not found:
+            found = [r for r in self.resources if name in r.short_names]
+            if found:
+                self._warn_ambiguous(name, "", found[0], found, warn)
+        if not found:
+            raise NoResourceError(f"the server doesn't have a resource type {go_quote(name)}")
+        return found
 
     @staticmethod
     def _warn_ambiguous(

@@ -90,6 +90,10 @@ class Session:
         """The resource of a word. Raises NoMatchError."""
         return await self._looked_up(lambda mapper: mapper.resource_for(typed, self._warn_once))
 
+    async def resources_named(self, name: str) -> list[Resource]:
+        """All resources of a name. Raises NoMatchError."""
+        return await self._looked_up(lambda mapper: mapper.resources_named(name, self._warn_once))
+
     async def resource_for_kind(self, api_version: str, kind: str) -> Resource:
         """The resource that holds a kind. Raises NoMatchError."""
         return await self._looked_up(lambda mapper: mapper.for_kind(api_version, kind))
@@ -102,6 +106,13 @@ class Session:
     def print(self, text: str) -> None:
         """To stdout."""
         self.out.write(text)
+
+    def print_now(self, text: str) -> None:
+        """To stdout, where somebody may wait for it."""
+        self.out.write(text)
+        flush = getattr(self.out, "flush", None)
+        if flush is not None:
+            flush()
 
     def warn(self, text: str) -> None:
         """To stderr."""
@@ -199,8 +210,11 @@ class Session:
                 recorded.attributes["uid"] = (document.get("metadata") or {}).get("uid", "")
         return document
 
-    async def watch_tables(self, path: str, query: Mapping[str, str]) -> AsyncIterator[Object]:
-        """Watch something as tables of one row each. Raises StatusError when the server refuses, or when it says so later in the stream."""
+    async def watch_tables(self, path: str, query: Mapping[str, str]) -> AsyncIterator[tuple[str, Object]]:
+        """Watch something as (what happened, a table of one row).
+
+        Raises StatusError when the server refuses, or when it says so later in the stream.
+        """
         asked = {**query, "watch": "true"}
         request = Request(
             method="GET",
@@ -215,7 +229,7 @@ class Session:
             shown = orjson.loads(response.encode_frame(frame))["object"] if response.encode_frame else frame.object
             if frame.type == "ERROR":
                 raise StatusError(shown)
-            yield shown
+            yield frame.type, shown
 
     async def table(self, path: str, query: Mapping[str, str]) -> Object:
         """GET something as a table."""

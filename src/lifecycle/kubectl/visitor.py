@@ -17,6 +17,7 @@ from lifecycle.api.wire import Object
 from lifecycle.kubectl.failures import CommandError, NoMatchError
 from lifecycle.kubectl.flags import Parsed, flag
 from lifecycle.kubectl.manifests import Manifest, read_manifests
+from lifecycle.kubectl.resource_args import check_no_names
 from lifecycle.kubectl.session import JSON, Session
 
 FILES = (
@@ -28,11 +29,15 @@ FILES = (
 
 @dataclass(slots=True, frozen=True)
 class Found:
-    """An object as the server has it, or as a file has it (then `source` names the file), and the resource it is one of."""
+    """An object as the server has it, or as a file has it (then `source` names the file), and the resource it is one of.
+
+    `subresource`: only this part of it is meant.
+    """
 
     resource: Resource
     obj: Object
     source: str = ""
+    subresource: str = ""
 
     @property
     def name(self) -> str:
@@ -47,7 +52,7 @@ class Found:
     @property
     def path(self) -> str:
         """Its URL."""
-        return self.resource.path(self.namespace, self.name)
+        return self.resource.path(self.namespace, self.name, self.subresource)
 
 
 @contextmanager
@@ -105,6 +110,15 @@ def local_objects(p: Parsed) -> list[Found]:
     return found
 
 
+def paths_and(args: Sequence[str]) -> CommandError:
+    """The refusal of arguments beside files."""
+    if any("/" in arg for arg in args):
+        return CommandError("resource/name arguments cannot be provided when a path is specified")
+    return CommandError(
+        "when paths, URLs, or stdin is provided as input, you may not specify resource arguments as well"
+    )
+
+
 async def _in_its_namespace(manifest: Manifest, session: Session) -> Found:
     obj, metadata = manifest.obj, manifest.obj.get("metadata") or {}
     try:
@@ -127,19 +141,6 @@ async def _in_its_namespace(manifest: Manifest, session: Session) -> Found:
     return Found(resource, {**obj, "metadata": metadata} if metadata else obj, manifest.source)
 
 
-async def objects_of(session: Session, p: Parsed, args: Sequence[str], *, accept: str = JSON) -> list[Found]:
-    """The objects that `args`, `-f`, `-l`, `--field-selector` and `--all` name, as the server has them.
-
-    Raises CommandError and StatusError, at the first that cannot be had.
-    """
-    found = []
-    async for each in visit(session, p, args, accept=accept):
-        if not isinstance(each, Found):
-            raise each
-        found.append(each)
-    return found
-
-
 async def visit(
     session: Session,
     p: Parsed,
@@ -149,13 +150,16 @@ async def visit(
     latest: bool = True,
     selecting: bool = True,
     fetch: bool = True,
+    every: bool = False,
 ) -> AsyncIterator[Found | CommandError | StatusError]:
-    """The same objects one by one, and refusals in their places: one object is dealt with before the next is asked for.
+    """The objects that `args`, `-f`, `-l` and `--field-selector` name, as the server has them, one by one, and refusals in their places:
+    one object is dealt with before the next is asked for.
 
-    `latest`: what is in files is asked for as well. `selecting`: `-l`, `--field-selector` and `--all` choose objects here. `fetch`:
-    without it, what has a name is not asked for at all. Raises CommandError for what names nothing.
+    `latest`: what is in files is asked for as well. `selecting`: `-l` and `--field-selector` choose objects here. `fetch`:
+    without it, what has a name is not asked for at all. `every`: a type without a name means all objects of it. Raises CommandError for
+    what names nothing.
     """
-    async for named in _named(session, p, args, selecting):
+    async for named in _named(session, p, args, selecting, every):
         if not isinstance(named, _Asked):
             yield named
         elif named.local is not None and not latest:
@@ -192,27 +196,25 @@ class _Asked:
 
 
 async def _named(
-    session: Session, p: Parsed, args: Sequence[str], selecting: bool
+    session: Session, p: Parsed, args: Sequence[str], selecting: bool, every: bool
 ) -> AsyncIterator[_Asked | CommandError]:
     if p.values.get("filename") or p.values.get("kustomize"):
         if args:
-            raise CommandError(
-                "when paths, URLs, or stdin is provided as input, you may not specify resource arguments as well"
-            )
+            raise paths_and(args)
         for each in await files_of(session, p, selecting=selecting):
             yield _Asked(each.resource, each.path, each.namespace, local=each) if isinstance(each, Found) else each
         return
     by_selector = selecting and any(p.values.get(name) for name in ("selector", "field-selector"))
-    if not args and (by_selector or p.values.get("all")):
+    if not args and by_selector:
         raise CommandError("at least one resource must be specified to use a selector")
+    if by_selector:
+        check_no_names(args)
     targets = await session.targets(args)
     for target in targets:
-        if target.name and by_selector:
-            if "/" in args[0]:
-                raise CommandError("selectors and the all flag cannot be used when passing resource/name arguments")
-            raise CommandError("name cannot be provided when a selector is specified")
-        if not target.name and not by_selector and not (selecting and p.values.get("all")):
+        if not (target.name or by_selector or every):
             raise CommandError("resource(s) were provided, but no name was specified")
+        if target.name and p.values.get("all-namespaces") and target.resource.namespaced:
+            raise CommandError("a resource cannot be retrieved by name across all namespaces")
     for target in targets:
         resource = target.resource
         if target.name:

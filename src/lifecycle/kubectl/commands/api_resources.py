@@ -1,7 +1,7 @@
 """`kubectl api-resources` and `kubectl api-versions`: discovery itself, printed.
 
 Upstream: `kubectl/pkg/cmd/apiresources/apiresources.go` (`RunAPIResources`), `apiversions.go`,
-`client-go/discovery/discovery_client.go` (`ServerPreferredResources`), v1.36.2. Left out: `-o json` and `-o yaml`.
+`client-go/discovery/discovery_client.go` (`ServerPreferredResources`), v1.36.2.
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ from lifecycle.api.wire import Object
 from lifecycle.kubectl.discovery.discovery_client import Discovery, groups_and_resources
 from lifecycle.kubectl.failures import CommandError, UsageError
 from lifecycle.kubectl.flags import OUTPUT, flag, parse
+from lifecycle.kubectl.printers import object_printer, unknown_format
 from lifecycle.kubectl.printing.columns import align
 from lifecycle.kubectl.session import Session
 
 FLAGS = (
     OUTPUT,
+    flag("show-managed-fields", "bool"),
     flag("api-group"),
     flag("namespaced", "bool", True),
     flag("verbs", "slice"),
@@ -49,8 +51,9 @@ async def api_resources(argv: Sequence[str], session: Session) -> None:
     p = parse(argv, FLAGS, "api-resources")
     if p.args:
         raise UsageError(f"unexpected arguments: [{' '.join(p.args)}]", "api-resources")
-    if p["output"] not in ("", "wide", "name"):
-        raise CommandError(f"--output {p['output']} is not available")
+    marshal = object_printer(p) if p["output"].lower() in ("json", "yaml", "kyaml") else None
+    if marshal is None and p["output"] not in ("", "wide", "name"):
+        raise unknown_format(p["output"], "json,kyaml,name,wide,yaml")
     if p["sort-by"] not in ("", "name", "kind"):
         raise CommandError("--sort-by accepts only name or kind")
     if not p["cached"]:
@@ -66,6 +69,12 @@ async def api_resources(argv: Sequence[str], session: Session) -> None:
     ]
     by = {"name": lambda r: r[2]["name"], "kind": lambda r: r[2]["kind"]}.get(p["sort-by"], lambda r: r[0])
     kept.sort(key=lambda r: (by(r), r[2]["name"]))
+    if marshal is not None:
+        rows_shown = [_row(group, version, row) for group, version, row in kept]
+        session.print(
+            marshal({"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "", "resources": rows_shown})
+        )
+        return
     if p["output"] == "name":
         for group, _, row in kept:
             session.print(f"{row['name']}.{group}\n" if group else f"{row['name']}\n")
@@ -77,6 +86,18 @@ async def api_resources(argv: Sequence[str], session: Session) -> None:
         cells += [str(row["namespaced"]).lower(), row["kind"]]
         rows.append(cells + ([",".join(row["verbs"]), ",".join(row.get("categories") or ())] if wide else []))
     session.print(align(rows))
+
+
+def _row(group: str, version: str, row: Object) -> Object:
+    """A resource with its group and version, fields in the order of the type."""
+    shown = {**row, "singularName": row.get("singularName", ""), "group": group, "version": version}
+    return {key: shown[key] for key in _FIELDS if shown.get(key) or (key in shown and key in _ALWAYS)}
+
+
+_FIELDS = (
+    "name", "singularName", "namespaced", "group", "version", "kind", "verbs", "shortNames", "categories", "storageVersionHash",
+)  # fmt: skip
+_ALWAYS = ("name", "singularName", "namespaced", "kind", "verbs")
 
 
 async def api_versions(argv: Sequence[str], session: Session) -> None:

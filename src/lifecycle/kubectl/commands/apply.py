@@ -26,6 +26,8 @@ from lifecycle.kubectl.failures import CommandError, UsageError, several
 from lifecycle.kubectl.flags import (
     DRY_RUN,
     PRINT,
+    RECORD,
+    SELECTOR,
     VALIDATE,
     Parsed,
     dry_run_strategy,
@@ -36,7 +38,7 @@ from lifecycle.kubectl.flags import (
 from lifecycle.kubectl.last_applied import LAST_APPLIED, modified_configuration
 from lifecycle.kubectl.printers import Printer
 from lifecycle.kubectl.printing.key_order import in_key_order
-from lifecycle.kubectl.record import RECORD, announce, recorded
+from lifecycle.kubectl.record import recorded
 from lifecycle.kubectl.session import Session
 from lifecycle.kubectl.three_way_merge import three_way_merge_patch
 from lifecycle.kubectl.visitor import FILES, Found, files_of, source_named
@@ -51,9 +53,12 @@ FLAGS = (
     flag("server-side", "bool"),
     flag("force-conflicts", "bool"),
     flag("force", "bool"),
-    flag("field-manager"),
+    flag("field-manager", default=CLIENT_SIDE),
+    flag("subresource"),
+    flag("prune", "bool"),
+    flag("prune-allowlist", "array"),
     flag("overwrite", "bool", True),
-    flag("selector", short="l"),
+    SELECTOR,
     flag("all", "bool"),
     flag("wait", "bool"),
     flag("timeout", "duration"),
@@ -65,33 +70,34 @@ FLAGS = (
 
 async def apply(argv: Sequence[str], session: Session) -> None:
     """Run `kubectl apply ARGV`. Every object that can be applied is, whatever happens to the rest."""
-    p = parse(argv, FLAGS, "apply")
-    announce(p, session.warn)
-    dry_run = dry_run_strategy(p)
+    p = parse(argv, FLAGS, "apply", session.warn)
+    dry_run = dry_run_strategy(p, session.warn)
     query = _query(p, dry_run)
     printer = Printer(p, dry_run)
     _check(p, dry_run)
     wrong: list[CommandError | StatusError] = []
     done: list[Object] = []
-    count = 0
-    for info in await files_of(session, p, validate=validation_directive(p) != "Ignore"):
-        count += 1
+    found = await files_of(session, p, validate=validation_directive(p) != "Ignore")
+    unread = {str(info): info for info in found if isinstance(info, CommandError)}
+    for info in found:
+        if isinstance(info, CommandError):
+            continue
         try:
-            if isinstance(info, CommandError):
-                raise info
             obj, operation = await _apply_one(info, p, dry_run, query, session)
         except (CommandError, StatusError) as refused:
             wrong.append(refused)
             continue
-        if p["output"] in ("", "name") and not p["template"]:
+        if not printer.whole:
             session.print(printer.text(in_key_order(obj), operation))
         done.append(in_key_order(obj))
-    if wrong:
-        raise several(wrong)
-    if not count:
+    if unread and wrong:  # beside others, these are one complaint
+        wrong.insert(0, CommandError(next(iter(unread)) if len(unread) == 1 else f"[{', '.join(unread)}]"))
+    if unread or wrong:
+        raise several(wrong or list(unread.values()))
+    if not found:
         raise CommandError("no objects passed to apply")
-    if p["output"] not in ("", "name") or p["template"]:
-        listed = {"apiVersion": "v1", "items": done, "kind": "List", "metadata": {}}
+    if printer.whole:
+        listed = {"kind": "List", "apiVersion": "v1", "metadata": {}, "items": done}
         session.print(printer.text(done[0] if len(done) == 1 else listed, ""))
 
 
@@ -102,6 +108,17 @@ def _check(p: Parsed, dry_run: str) -> None:
         raise CommandError("--dry-run=client doesn't work with --server-side (did you mean --dry-run=server instead?)")
     if p["force-conflicts"] and not p["server-side"]:
         raise CommandError("--force-conflicts only works with --server-side")
+    if p["subresource"] and not p["server-side"]:
+        raise CommandError("--subresource can only be specified for --server-side")
+    if p["prune"] and not p["all"] and not p["selector"]:
+        raise CommandError(
+            "all resources selected for prune without explicitly passing --all. To prune all resources, pass the --all flag. If you did "
+            "not mean to prune all resources, specify a label selector"
+        )
+    if p["prune"]:
+        raise CommandError("--prune is not built into this kubectl")
+    if p.args and p.args[0] in ("edit-last-applied", "set-last-applied", "view-last-applied"):
+        raise CommandError(f"apply {p.args[0]} is not built into this kubectl")
     if not p["filename"] and not p["kustomize"]:
         raise CommandError("must specify one of -f and -k")
     if p.args:
@@ -111,7 +128,7 @@ def _check(p: Parsed, dry_run: str) -> None:
 def _query(p: Parsed, dry_run: str) -> dict[str, str]:
     return {
         "dryRun": "All" if dry_run == "server" else "",
-        "fieldManager": p["field-manager"] or (SERVER_SIDE if p["server-side"] else CLIENT_SIDE),
+        "fieldManager": p["field-manager"] if "field-manager" in p.changed or not p["server-side"] else SERVER_SIDE,
         "fieldValidation": validation_directive(p),
     }
 
@@ -120,7 +137,7 @@ async def _apply_one(
     info: Found, p: Parsed, dry_run: str, query: dict[str, str], session: Session
 ) -> tuple[Object, str]:
     obj = recorded(info.obj, "apply", p)
-    info = Found(info.resource, obj, info.source)
+    info = Found(info.resource, obj, info.source, p["subresource"])
     if not info.name:
         if (obj.get("metadata") or {}).get("generateName"):
             raise CommandError(f"from {obj['metadata']['generateName']}: cannot use generate name with apply")

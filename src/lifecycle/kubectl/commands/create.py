@@ -40,7 +40,7 @@ from lifecycle.kubectl.generators import (
 )
 from lifecycle.kubectl.generators.create_service import create_service
 from lifecycle.kubectl.last_applied import with_saved_configuration
-from lifecycle.kubectl.printers import output_format, print_object, typed
+from lifecycle.kubectl.printers import Printer, typed
 from lifecycle.kubectl.session import JSON_OR_ANYTHING, Session
 
 Make = Callable[[str, Parsed, Session], Awaitable[Object]]
@@ -238,7 +238,10 @@ SUBCOMMANDS: dict[str, Subcommand] = {
     ),
     "job": Subcommand((flag("image"), flag("from")), _job, "failed to create job: ", nameless=True),
     "cronjob": Subcommand(
-        (IMAGE, flag("schedule", required=True), flag("restart")), _plain(_cronjob), "failed to create cronjob: "
+        (IMAGE, flag("schedule", required=True), flag("restart")),
+        _plain(_cronjob),
+        "failed to create cronjob: ",
+        nameless=True,
     ),
     "ingress": Subcommand(
         (flag("rule", "array"), flag("class"), flag("default-backend"), flag("annotation", "array")),
@@ -308,8 +311,8 @@ async def create(argv: Sequence[str], session: Session) -> None:
     takes_command = name in ("deployment", "job", "cronjob")
     if len(arguments) != 1 or not (takes_command or len(p.args) == 1):
         raise UsageError(f"exactly one NAME is required, got {len(arguments)}", f"create {name}")
-    dry_run = dry_run_strategy(p)
-    output = output_format(p)
+    dry_run = dry_run_strategy(p, session.warn)
+    printer = Printer(p, dry_run)
     validation = validation_directive(p)
     if not arguments[0] and not subcommand.nameless:
         raise CommandError("name must be specified")
@@ -323,7 +326,7 @@ async def create(argv: Sequence[str], session: Session) -> None:
         obj = typed(with_saved_configuration(obj))
     if dry_run != "client":
         obj = typed(await _send(resource, obj, subcommand.wraps, p["field-manager"], dry_run, validation, session))
-    session.print(print_object(obj, output, "created", dry_run, managed_fields=p["show-managed-fields"]))
+    session.print(printer.text(obj, "created"))
 
 
 async def _send(

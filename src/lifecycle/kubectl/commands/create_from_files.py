@@ -13,6 +13,8 @@ from lifecycle.kubectl.failures import CommandError, UsageError, several
 from lifecycle.kubectl.flags import (
     DRY_RUN,
     PRINT,
+    RECORD,
+    SELECTOR,
     VALIDATE,
     Parsed,
     dry_run_strategy,
@@ -23,7 +25,7 @@ from lifecycle.kubectl.flags import (
 from lifecycle.kubectl.last_applied import modified_configuration
 from lifecycle.kubectl.printers import Printer
 from lifecycle.kubectl.printing.key_order import in_key_order
-from lifecycle.kubectl.record import RECORD, announce, recorded
+from lifecycle.kubectl.record import recorded
 from lifecycle.kubectl.session import Session
 from lifecycle.kubectl.visitor import FILES, files_of, source_named
 
@@ -34,7 +36,7 @@ FLAGS = (
     VALIDATE,
     RECORD,
     flag("save-config", "bool"),
-    flag("selector", short="l"),
+    SELECTOR,
     flag("field-manager", default="kubectl-create"),
     flag("raw"),
     flag("edit", "bool"),
@@ -44,13 +46,12 @@ FLAGS = (
 
 async def create_from_files(argv: Sequence[str], session: Session) -> None:
     """Run `kubectl create -f …`. What can be created is, whatever happens to the rest."""
-    p = parse(argv, FLAGS, "create")
+    p = parse(argv, FLAGS, "create", session.warn)
     if p.args:
         raise UsageError(f"Unexpected args: [{' '.join(p.args)}]", "create")
     if not p["filename"] and not p["kustomize"]:
         raise CommandError("must specify one of -f and -k")
-    announce(p, session.warn)
-    dry_run = dry_run_strategy(p)
+    dry_run = dry_run_strategy(p, session.warn)
     directive = validation_directive(p)
     printer = Printer(p, dry_run)
     if p["raw"]:

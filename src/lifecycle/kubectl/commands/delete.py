@@ -1,18 +1,21 @@
 """`kubectl delete`: ask for deletion, and by default stay until it has happened.
 
 Upstream: `kubectl/pkg/cmd/delete/delete.go` (`Complete`, `Validate`, `DeleteResult`, `PrintObj`),
-`kubectl/pkg/cmd/wait/delete.go` (`IsDeleted`), v1.36. Left out: `--interactive` asks nobody and deletes nothing.
+`kubectl/pkg/cmd/wait/delete.go` (`IsDeleted`), v1.36.
 """
 
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Sequence
 
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.kubectl.failures import CommandError, several
-from lifecycle.kubectl.flags import ALL_NAMESPACES, DRY_RUN, OUTPUT, Parsed, dry_run_strategy, flag, parse
+from lifecycle.kubectl.flags import ALL_NAMESPACES, DRY_RUN, OUTPUT, SELECTOR, Parsed, dry_run_strategy, flag, parse
+from lifecycle.kubectl.manifests import check_paths
+from lifecycle.kubectl.resource_args import check_no_names
 from lifecycle.kubectl.session import Session
 from lifecycle.kubectl.visitor import FILES, Found, source_named, visit
 
@@ -25,7 +28,7 @@ FLAGS = (
     *FILES,
     ALL_NAMESPACES,
     DRY_RUN,
-    flag("selector", short="l"),
+    SELECTOR,
     flag("field-selector"),
     flag("all", "bool"),
     flag("force", "bool"),
@@ -63,19 +66,32 @@ async def delete(argv: Sequence[str], session: Session) -> None:
                 f"warning: --cascade={old} is deprecated (boolean value) and can be replaced with --cascade={new}.\n"
             )
     grace = _grace_period(p)
-    dry_run = dry_run_strategy(p)
+    dry_run = dry_run_strategy(p, session.warn)
     if p["raw"]:
         session.print((await session.raw("DELETE", p["raw"])).decode())
         return
-    if p["all"] and p["selector"]:
+    if p["all"] and (p["selector"] or p["field-selector"]):
         raise CommandError("setting 'all' parameter but found a non empty selector. ")
     if not p["filename"] and not p["kustomize"]:
-        if not p.args and any(p[name] for name in ("all", "selector", "field-selector")):
-            raise CommandError("at least one resource must be specified to use a selector")
-        targets = await session.targets(p.args)  # what names nothing is said before what makes no sense
-        if p["all"] and any(target.name for target in targets):
-            raise CommandError("name cannot be provided when a selector is specified")
+        if any(p[name] for name in ("all", "selector", "field-selector")):
+            if not p.args:
+                raise CommandError("at least one resource must be specified to use a selector")
+            check_no_names(p.args)
+        await session.targets(p.args)  # what names nothing is said before what makes no sense
+    check_paths(p["filename"], recursive=p["recursive"])
     _check(p, grace, session)
+    if p["interactive"]:
+        named = [
+            each
+            async for each in visit(session, p, p.args, latest=False, fetch=False, every=p["all"])
+            if isinstance(each, Found)
+        ]
+        if not named:
+            session.print("No resources found\n")
+            return
+        if not _confirmed(named, session):
+            session.print("deletion is cancelled\n")
+            return
     deleted = await _delete_all(p, grace, dry_run, session)
     if deleted is None:
         session.print("No resources found\n")
@@ -106,8 +122,19 @@ def _check(p: Parsed, grace: int, session: Session) -> None:
         session.warn(IMMEDIATE)
     elif p["force"] and grace > 0:
         raise CommandError("--force and --grace-period greater than 0 cannot be specified together")
-    if p["interactive"]:
-        raise CommandError("--interactive is not built into this kubectl")
+
+
+def _confirmed(found: Sequence[Found], session: Session) -> bool:
+    """Ask, and wait for one word."""
+    session.print(f"You are about to delete the following {len(found)} resource(s):\n")
+    session.print("".join(f"{_kind_of(each)}/{each.name}\n" for each in found))
+    session.print("Do you want to continue? (y/N): ")
+    words = sys.stdin.readline().split()
+    return bool(words) and words[0].lower() == "y"
+
+
+def _kind_of(each: Found) -> str:
+    return each.resource.kind.lower() + (f".{each.resource.group}" if each.resource.group else "")
 
 
 async def _delete_all(p: Parsed, grace: int, dry_run: str, session: Session) -> list[tuple[Found, str]] | None:
@@ -121,7 +148,7 @@ async def _delete_all(p: Parsed, grace: int, dry_run: str, session: Session) -> 
     deleted = []
     found = 0
     warned = not session.explicit_namespace or p["all-namespaces"]
-    async for each in visit(session, p, p.args, latest=False, fetch=False):
+    async for each in visit(session, p, p.args, latest=False, fetch=False, every=p["all"]):
         if not isinstance(each, Found):
             wrong.append(each)
             continue
@@ -162,7 +189,7 @@ async def _delete_one(each: Found, p: Parsed, grace: int, dry_run: str, session:
 
 def _report(each: Found, p: Parsed, grace: int, dry_run: str, session: Session) -> None:
     resource = each.resource
-    kind = resource.kind.lower() + (f".{resource.group}" if resource.group else "")
+    kind = _kind_of(each)
     if p["output"] == "name":
         session.print(f"{kind}/{each.name}\n")
         return

@@ -10,16 +10,15 @@ from collections.abc import Sequence
 from lifecycle.api.resources import Resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
-from lifecycle.kubectl.commands.run import generated
 from lifecycle.kubectl.failures import CommandError, several
-from lifecycle.kubectl.flags import DRY_RUN, PRINT, Parsed, dry_run_strategy, flag, parse
+from lifecycle.kubectl.flags import DRY_RUN, PRINT, Parsed, dry_run_strategy, flag, generated, parse
 from lifecycle.kubectl.generators.expose import EXPOSABLE, ports_of, selector_of, service
 from lifecycle.kubectl.generators.labels_and_env import parse_labels
 from lifecycle.kubectl.generators.overrides import overridden
 from lifecycle.kubectl.last_applied import with_saved_configuration
 from lifecycle.kubectl.printers import Printer, typed
 from lifecycle.kubectl.printing.key_order import in_key_order
-from lifecycle.kubectl.record import announce, recorded
+from lifecycle.kubectl.record import recorded
 from lifecycle.kubectl.session import JSON_OR_ANYTHING, Session
 from lifecycle.kubectl.visitor import FILES, Found, visit
 
@@ -40,9 +39,8 @@ FLAGS = (
 
 async def expose(argv: Sequence[str], session: Session) -> None:
     """Run `kubectl expose ARGV`."""
-    p = parse(argv, FLAGS, "expose")
-    announce(p, session.warn)
-    dry_run = dry_run_strategy(p)
+    p = parse(argv, FLAGS, "expose", session.warn)
+    dry_run = dry_run_strategy(p, session.warn)
     printer = Printer(p, dry_run)
     wrong: list[CommandError | StatusError] = []
     async for each in visit(session, p, p.args, accept=JSON_OR_ANYTHING, latest=False, selecting=False):

@@ -1,7 +1,7 @@
 """`kubectl get`: the server prints the tables; kubectl only aligns them.
 
 Upstream: `kubectl/pkg/cmd/get/get.go` (`GetOptions.Run`), `table_printer.go`, `cli-runtime/pkg/printers/tableprinter.go` (`decorateTable`),
-v1.36.2. Left out: `--watch` of anything but tables, `--output-watch-events`.
+v1.36.2.
 """
 
 from __future__ import annotations
@@ -14,29 +14,30 @@ from lifecycle.api.go_format import go_quote
 from lifecycle.api.resources import Resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
-from lifecycle.kubectl.failures import CommandError, SeveralFailures, UsageError, message_for
-from lifecycle.kubectl.flags import ALL_NAMESPACES, PRINT, Parsed, flag, parse
+from lifecycle.kubectl.commands.get_watch import watch_objects, watch_tables
+from lifecycle.kubectl.failures import CommandError, PartlyPrinted, SeveralFailures, UsageError, message_for
+from lifecycle.kubectl.flags import ALL_NAMESPACES, PRINT, SELECTOR, Parsed, flag, parse
 from lifecycle.kubectl.printers import (
     GET_FORMATS,
+    named,
+    object_printer,
     render_table,
-    to_json,
-    to_yaml,
     unknown_format,
-    without_managed_fields,
 )
-from lifecycle.kubectl.printing import templates
 from lifecycle.kubectl.printing.custom_columns import sort_objects
 from lifecycle.kubectl.printing.key_order import in_key_order
 from lifecycle.kubectl.printing.label_columns import with_label_columns
 from lifecycle.kubectl.printing.plain_table import plain_table
+from lifecycle.kubectl.printing.templates import Render, columns_printer
+from lifecycle.kubectl.resource_args import check_form, check_no_names
 from lifecycle.kubectl.session import Session
-from lifecycle.kubectl.visitor import FILES, files_of, list_refused
+from lifecycle.kubectl.visitor import FILES, files_of, list_refused, paths_and
 
 FLAGS = (
     *PRINT,
     *FILES,
     ALL_NAMESPACES,
-    flag("selector", short="l"),
+    SELECTOR,
     flag("field-selector"),
     flag("no-headers", "bool"),
     flag("ignore-not-found", "bool"),
@@ -76,8 +77,8 @@ class Asked:
 async def get(argv: Sequence[str], session: Session) -> None:
     """Run `kubectl get ARGV`."""
     p = parse(argv, FLAGS, "get")
+    _check(p)
     if p["raw"]:
-        _check_raw(p)
         session.print((await session.raw("GET", p["raw"])).decode())
         return
     if not p.args and not p["filename"] and not p["kustomize"]:
@@ -85,52 +86,58 @@ async def get(argv: Sequence[str], session: Session) -> None:
             'You must specify the type of resource to get. Use "kubectl api-resources" for a complete list of supported resources.\n\n'
         )
         raise UsageError(NO_TYPE, "get")
-    output = p.values["output"] = _output(p)
-    if output not in ("", "wide", "name", "json", "yaml") and not templates.check(output, columns=True):
-        raise unknown_format(output, GET_FORMATS)
     asked = await _asked(p, session)
     if p["watch"] or p["watch-only"]:
         await _watch(asked, p, session)
-    elif output in ("", "wide"):
+    elif _as_tables(p):
         await _tables(asked, p, session)
     else:
         await _objects(asked, p, session)
 
 
-def _output(p: Parsed) -> str:
-    output = str(p["output"])
-    if p["template"] and output in ("", "go-template", "go-template-file"):
-        return f"{output or 'go-template'}={p['template']}"
-    return output.lower() if output.lower() in ("json", "yaml", "name") else output
+def _printer(p: Parsed) -> Render | None:
+    """What prints objects; None if only their names are wanted. Raises CommandError for an unknown format or a bad template."""
+    once = bool(p["watch"] or p["watch-only"])
+    render = object_printer(p) or columns_printer(p["output"], p["template"], headers=not p["no-headers"], once=once)
+    if render is None and p["output"].lower() != "name":
+        raise unknown_format(p["output"], GET_FORMATS)
+    return render
 
 
-def _check_raw(p: Parsed) -> None:
-    if p.args:
-        raise CommandError("arguments may not be passed when --raw is specified")
-    if p["output"]:
-        raise CommandError("--raw and --output are mutually exclusive")
-    if not p["raw"].startswith("/"):
-        path = go_quote(p["raw"])
-        raise CommandError(f"--raw must be a valid URL path: parse {path}: invalid URI for request")
+def _check(p: Parsed) -> None:
+    if p["raw"]:
+        if p.args:
+            raise CommandError("arguments may not be passed when --raw is specified")
+        if p["watch"] or p["watch-only"] or p["selector"]:
+            message = "--raw may not be specified with other flags that filter the server request or alter the output"
+            raise CommandError(message)
+        if p["output"]:
+            raise CommandError("--raw and --output are mutually exclusive")
+        if not p["raw"].startswith("/"):
+            path = go_quote(p["raw"])
+            raise CommandError(f"--raw must be a valid URL path: parse {path}: invalid URI for request")
+    if p["show-labels"] and p["output"] not in ("", "wide"):
+        raise CommandError(f"--show-labels option cannot be used with {p['output']} printer")
+    if p["output-watch-events"] and not (p["watch"] or p["watch-only"]):
+        raise CommandError("--output-watch-events option can only be used with --watch or --watch-only")
 
 
 async def _asked(p: Parsed, session: Session) -> list[Asked]:
     found = []
+    check_form(p.args)
     if (p["filename"] or p["kustomize"]) and p.args:
-        raise CommandError(
-            "when paths, URLs, or stdin is provided as input, you may not specify resource arguments as well"
-        )
+        raise paths_and(p.args)
     for each in await files_of(session, p) if p["filename"] or p["kustomize"] else ():
         if isinstance(each, CommandError):
             raise SeveralFailures([each])
         found.append(Asked(each.resource, each.name, each.namespace))
     if not p.args:
         return found
+    if p["selector"] or p["field-selector"]:
+        check_no_names(p.args)
     for target in await session.targets(p.args):
-        if target.name and p["all-namespaces"]:
+        if target.name and p["all-namespaces"] and target.resource.namespaced:
             raise CommandError("a resource cannot be retrieved by name across all namespaces")
-        if target.name and (p["selector"] or p["field-selector"]):
-            raise CommandError("name cannot be provided when a selector is specified")
         if p["subresource"] and not target.name:
             raise CommandError("subresource cannot be used when bulk resources are specified")
         namespace = "" if p["all-namespaces"] else session.namespace
@@ -237,43 +244,24 @@ def _sorted_rows(tables: list[Object], field: str) -> list[Object]:
 
 
 async def _watch(found: list[Asked], p: Parsed, session: Session) -> None:
-    """The table, then a row for every change, until the server ends the watch."""
     if len(found) != 1:
         raise CommandError("you may only specify a single resource type")
-    if p["output"] not in ("", "wide"):
-        raise CommandError("only tables can be watched by this kubectl")
+    for flag_name in ("watch", "watch-only"):
+        if p[flag_name] and p["sort-by"]:
+            rest = " for watch events received" if flag_name == "watch" else ""
+            session.warn(f"warning: --{flag_name} requested, --sort-by will be ignored{rest}\n")
+            break
     [target] = found
+    what = (target.resource, target.namespace, target.name)
     selectors = {key: value for key, value in _query(p).items() if key != "limit"}
-    first = await session.table(target.path, selectors if not target.name else {})
-    decorated = with_label_columns(first, p["label-columns"], p["show-labels"])
-    widths: list[int] = []
-    headers = not p["no-headers"]
+    if _as_tables(p):
+        await watch_tables(*what, selectors, p, session)
+    else:
+        await watch_objects(*what, selectors, p, _printer(p), session)
 
-    def show(table: Object) -> None:
-        nonlocal headers
-        if table.get("rows"):
-            namespaced = p["all-namespaces"] and target.resource.namespaced
-            wide = p["output"] == "wide"
-            first_row = with_label_columns(table, p["label-columns"], p["show-labels"])
-            text = render_table(
-                [first_row],
-                wide=wide,
-                no_headers=not headers,
-                namespaced=namespaced,
-                columns_of=decorated,
-                remembered=widths,
-            )
-            session.print(text)
-            headers = False
 
-    if not p["watch-only"]:
-        show(first)
-    selector = {"fieldSelector": f"metadata.name={target.name}"} if target.name else selectors
-    path = target.resource.path(target.namespace)
-    async for table in session.watch_tables(
-        path, {**selector, "resourceVersion": first["metadata"]["resourceVersion"]}
-    ):
-        show(table)
+def _as_tables(p: Parsed) -> bool:
+    return bool(p["output"] == "wide" or not (p["output"] or p["template"]))
 
 
 async def _objects(asked: list[Asked], p: Parsed, session: Session) -> None:
@@ -295,27 +283,24 @@ async def _objects(asked: list[Asked], p: Parsed, session: Session) -> None:
         except StatusError as refused:
             refusals.note(refused if each.name else list_refused(refused, each.resource, _query(p)))
     alone = len(asked) == 1 and bool(asked[0].name)
-    if p["sort-by"]:
-        items = sort_objects(items, p["sort-by"])
-    if p["output"] == "name":
-        for item in items:
-            group = item["apiVersion"].rpartition("/")[0]
-            session.print(f"{item['kind'].lower()}{'.' + group if group else ''}/{item['metadata']['name']}\n")
-    elif not (alone and not items):
-        shown = items[0] if alone else _list(items)
-        if not p["show-managed-fields"] and p["output"] in ("json", "yaml"):  # templates see all there is
-            shown = without_managed_fields(shown)
-        session.print(_text(shown, p))
+    if not items and (alone or p["ignore-not-found"]):
+        refusals.tell(session)
+        return
+    render = _printer(p)
+    try:
+        if p["sort-by"] and not alone:
+            items = sort_objects(items, p["sort-by"])
+        if render is None:
+            session.print("".join(f"{named(item)}\n" for item in items))
+        else:
+            session.print(render(in_key_order(items[0] if alone else _list(items))))
+    except CommandError as wrong:
+        if not refusals.all:
+            raise
+        session.print(wrong.text if isinstance(wrong, PartlyPrinted) else "")
+        raise SeveralFailures([*refusals.all, wrong]) from None
     refusals.tell(session)
 
 
 def _list(items: list[Object]) -> Object:
     return {"apiVersion": "v1", "items": items, "kind": "List", "metadata": {"resourceVersion": ""}}
-
-
-def _text(shown: Object, p: Parsed) -> str:
-    if p["output"] == "yaml":
-        return to_yaml(shown)
-    if p["output"] == "json":
-        return to_json(in_key_order(shown))
-    return templates.render(shown, p["output"], no_headers=p["no-headers"]) or ""

@@ -9,21 +9,34 @@ Upstream: `kubectl/pkg/cmd/label/label.go` (`RunLabel`, `labelFunc`), `kubectl/p
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
 from lifecycle.api.go_format import go_quote
+from lifecycle.api.status import StatusError
 from lifecycle.api.validation.content import label_value
 from lifecycle.api.wire import Object
 from lifecycle.client.rest import MERGE_PATCH
-from lifecycle.kubectl.failures import CommandError
-from lifecycle.kubectl.flags import ALL_NAMESPACES, DRY_RUN, PRINT, Parsed, dry_run_strategy, flag, parse
+from lifecycle.kubectl.failures import CommandError, several
+from lifecycle.kubectl.flags import (
+    ALL_NAMESPACES,
+    DRY_RUN,
+    PRINT,
+    RECORD,
+    SELECTOR,
+    Flag,
+    Parsed,
+    dry_run_strategy,
+    flag,
+    parse,
+)
 from lifecycle.kubectl.generators.labels_and_env import resources_and_pairs
 from lifecycle.kubectl.printers import Printer
 from lifecycle.kubectl.printing.key_order import in_key_order
-from lifecycle.kubectl.record import RECORD, announce, recorded
+from lifecycle.kubectl.record import recorded
+from lifecycle.kubectl.resource_args import single_item_implied
 from lifecycle.kubectl.session import Session
-from lifecycle.kubectl.visitor import FILES, Found, local_objects, objects_of
+from lifecycle.kubectl.visitor import FILES, Found, local_objects, visit
 
 
 @dataclass(slots=True, frozen=True)
@@ -36,21 +49,24 @@ class Kind:
 
 
 LABEL, ANNOTATE = Kind("label", "labels", "label"), Kind("annotate", "annotations", "annotation")
-FLAGS = (
-    *PRINT,
-    *FILES,
-    ALL_NAMESPACES,
-    DRY_RUN,
-    RECORD,
-    flag("overwrite", "bool"),
-    flag("list", "bool"),
-    flag("all", "bool"),
-    flag("selector", short="l"),
-    flag("field-selector"),
-    flag("resource-version"),
-    flag("local", "bool"),
-    flag("field-manager"),
-)
+
+
+def _flags(kind: Kind) -> tuple[Flag, ...]:
+    return (
+        *PRINT,
+        *FILES,
+        ALL_NAMESPACES,
+        DRY_RUN,
+        RECORD,
+        flag("overwrite", "bool"),
+        flag("list", "bool"),
+        flag("all", "bool"),
+        SELECTOR,
+        flag("field-selector"),
+        flag("resource-version"),
+        flag("local", "bool"),
+        flag("field-manager", default=f"kubectl-{kind.command}"),
+    )
 
 
 async def label(argv: Sequence[str], session: Session) -> None:
@@ -85,28 +101,54 @@ def changes(pairs: Sequence[str], kind: Kind) -> tuple[dict[str, str], list[str]
 
 
 async def _change(argv: Sequence[str], session: Session, kind: Kind) -> None:
-    p = parse(argv, FLAGS, kind.command)
-    announce(p, session.warn)
-    dry_run = dry_run_strategy(p)
-    printer = Printer(p, dry_run)
+    p = parse(argv, _flags(kind), kind.command, session.warn)
+    dry_run = dry_run_strategy(p, session.warn)
+    if kind is ANNOTATE:
+        Printer(p, dry_run)  # here a format is looked at before anything else; labels are changed first
     resources, pairs = resources_and_pairs(p.args, kind.one)
     wanted, removed = changes(pairs, kind)
-    _check(p, resources, bool(wanted or removed), kind)
-    found = local_objects(p) if p["local"] else await objects_of(session, p, resources)
-    if p["resource-version"] and len(found) > 1:
+    _check(p, resources, bool(wanted or removed), dry_run, kind)
+    alone = len(p["filename"]) == 1 if p["filename"] else single_item_implied(resources)
+    if p["resource-version"] and not alone:
         raise CommandError("--resource-version may only be used with a single resource")
-    for each in found:
-        await _change_one(each, wanted, removed, p, dry_run, session, kind, printer, alone=len(found) == 1)
+    wrong: list[CommandError | StatusError] = []
+    async for each in _found(p, resources, session):
+        try:
+            if not isinstance(each, Found):
+                raise each
+            await _change_one(each, wanted, removed, p, dry_run, session, kind, alone=alone)
+        except (CommandError, StatusError) as refused:
+            wrong.append(refused)
+    if wrong:
+        raise several(wrong)
 
 
-def _check(p: Parsed, resources: Sequence[str], anything: bool, kind: Kind) -> None:
+async def _found(
+    p: Parsed, resources: Sequence[str], session: Session
+) -> AsyncIterator[Found | CommandError | StatusError]:
+    if p["local"]:
+        for local in local_objects(p):
+            yield local
+        return
+    async for each in visit(session, p, resources, every=p["all"]):
+        yield each
+
+
+def _check(p: Parsed, resources: Sequence[str], anything: bool, dry_run: str, kind: Kind) -> None:
     if p["list"] and p["output"]:
         raise CommandError("--list and --output may not be specified together")
     if p["all"] and p["selector"]:
         raise CommandError("cannot set --all and --selector at the same time")
     if p["all"] and p["field-selector"]:
         raise CommandError("cannot set --all and --field-selector at the same time")
-    if not resources and not p["filename"]:
+    files = p["filename"] or p["kustomize"]
+    if p["local"]:
+        if dry_run == "server":
+            raise CommandError("cannot specify --local and --dry-run=server - did you mean --dry-run=client?")
+        if not files:
+            example = "-f pod.yaml or --filename=pod.json" if kind is LABEL else "-f rsrc.yaml or --filename=rsrc.json"
+            raise CommandError(f"can only use local files by {example} when --local=true is set")
+    elif not resources and not files:
         raise CommandError("one or more resources must be specified as <resource> <name> or <resource>/<name>")
     if not anything and not p["list"]:
         raise CommandError(f"at least one {kind.one} update is required")
@@ -120,7 +162,6 @@ async def _change_one(
     dry_run: str,
     session: Session,
     kind: Kind,
-    printer: Printer,
     *,
     alone: bool,
 ) -> None:
@@ -145,7 +186,7 @@ async def _change_one(
     shown = {**obj, "metadata": {**obj["metadata"], kind.field: after}}
     if sending and (added or gone or kind is ANNOTATE):
         shown = await _send(found, shown, now, p, dry_run, session, kind)
-    session.print(printer.text(in_key_order(shown), _operation(added, gone, kind)))
+    session.print(Printer(p, dry_run).text(in_key_order(shown), _operation(added, gone, kind)))
 
 
 async def _send(
@@ -164,7 +205,7 @@ async def _send(
         metadata["resourceVersion"] = p["resource-version"]
     query = {
         "dryRun": "All" if dry_run == "server" else "",
-        "fieldManager": p["field-manager"] or f"kubectl-{kind.command}",
+        "fieldManager": p["field-manager"],
     }
     patch = {"metadata": metadata} if metadata else {}
     return await session.send("PATCH", found.path, query, patch, MERGE_PATCH)

@@ -1,28 +1,41 @@
 """`kubectl rollout status deployment/NAME`: watch until the new pods are there, or the deadline has passed.
 
-Upstream: `kubectl/pkg/cmd/rollout/rollout_status.go`, `kubectl/pkg/polymorphichelpers/rollout_status.go` (`DeploymentStatusViewer.Status`),
-v1.36. Left out: other kinds.
+Upstream: `kubectl/pkg/cmd/rollout/rollout_status.go`, `kubectl/pkg/polymorphichelpers/rollout_status.go` (`DeploymentStatusViewer.Status`
+and its likes), v1.36.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
 from lifecycle.api.go_format import go_quote
+from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.kubectl.commands.rollout_history import history, undo
 from lifecycle.kubectl.commands.rollout_restart import pause, restart, resume
-from lifecycle.kubectl.failures import CommandError
-from lifecycle.kubectl.flags import flag, parse, word_positions
-from lifecycle.kubectl.session import Session
+from lifecycle.kubectl.failures import CommandError, UsageError, several
+from lifecycle.kubectl.flags import SELECTOR, Parsed, flag, parse, word_positions
+from lifecycle.kubectl.session import JSON_OR_ANYTHING, Session
+from lifecycle.kubectl.visitor import FILES, Found, visit
 
-FLAGS = (flag("watch", "bool", True, short="w"), flag("timeout"), flag("revision", "int64"))
+FLAGS = (
+    *FILES,
+    SELECTOR,
+    flag("watch", "bool", True, short="w"),
+    flag("timeout", "duration"),
+    flag("revision", "int64"),
+)
 
 
-def deployment_status(deployment: Object) -> tuple[str, bool]:
+def deployment_status(deployment: Object, revision: int = 0) -> tuple[str, bool]:
     """(what to print, whether the rollout is done). Raises CommandError if it exceeded its deadline."""
     name = go_quote(deployment["metadata"]["name"])
     spec, status = deployment.get("spec") or {}, deployment.get("status") or {}
+    if revision:
+        text = (deployment["metadata"].get("annotations") or {}).get("deployment.kubernetes.io/revision", "0")
+        if str(revision) != text:
+            raise CommandError(f"desired revision ({revision}) is different from the running revision ({text})")
     if deployment["metadata"].get("generation", 0) > status.get("observedGeneration", 0):
         return "Waiting for deployment spec update to be observed...\n", False
     for condition in status.get("conditions") or ():
@@ -40,50 +53,116 @@ def deployment_status(deployment: Object) -> tuple[str, bool]:
     return f"deployment {name} successfully rolled out\n", True
 
 
+def daemonset_status(daemonset: Object, revision: int = 0) -> tuple[str, bool]:
+    """The same for a DaemonSet. Raises CommandError if nothing rolls out by itself."""
+    _check_strategy(daemonset)
+    name, status = go_quote(daemonset["metadata"]["name"]), daemonset.get("status") or {}
+    if daemonset["metadata"].get("generation", 0) > status.get("observedGeneration", 0):
+        return "Waiting for daemon set spec update to be observed...\n", False
+    wanted = status.get("desiredNumberScheduled", 0)
+    updated, available = status.get("updatedNumberScheduled", 0), status.get("numberAvailable", 0)
+    waiting = f"Waiting for daemon set {name} rollout to finish: "
+    if updated < wanted:
+        return f"{waiting}{updated} out of {wanted} new pods have been updated...\n", False
+    if available < wanted:
+        return f"{waiting}{available} of {wanted} updated pods are available...\n", False
+    return f"daemon set {name} successfully rolled out\n", True
+
+
+def statefulset_status(statefulset: Object, revision: int = 0) -> tuple[str, bool]:
+    """The same for a StatefulSet. Raises CommandError if nothing rolls out by itself."""
+    _check_strategy(statefulset)
+    spec, status = statefulset["spec"], statefulset.get("status") or {}
+    observed, updated = status.get("observedGeneration", 0), status.get("updatedReplicas", 0)
+    if not observed or statefulset["metadata"].get("generation", 0) > observed:
+        return "Waiting for statefulset spec update to be observed...\n", False
+    replicas = spec.get("replicas", 0)
+    if status.get("readyReplicas", 0) < replicas:
+        return f"Waiting for {replicas - status.get('readyReplicas', 0)} pods to be ready...\n", False
+    rolling = spec["updateStrategy"].get("rollingUpdate")
+    if rolling is not None:
+        wanted = replicas - rolling.get("partition", 0)
+        if updated < wanted:
+            text = (
+                f"Waiting for partitioned roll out to finish: {updated} out of {wanted} new pods have been updated...\n"
+            )
+            return text, False
+        return f"partitioned roll out complete: {updated} new pods have been updated...\n", True
+    if status.get("updateRevision", "") != status.get("currentRevision", ""):
+        where = f"{updated} pods at revision {status.get('updateRevision', '')}"
+        return f"waiting for statefulset rolling update to complete {where}...\n", False
+    where = f"{status.get('currentReplicas', 0)} pods at revision {status.get('currentRevision', '')}"
+    return f"statefulset rolling update complete {where}...\n", True
+
+
+def _check_strategy(workload: Object) -> None:
+    if workload["spec"]["updateStrategy"].get("type") != "RollingUpdate":
+        raise CommandError("rollout status is only available for RollingUpdate strategy type")
+
+
+VIEWERS = {"Deployment": deployment_status, "DaemonSet": daemonset_status, "StatefulSet": statefulset_status}
+
+
 async def rollout(argv: Sequence[str], session: Session) -> None:
     """Run `kubectl rollout ARGV`."""
     words = word_positions(argv)
     run = WORDS.get(argv[words[0]]) if words else None
     if run is None:
-        raise CommandError(f'unknown command {go_quote(argv[words[0]] if words else "")} for "kubectl rollout"')
+        raise UsageError(f"unknown command {go_quote(' '.join(argv[i] for i in words))}", "rollout")
     await run([*argv[: words[0]], *argv[words[0] + 1 :]], session)
 
 
 async def status(argv: Sequence[str], session: Session) -> None:
     """Run `kubectl rollout status ARGV`."""
     p = parse(argv, FLAGS, "rollout status")
-    if not p.args:
+    if not p.args and not p["filename"] and not p["kustomize"]:
         raise CommandError("required resource not specified")
-    found = await session.targets(p.args)
-    for target in found:
-        if target.resource.kind != "Deployment":
-            raise CommandError(
-                f"no status viewer has been implemented for {target.resource.kind}.{target.resource.group}"
-            )
-        listed = await session.client.list(
-            target.resource, session.namespace, field_selector=f"metadata.name={target.name}"
-        )
-        if not listed.get("items"):
-            await session.client.get(
-                target.resource, target.name, session.namespace
-            )  # raises NotFound in the server's words
-        text, done = deployment_status(listed["items"][0])
-        session.print(text)
+    if p["revision"] < 0:
+        raise CommandError(f"revision must be a positive integer: {p['revision']}")
+    wrong: list[CommandError | StatusError] = []
+    count = 0
+    async for each in visit(session, p, p.args, accept=JSON_OR_ANYTHING, every=True):
+        count += 1
+        try:
+            if not isinstance(each, Found):
+                raise each
+            await asyncio.wait_for(_follow(each, p, session), p["timeout"] or None)
+        except TimeoutError:
+            wrong.append(CommandError("timed out waiting for the condition"))
+        except (CommandError, StatusError) as refused:
+            wrong.append(refused)
+    if wrong:
+        raise several(wrong)
+    if not count:
+        session.warn(f"No resources found in {session.namespace} namespace.\n")
+
+
+async def _follow(each: Found, p: Parsed, session: Session) -> None:
+    """Tell of a rollout until it is done. Raises CommandError if it cannot be."""
+    resource = each.resource
+    viewer = VIEWERS.get(resource.kind) if resource.group == "apps" else None
+    if viewer is None:
+        shown = f"{resource.kind}.{resource.group}" if resource.group else resource.kind
+        raise CommandError(f"no status viewer has been implemented for {shown}")
+    listed = await session.client.list(resource, each.namespace, field_selector=f"metadata.name={each.name}")
+    previous = ""
+    for item in listed.get("items") or ():
+        previous, done = viewer(item, p["revision"])
+        session.print(previous)
         if done or not p["watch"]:
+            return
+    watch = await session.watch_one(resource, each.namespace, each.name, listed["metadata"]["resourceVersion"])
+    async for frame in watch:
+        if frame.type == "DELETED":
+            raise CommandError("object has been deleted")
+        if frame.type not in ("ADDED", "MODIFIED"):
             continue
-        watch = await session.watch_one(
-            target.resource, session.namespace, target.name, listed["metadata"]["resourceVersion"]
-        )
-        async for frame in watch:
-            if frame.type == "DELETED":
-                raise CommandError("object has been deleted")
-            if frame.type not in ("ADDED", "MODIFIED"):
-                continue
-            previous, (text, done) = text, deployment_status(frame.object)
-            if text != previous:
-                session.print(text)
-            if done:
-                break
+        text, done = viewer(frame.object, p["revision"])
+        if text != previous:
+            session.print(text)
+        previous = text
+        if done:
+            break
 
 
 WORDS = {"status": status, "history": history, "undo": undo, "restart": restart, "pause": pause, "resume": resume}

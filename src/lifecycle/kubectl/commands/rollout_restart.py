@@ -9,21 +9,23 @@ Upstream: `kubectl/pkg/cmd/rollout/rollout_{restart,pause,resume}.go`, `kubectl/
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from lifecycle.api.clock import Clock
 from lifecycle.api.go_format import go_quote
+from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.client.rest import STRATEGIC_MERGE_PATCH
-from lifecycle.kubectl.failures import CommandError
-from lifecycle.kubectl.flags import PRINT, Parsed, flag, parse
-from lifecycle.kubectl.printers import check_format, print_object
+from lifecycle.kubectl.failures import CommandError, several
+from lifecycle.kubectl.flags import PRINT, SELECTOR, Parsed, flag, parse
+from lifecycle.kubectl.printers import Printer
+from lifecycle.kubectl.printing.key_order import in_key_order
 from lifecycle.kubectl.session import JSON_OR_ANYTHING, Session
-from lifecycle.kubectl.visitor import FILES, Found, objects_of
+from lifecycle.kubectl.visitor import FILES, Found, visit
 
 FLAGS = (
     *PRINT,
-    flag("selector", short="l"),
+    SELECTOR,
     *FILES,
     flag("field-manager", default="kubectl-rollout"),
 )
@@ -38,52 +40,86 @@ def restart_patch(now: str) -> Object:
 
 async def restart(argv: Sequence[str], session: Session) -> None:
     """Run `kubectl rollout restart ARGV`."""
-    p, found = await _found(argv, session, "restart")
-    for each in found:
-        if each.obj["kind"] not in RESTARTABLE:
-            raise CommandError(f"{_named(each)} restarting is not supported")
-        if (each.obj.get("spec") or {}).get("paused"):
-            raise CommandError(f"{_named(each)} can't restart paused deployment (run rollout resume first)")
-        await _patch(each, restart_patch(Clock().timestamp()), "restarted", p, session)
+
+    def patch(obj: Object) -> Object:
+        if obj["kind"] not in RESTARTABLE:
+            raise CommandError("restarting is not supported")
+        if (obj.get("spec") or {}).get("paused"):
+            raise CommandError("can't restart paused deployment (run rollout resume first)")
+        now = Clock().timestamp()
+        template = obj["spec"]["template"].get("metadata") or {}
+        return {} if (template.get("annotations") or {}).get(RESTARTED_AT) == now else restart_patch(now)
+
+    await _patch_all(argv, session, "restart", patch)
 
 
 async def pause(argv: Sequence[str], session: Session) -> None:
     """Run `kubectl rollout pause ARGV`."""
-    p, found = await _found(argv, session, "pause")
-    for each in found:
-        if each.obj["kind"] != "Deployment":
-            raise CommandError(f"{_named(each)} pausing is not supported")
-        if each.obj["spec"].get("paused"):
-            raise CommandError(f"{_named(each)} is already paused")
-        await _patch(each, {"spec": {"paused": True}}, "paused", p, session)
+
+    def patch(obj: Object) -> Object:
+        if obj["kind"] != "Deployment":
+            raise CommandError("pausing is not supported")
+        if obj["spec"].get("paused"):
+            raise CommandError("is already paused")
+        return {"spec": {"paused": True}}
+
+    await _patch_all(argv, session, "pause", patch)
 
 
 async def resume(argv: Sequence[str], session: Session) -> None:
     """Run `kubectl rollout resume ARGV`."""
-    p, found = await _found(argv, session, "resume")
-    for each in found:
-        if each.obj["kind"] != "Deployment":
-            raise CommandError(f"{_named(each)} resuming is not supported")
-        if not each.obj["spec"].get("paused"):
-            raise CommandError(f"{_named(each)} is not paused")
-        await _patch(each, {"spec": {"paused": None}}, "resumed", p, session)
+
+    def patch(obj: Object) -> Object:
+        if obj["kind"] != "Deployment":
+            raise CommandError("resuming is not supported")
+        if not obj["spec"].get("paused"):
+            raise CommandError("is not paused")
+        return {"spec": {"paused": None}}
+
+    await _patch_all(argv, session, "resume", patch)
 
 
-def _named(found: Found) -> str:
-    resource = found.resource
-    plural = f"{resource.plural}.{resource.group}" if resource.group else resource.plural
-    return f"{plural} {go_quote(found.name)}"
+DONE = {"restart": "restarted", "pause": "paused", "resume": "resumed"}
 
 
-async def _found(argv: Sequence[str], session: Session, word: str) -> tuple[Parsed, list[Found]]:
-    p = parse(argv, FLAGS, f"rollout {word}")
-    check_format(p["output"])
-    if not p.args and not p["filename"]:
+async def _patch_all(argv: Sequence[str], session: Session, word: str, patch_for: Callable[[Object], Object]) -> None:
+    """Patch everything that is named and can be patched. Raises what could not be."""
+    p = parse(argv, FLAGS, f"rollout {word}", session.warn)
+    if not p.args and not p["filename"] and not p["kustomize"]:
         raise CommandError("required resource not specified")
-    return p, await objects_of(session, p, p.args, accept=JSON_OR_ANYTHING)
+    found: list[Found] = []
+    wrong: list[CommandError | StatusError] = []
+    async for each in visit(session, p, p.args, accept=JSON_OR_ANYTHING, every=True):
+        if isinstance(each, Found):
+            found.append(each)
+        else:
+            wrong.append(each)
+    if not found and not wrong:
+        session.warn(f"No resources found in {session.namespace} namespace.\n")
+    for each in found:
+        try:
+            changed = await _patched(each, patch_for, p, session)
+            session.print(Printer(p).text(in_key_order(changed), DONE[word]))
+        except CommandError as refused:
+            wrong.append(refused)
+    if wrong:
+        raise several(wrong)
 
 
-async def _patch(found: Found, patch: Object, done: str, p: Parsed, session: Session) -> None:
+async def _patched(each: Found, patch_for: Callable[[Object], Object], p: Parsed, session: Session) -> Object:
+    try:
+        patch = patch_for(each.obj)
+    except CommandError as refused:
+        resource = each.resource
+        plural = f"{resource.plural}.{resource.group}" if resource.group else resource.plural
+        raise CommandError(f"error: {plural} {go_quote(each.name)} {refused}") from None
+    if not patch:
+        raise CommandError(
+            f"failed to create patch for {each.name}: if restart has already been triggered within the past second, please wait before "
+            "attempting to trigger another"
+        )
     query = {"fieldManager": p["field-manager"]}
-    changed = await session.send("PATCH", found.path, query, patch, STRATEGIC_MERGE_PATCH, accept=JSON_OR_ANYTHING)
-    session.print(print_object(changed, p["output"], done))
+    try:
+        return await session.send("PATCH", each.path, query, patch, STRATEGIC_MERGE_PATCH, accept=JSON_OR_ANYTHING)
+    except StatusError as refused:
+        raise CommandError(f"failed to patch: {refused.message}") from None

@@ -10,27 +10,15 @@ from collections.abc import Sequence
 from lifecycle.api.wire import Object
 from lifecycle.kubectl.commands.delete import PROPAGATION, bad_cascade
 from lifecycle.kubectl.failures import CommandError, UsageError
-from lifecycle.kubectl.flags import DRY_RUN, PRINT, Flag, Parsed, dry_run_strategy, flag, parse
+from lifecycle.kubectl.flags import DRY_RUN, PRINT, Parsed, dry_run_strategy, flag, generated, parse
 from lifecycle.kubectl.generators.labels_and_env import parse_envs, parse_labels, parse_pairs
 from lifecycle.kubectl.generators.overrides import overridden
 from lifecycle.kubectl.generators.run import PULL_POLICIES, RESTART_POLICIES, check_image, run_pod, run_service
 from lifecycle.kubectl.last_applied import with_saved_configuration
 from lifecycle.kubectl.printers import Printer, typed
-from lifecycle.kubectl.record import RECORD, announce, recorded
+from lifecycle.kubectl.record import recorded
 from lifecycle.kubectl.session import JSON_OR_ANYTHING, Session
 from lifecycle.kubectl.visitor import FILES
-
-
-def generated(command: str) -> tuple[Flag, ...]:
-    """The flags of commands that make an object from flags: what to lay over it, and what to note on it."""
-    return (
-        flag("overrides"),
-        flag("override-type", default="merge"),
-        flag("field-manager", default=f"kubectl-{command}"),
-        flag("save-config", "bool"),
-        RECORD,
-    )
-
 
 FLAGS = (
     *PRINT,
@@ -45,7 +33,7 @@ FLAGS = (
     flag("stdin", "bool", short="i"),
     flag("tty", "bool", short="t"),
     flag("attach", "bool"),
-    flag("detach-keys"),
+    flag("detach-keys", default="ctrl-p,ctrl-q"),
     flag("pod-running-timeout", "duration", 60.0),
     flag("leave-stdin-open", "bool"),
     flag("restart", default="Always"),
@@ -58,7 +46,6 @@ FLAGS = (
     flag("grace-period", "int", -1),
     flag("cascade", default="background", bare="background"),
     flag("force", "bool"),
-    flag("now", "bool"),
     flag("wait", "bool"),
     flag("timeout", "duration"),
 )
@@ -66,11 +53,13 @@ FLAGS = (
 
 async def run(argv: Sequence[str], session: Session) -> None:
     """Run `kubectl run ARGV`. Everything that can be refused locally is, before the first request."""
-    p = parse(argv, FLAGS, "run")
-    dry_run = dry_run_strategy(p)
+    p = parse(argv, FLAGS, "run", session.warn)
+    dry_run = dry_run_strategy(p, session.warn)
     printer = Printer(p, dry_run)
     _check(p, dry_run)
     name = p.args[0]
+    if not name:
+        raise CommandError("Parameter: name is required")
     labels = parse_labels(p["labels"]) if p["labels"] else None
     pod = run_pod(
         name,
@@ -88,15 +77,12 @@ async def run(argv: Sequence[str], session: Session) -> None:
         tty=p["tty"],
         privileged=p["privileged"],
     )
-    announce(p, session.warn)
     pod = recorded(pod, "run", p)
-    if not name:
-        raise CommandError("Parameter: name is required")
     pod = await _create(overridden(typed(pod), p["overrides"], p["override-type"]), session, p, dry_run)
     if p["expose"]:
         service = await _create(typed(run_service(name, p["port"], labels)), session, p, dry_run)
         session.print(printer.text(service, "created"))
-        if p["output"] == "yaml":
+        if printer.format == "yaml":
             session.print("---\n")
     session.print(printer.text(pod, "created"))
 

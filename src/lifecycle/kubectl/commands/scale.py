@@ -14,10 +14,10 @@ from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.client.rest import MERGE_PATCH
 from lifecycle.kubectl.failures import CommandError, several
-from lifecycle.kubectl.flags import DRY_RUN, PRINT, Parsed, dry_run_strategy, flag, parse
+from lifecycle.kubectl.flags import DRY_RUN, PRINT, RECORD, SELECTOR, Parsed, dry_run_strategy, flag, parse
 from lifecycle.kubectl.printers import Printer
 from lifecycle.kubectl.printing.key_order import in_key_order
-from lifecycle.kubectl.record import CHANGE_CAUSE, RECORD, announce, change_cause
+from lifecycle.kubectl.record import CHANGE_CAUSE, change_cause
 from lifecycle.kubectl.session import JSON_OR_ANYTHING, Session
 from lifecycle.kubectl.visitor import FILES, Found, visit
 
@@ -31,17 +31,16 @@ FLAGS = (
     RECORD,
     flag("timeout", "duration"),
     flag("all", "bool"),
-    flag("selector", short="l"),
+    SELECTOR,
 )
-SCALABLE = (("apps", "Deployment"), ("apps", "ReplicaSet"), ("apps", "StatefulSet"), ("", "ReplicationController"))
-"""Kinds whose `spec.replicas` is known to be the scale."""
+SCALABLE = ("", "apps")
+"""Groups whose objects keep their scale in `spec.replicas`, as far as this command cares."""
 
 
 async def scale(argv: Sequence[str], session: Session) -> None:
     """Run `kubectl scale ARGV`."""
-    p = parse(argv, FLAGS, "scale")
-    announce(p, session.warn)
-    dry_run = dry_run_strategy(p)
+    p = parse(argv, FLAGS, "scale", session.warn)
+    dry_run = dry_run_strategy(p, session.warn)
     printer = Printer(p, dry_run)
     if p["replicas"] < 0:
         raise CommandError("The --replicas=COUNT flag is required, and COUNT must be greater than or equal to 0")
@@ -49,7 +48,7 @@ async def scale(argv: Sequence[str], session: Session) -> None:
         raise CommandError("The --current-replicas must specify an integer of -1 or greater")
     found: list[Found] = []
     wrong: list[CommandError | StatusError] = []
-    async for each in visit(session, p, p.args):
+    async for each in visit(session, p, p.args, every=p["all"]):
         if isinstance(each, Found):
             found.append(each)
         else:
@@ -61,7 +60,7 @@ async def scale(argv: Sequence[str], session: Session) -> None:
     for each in found:
         replicas = p["replicas"] if dry_run == "client" else await _scaled(each, p, dry_run, session)
         obj = each.obj
-        if (each.resource.group, each.resource.kind) in SCALABLE:
+        if each.resource.group in SCALABLE:
             obj = {**obj, "spec": {**(obj.get("spec") or {}), "replicas": replicas}}
         if p["record"] and dry_run != "client":
             note = {"metadata": {"annotations": {CHANGE_CAUSE: change_cause("scale", p)}}}

@@ -14,10 +14,11 @@ from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.client.rest import STRATEGIC_MERGE_PATCH
 from lifecycle.kubectl.failures import CommandError, several
-from lifecycle.kubectl.flags import DRY_RUN, PRINT, Parsed, dry_run_strategy, flag, parse
+from lifecycle.kubectl.flags import DRY_RUN, PRINT, RECORD, SELECTOR, Parsed, dry_run_strategy, flag, parse
 from lifecycle.kubectl.generators.labels_and_env import parse_pairs, resources_and_pairs
+from lifecycle.kubectl.manifests import check_paths
 from lifecycle.kubectl.printers import Printer, typed
-from lifecycle.kubectl.record import CHANGE_CAUSE, RECORD, announce, change_cause, recorded
+from lifecycle.kubectl.record import CHANGE_CAUSE, change_cause, recorded
 from lifecycle.kubectl.session import JSON_OR_ANYTHING, Session
 from lifecycle.kubectl.visitor import FILES, Found, local_objects, visit
 
@@ -29,7 +30,7 @@ FLAGS = (
     flag("field-manager", default="kubectl-set"),
     flag("all", "bool"),
     flag("local", "bool"),
-    flag("selector", short="l"),
+    SELECTOR,
 )
 LOCAL_ONLY = (
     "error: you must specify resources by --filename when --local is set.\nExample resource specifications include:\n   '-f rsrc.yaml'\n"
@@ -39,9 +40,8 @@ LOCAL_ONLY = (
 
 async def set_image(argv: Sequence[str], session: Session) -> None:
     """Run `kubectl set image ARGV`."""
-    p = parse(argv, FLAGS, "set image")
-    announce(p, session.warn)
-    dry_run = dry_run_strategy(p)
+    p = parse(argv, FLAGS, "set image", session.warn)
+    dry_run = dry_run_strategy(p, session.warn)
     printer = Printer(p, dry_run)
     resources, pairs = resources_and_pairs(p.args, "image")
     images = parse_pairs(pairs, "image")
@@ -55,7 +55,7 @@ async def set_image(argv: Sequence[str], session: Session) -> None:
             wrong.append(CommandError(f"error: {each.resource.plural}/{each.name} {refused}\n"))
             continue
         wrong += [CommandError(f"error: unable to find container named {go_quote(name)}") for name in unknown]
-        if not patch:
+        if not patch and not p["record"]:
             continue
         if p["local"] or dry_run == "client":
             shown = typed(recorded(with_images(each.obj, images), "set image", p))
@@ -76,9 +76,10 @@ async def _found(p: Parsed, resources: Sequence[str], session: Session) -> list[
         if resources:
             raise CommandError(LOCAL_ONLY)
         return local_objects(p)
+    check_paths(p["filename"], recursive=p["recursive"])
     found: list[Found] = []
     wrong: list[CommandError | StatusError] = []
-    async for each in visit(session, p, resources, accept=JSON_OR_ANYTHING):
+    async for each in visit(session, p, resources, accept=JSON_OR_ANYTHING, every=p["all"]):
         if isinstance(each, Found):
             found.append(each)
         else:

@@ -20,7 +20,7 @@ from typing import Any
 import orjson
 
 from lifecycle.api.clock import Clock, parse_time
-from lifecycle.api.field_errors import quote
+from lifecycle.api.go_format import go_quote
 from lifecycle.kubectl.failures import CommandError
 
 GROUP = "client.authentication.k8s.io"
@@ -63,7 +63,7 @@ class ExecPlugin:
         self._settings = settings
         self.api_version: str = settings.get("apiVersion", "")
         if self.api_version not in API_VERSIONS:
-            raise CommandError(f"exec plugin: invalid apiVersion {quote(self.api_version)}")
+            raise CommandError(f"exec plugin: invalid apiVersion {go_quote(self.api_version)}")
         self._command = os.path.normpath(settings.get("command", ""))
         self._cluster = cluster
         self._clock = clock or Clock()
@@ -118,7 +118,7 @@ class ExecPlugin:
             if not self._stdin_is_terminal():
                 raise PluginError("exec plugin cannot support interactive mode: standard input is not a terminal")
             return True
-        raise PluginError(f"exec plugin cannot support interactive mode: unknown interactiveMode: {quote(mode)}")
+        raise PluginError(f"exec plugin cannot support interactive mode: unknown interactiveMode: {go_quote(mode)}")
 
     async def _run(self, environ: Mapping[str, str], interactive: bool) -> bytes:
         arguments = [str(each) for each in self._settings.get("args") or ()]

@@ -21,7 +21,7 @@ import aiohttp
 import jwt
 
 from lifecycle.api.clock import Clock
-from lifecycle.api.field_errors import quote
+from lifecycle.api.go_format import go_quote
 from lifecycle.kubectl.failures import CommandError
 
 EXPIRY_DELTA = 10.0
@@ -107,7 +107,7 @@ class OIDCProvider:
             if answer.status != 200:
                 body = await answer.text()
                 said = f"{answer.status} {answer.reason}"
-                raise CommandError(f"oidc: failed to query metadata endpoint {said}: {quote(body)}")
+                raise CommandError(f"oidc: failed to query metadata endpoint {said}: {go_quote(body)}")
             document = await answer.json(content_type=None)
         if not document.get("token_endpoint"):
             raise CommandError("oidc: discovery object doesn't contain a token_endpoint")
@@ -121,6 +121,6 @@ class OIDCProvider:
         async with session.post(endpoint, data=form, headers=headers) as answer:
             document = await answer.json(content_type=None)
             if answer.status >= 300:
-                code = quote(str(document.get("error", ""))) if isinstance(document, dict) else '""'
+                code = go_quote(str(document.get("error", ""))) if isinstance(document, dict) else '""'
                 raise CommandError(f"failed to refresh token: oauth2: {code}")
         return document if isinstance(document, dict) else {}

@@ -55,8 +55,10 @@ def parse_pairs(items: Sequence[str], what: str) -> dict[str, str]:
 
 def resources_and_pairs(args: Sequence[str], what: str) -> tuple[list[str], list[str]]:
     """(what names resources, the changes). Raises CommandError if a resource comes after a change."""
-    first = next((i for i, arg in enumerate(args) if ("=" in arg and arg[0] != "=") or arg.endswith("-")), len(args))
-    late = [arg for arg in args[first:] if "=" not in arg and not arg.endswith("-")]
-    if late:
-        raise CommandError(f"all resources must be specified before {what} changes: {late[0]}")
+    changes = [("=" in arg and arg[0] != "=") or (arg.endswith("-") and arg != "-") for arg in args]
+    first = changes.index(True) if True in changes else len(args)
+    if False in changes[first:]:
+        raise CommandError(
+            f"all resources must be specified before {what} changes: {args[changes.index(False, first)]}"
+        )
     return list(args[:first]), list(args[first:])

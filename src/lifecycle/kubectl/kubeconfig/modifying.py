@@ -4,7 +4,7 @@
 first file that exists, and so does `current-context`: no other file can then overrule it.
 
 Upstream: `client-go/tools/clientcmd/config.go` (`ModifyConfig`, `writeCurrentContext`), `pathoptions.go` (`GetDefaultFilename`),
-`kubectl/pkg/cmd/config/{use,set,delete,rename}_*.go`, v1.36. Left out: `config set` and `unset` by property path, lock files.
+`kubectl/pkg/cmd/config/{use,set,delete,rename}_*.go`, v1.36. Left out: lock files.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from lifecycle.api.go_yaml import to_yaml
 from lifecycle.kubectl.failures import CommandError
 from lifecycle.kubectl.kubeconfig.documents import PATHS, SECTIONS, Config, empty_config, find
 from lifecycle.kubectl.kubeconfig.loading import load, loading_precedence, parse
@@ -27,8 +26,15 @@ Change = Callable[[dict[str, Any]], dict[str, Any]]
 class KubeconfigFiles:
     """The files of one run, for reading and changing. `explicit` is `--kubeconfig`."""
 
-    def __init__(self, explicit: str = "", environ: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        explicit: str = "",
+        environ: Mapping[str, str] | None = None,
+        *,
+        warn: Callable[[str], object] = lambda text: None,
+    ) -> None:
         self.explicit = explicit
+        self.warn = warn
         self.paths = loading_precedence(explicit, environ)
 
     def starting_config(self, *, resolve: bool = False) -> Config:
@@ -39,15 +45,20 @@ class KubeconfigFiles:
         """Where new entries go: the first file that exists, or else the last of the list."""
         return next((path for path in self.paths if path.exists()), self.paths[-1])
 
-    def set_entry(self, section: str, name: str, change: Change) -> bool:
-        """Change an entry, or make it; whether it was there before. Raises CommandError."""
+    def named_file(self) -> Path:
+        """The file that messages speak of."""
+        return Path(self.explicit) if self.explicit else self.default_file()
+
+    def set_entry(self, section: str, name: str, change: Change, *, relative: bool = True) -> bool:
+        """Change an entry, or make it; whether it was there before. Paths are written `relative` to the file. Raises CommandError."""
         path = self._origin(section, name)
         existed = path is not None
         path = path or self.default_file()
         document = self._read(path)
         kind = SECTIONS[section]
         before = find(document, section, name)
-        body = _relative(section, change(dict(before or {})), path.parent)
+        body = change(dict(before or {}))
+        body = _relative(section, body, path.parent) if relative else body
         if body == before:
             return existed  # nothing to write
         others = [entry for entry in document.get(section) or () if entry["name"] != name]
@@ -60,7 +71,7 @@ class KubeconfigFiles:
         path = self._origin(section, name)
         if path is None:
             what = SECTIONS[section]
-            raise CommandError(f"cannot delete {what} {name}, not in {self.default_file()}")
+            raise CommandError(f"cannot delete {what} {name}, not in {self.named_file()}")
         current = self.starting_config()["current-context"]
         document = self._read(path)
         document[section] = [entry for entry in document[section] if entry["name"] != name]
@@ -74,15 +85,15 @@ class KubeconfigFiles:
         if find(self.starting_config(), "contexts", name) is None:
             raise CommandError(f'no context exists with the name: "{name}"')
         if self.starting_config()["current-context"] != name:
-            self._set_current(name)
+            self.set_current(name)
 
     def rename_context(self, old: str, new: str) -> None:
         """Give a context another name, and keep it current if it was. Raises CommandError."""
         config, path = self.starting_config(), self._origin("contexts", old)
         if path is None:
-            raise CommandError(f'cannot rename the context "{old}", it\'s not in {self.default_file()}')
+            raise CommandError(f'cannot rename the context "{old}", it\'s not in {self.named_file()}')
         if find(config, "contexts", new) is not None:
-            message = f'cannot rename the context "{old}", the context "{new}" already exists in {self.default_file()}'
+            message = f'cannot rename the context "{old}", the context "{new}" already exists in {self.named_file()}'
             raise CommandError(message)
         document = self._read(path)
         for entry in document["contexts"]:
@@ -90,10 +101,13 @@ class KubeconfigFiles:
                 entry["name"] = new
         self._write(document, path)
         if config["current-context"] == old:
-            self._set_current(new)
+            self.set_current(new)
 
-    def _set_current(self, name: str) -> None:
+    def set_current(self, name: str) -> None:
+        """Write which context is the current one, whether it is there or not; none at all if the name is empty. Raises CommandError."""
         path = self.default_file()  # of all files that exist, the first: nobody before it can set another
+        if not name:
+            path = next((each for each in self.paths if self._read(each)["current-context"]), path)
         document = self._read(path)
         document["current-context"] = name
         self._write(document, path)
@@ -113,7 +127,7 @@ class KubeconfigFiles:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(handle, "w") as file:
-            file.write(yaml.safe_dump(external(document), sort_keys=True, default_flow_style=False))
+            file.write(to_yaml(external(document)))
 
 
 def _relative(section: str, body: dict[str, Any], base: Path) -> dict[str, Any]:

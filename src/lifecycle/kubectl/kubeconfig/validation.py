@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from lifecycle.api.field_errors import quote
+from lifecycle.api.go_format import go_quote
 from lifecycle.kubectl.failures import CommandError
 
 INTERACTIVE_MODES = ("Never", "IfAvailable", "Always")
@@ -36,7 +36,9 @@ def cluster_errors(name: str, cluster: dict[str, Any]) -> list[str]:
         return ["cluster has no server defined"]
     errors = []
     if not cluster.get("server"):
-        errors.append(f"no server found for cluster {quote(name)}" if name else "default cluster has no server defined")
+        errors.append(
+            f"no server found for cluster {go_quote(name)}" if name else "default cluster has no server defined"
+        )
     path = cluster.get("certificate-authority")
     if path and cluster.get("certificate-authority-data"):
         errors.append(
@@ -100,7 +102,7 @@ def _plugin_errors(name: str, user: dict[str, Any]) -> list[str]:
     if not mode:
         errors.append(f"interactiveMode must be specified {method}")
     elif mode not in INTERACTIVE_MODES:
-        errors.append(f"invalid interactiveMode for {name}: {quote(mode)}")
+        errors.append(f"invalid interactiveMode for {name}: {go_quote(mode)}")
     return errors
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from lifecycle.kubectl.failures import CommandError
 from lifecycle.kubectl.kubeconfig.documents import PATHS, SECTIONS, Config, find
+from lifecycle.kubectl.printing.columns import align
 
 OMITTED, REDACTED = "DATA+OMITTED", "REDACTED"
 _HIDDEN = {
@@ -136,11 +137,7 @@ def _plugin(plugin: dict[str, Any]) -> dict[str, Any]:
         "provideClusterInfo": bool(plugin.get("provideClusterInfo")),
         "interactiveMode": plugin.get("interactiveMode") or _default_mode(plugin),
     }
-    return {
-        key: shown[key]
-        for key in _EXEC
-        if shown[key] or key in ("command", "args", "env", "apiVersion", "provideClusterInfo")
-    }
+    return {key: shown[key] for key in _EXEC if shown[key] or key in ("command", "args", "env", "provideClusterInfo")}
 
 
 def _default_mode(plugin: dict[str, Any]) -> str:
@@ -149,24 +146,18 @@ def _default_mode(plugin: dict[str, Any]) -> str:
     return interactive_mode(plugin)
 
 
-def contexts_table(config: Config, wanted: Sequence[str] = (), *, headers: bool = True) -> tuple[str, list[str]]:
+def contexts_table(
+    config: Config, wanted: Sequence[str] = (), *, headers: bool = True, only_names: bool = False
+) -> tuple[str, list[str]]:
     """What `get-contexts` prints, and what it could not find."""
     known = {entry["name"]: entry.get("context") or {} for entry in config.get("contexts") or ()}
     missing = [f"context {name} not found" for name in wanted if name not in known]
     chosen = sorted(name for name in (wanted or known) if name in known)
+    if only_names:
+        return "".join(f"{name}\n" for name in chosen), missing
     rows = [["CURRENT", "NAME", "CLUSTER", "AUTHINFO", "NAMESPACE"]] if headers else []
     for name in chosen:
         body = known[name]
         marker = "*" if name == config.get("current-context") else ""
         rows.append([marker, name, body.get("cluster", ""), body.get("user", ""), body.get("namespace", "")])
-    return _aligned(rows), missing
-
-
-def _aligned(rows: list[list[str]]) -> str:
-    """Columns as wide as their longest cell and three more; at least six wide. Upstream: `printers.GetNewTabWriter`."""
-    if not rows:
-        return ""
-    widths = [max(6, 3 + max(len(row[i]) for row in rows)) for i in range(len(rows[0]) - 1)]
-    return "".join(
-        "".join(cell.ljust(width) for cell, width in zip(row, widths, strict=False)) + row[-1] + "\n" for row in rows
-    )
+    return align(rows), missing

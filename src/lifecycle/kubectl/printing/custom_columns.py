@@ -73,14 +73,18 @@ def _values(path: Lookup, obj: Any) -> list[Any]:
 
 
 def render_columns(
-    objects: Sequence[Object], columns: Sequence[tuple[str, Lookup]], *, no_headers: bool = False
+    objects: Sequence[Object],
+    columns: Sequence[tuple[str, Lookup]],
+    *,
+    no_headers: bool = False,
+    remembered: list[int] | None = None,
 ) -> str:
-    """The table: several values of one lookup joined by commas, `<none>` where there is none."""
+    """The table: several values of one lookup joined by commas, `<none>` where there is none; `remembered` as in `columns.align`."""
     rows = [] if no_headers else [[header for header, _ in columns]]
     for obj in objects:
         found = [_values(path, obj) for _, path in columns]
         rows.append([",".join(go_sprint(value) for value in values) or "<none>" for values in found])
-    return align(rows)
+    return align(rows, remembered)
 
 
 def sort_objects(objects: Sequence[Any], field: str, of: Any = lambda item: item) -> list[Any]:

@@ -36,17 +36,20 @@ def parse(template: str) -> tuple[Any, ...]:
         raise CommandError(f"error parsing jsonpath {template}, {wrong}") from None
 
 
-def execute(parts: Sequence[Any], root: Any) -> str:
+def execute(parts: Sequence[Any], root: Any, *, strict: bool = False) -> str:
     """What a parsed template prints for an object. Raises CommandError for lookups that make no sense there."""
-    return "".join(" ".join(_shown(value) for value in values) for values in find_all(parts, root))
+    return "".join(" ".join(_shown(value) for value in values) for values in find_all(parts, root, strict=strict))
 
 
-def find_all(parts: Sequence[Any], root: Any) -> list[list[Any]]:
-    """The results of each part of a template, in order; those between a `range` and its `end` once for each value."""
-    return _block(parts, 0, root, inside=False)
+def find_all(parts: Sequence[Any], root: Any, *, strict: bool = False) -> list[list[Any]]:
+    """The results of each part of a template, in order; those between a `range` and its `end` once for each value.
+
+    `strict`: a field that is not there is an error.
+    """
+    return _block(parts, 0, root, strict, inside=False)
 
 
-def _block(parts: Sequence[Any], at: int, root: Any, *, inside: bool) -> list[list[Any]]:
+def _block(parts: Sequence[Any], at: int, root: Any, strict: bool, *, inside: bool) -> list[list[Any]]:
     """The results from part `at` on, to the `end` of this block. What no `end` closes is gone through once more after the loop."""
     found: list[list[Any]] = []
     while at < len(parts):
@@ -58,10 +61,10 @@ def _block(parts: Sequence[Any], at: int, root: Any, *, inside: bool) -> list[li
                 raise CommandError("not in range, nothing to end")
             return found
         if word != "range":
-            found.append(_evaluated(part, root))
+            found.append(_evaluated(part, root, strict))
             continue
-        for value in _steps(part.steps[1:], [root]):
-            found += _block(parts, at, value, inside=True)
+        for value in _steps(part.steps[1:], [root], strict):
+            found += _block(parts, at, value, strict, inside=True)
         at = _after_end(parts, at)
     return found
 
@@ -79,19 +82,22 @@ def _first_word(part: Any) -> str:
     return first.name if isinstance(first, syntax.Word) and first.name in ("range", "end") else ""
 
 
-def _evaluated(part: Any, root: Any) -> list[Any]:
-    return [part.value] if isinstance(part, syntax.Literal) else _steps(part.steps, [root])
+def _evaluated(part: Any, root: Any, strict: bool) -> list[Any]:
+    return [part.value] if isinstance(part, syntax.Literal) else _steps(part.steps, [root], strict)
 
 
-def _steps(steps: Sequence[Any], values: list[Any]) -> list[Any]:
+def _steps(steps: Sequence[Any], values: list[Any], strict: bool) -> list[Any]:
     for step in steps:
-        values = _step(step, values)
+        values = _step(step, values, strict)
     return values
 
 
-def _step(step: Any, values: list[Any]) -> list[Any]:
+def _step(step: Any, values: list[Any], strict: bool) -> list[Any]:
     if isinstance(step, syntax.Field):
-        return [value[step.name] for value in values if isinstance(value, dict) and step.name in value]
+        found = [value[step.name] for value in values if isinstance(value, dict) and step.name in value]
+        if strict and values and not found:
+            raise CommandError(f"{step.name} is not found")
+        return found
     if isinstance(step, syntax.Slice):
         return [found for value in values if value is not None for found in _sliced(step, value)]
     if isinstance(step, syntax.Wildcard):
@@ -99,9 +105,9 @@ def _step(step: Any, values: list[Any]) -> list[Any]:
     if isinstance(step, syntax.Recursive):
         return _all_below(values)
     if isinstance(step, syntax.Union):
-        return [found for part in step.parts for found in _steps(part, values)]
+        return [found for part in step.parts for found in _steps(part, values, strict)]
     if isinstance(step, syntax.Filter):
-        return [item for value in values for item in _filtered(step, value)]
+        return [item for value in values for item in _filtered(step, value, strict)]
     if isinstance(step, syntax.Literal):
         return [step.value] if isinstance(step.value, str) else [step.value for _ in values]
     raise CommandError(f"unrecognized identifier {step.name}")
@@ -144,19 +150,19 @@ def _all_below(values: list[Any]) -> list[Any]:
     return found
 
 
-def _filtered(step: syntax.Filter, value: Any) -> list[Any]:
+def _filtered(step: syntax.Filter, value: Any, strict: bool) -> list[Any]:
     if not isinstance(value, list):
         raise CommandError(f"{go_sprint(value)} is not array or slice and cannot be filtered")
-    return [item for item in value if _matches(step, item)]
+    return [item for item in value if _matches(step, item, strict)]
 
 
-def _matches(step: syntax.Filter, item: Any) -> bool:
-    lefts = _steps(step.left, [item])
+def _matches(step: syntax.Filter, item: Any, strict: bool) -> bool:
+    lefts = _steps(step.left, [item], strict and step.operator != "exists")
     if step.operator == "exists":
         return bool(lefts)
     if not lefts:
         return False
-    rights = _steps(step.right, [item]) if len(lefts) == 1 else []
+    rights = _steps(step.right, [item], strict) if len(lefts) == 1 else []
     if len(lefts) > 1 or len(rights) > 1:
         raise CommandError("can only compare one element at a time")
     return bool(rights) and _compared(lefts[0], step.operator, rights[0])

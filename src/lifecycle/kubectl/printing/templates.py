@@ -1,78 +1,122 @@
-"""Formats that carry a template: `jsonpath=…`, `jsonpath-file=…`, `jsonpath-as-json=…`, `custom-columns=…`, `custom-columns-file=…`.
+"""Formats that carry a template: `jsonpath=…`, `go-template=…`, `custom-columns=…` and their like, each also from a file.
 
-Upstream: `cli-runtime/pkg/genericclioptions/jsonpath_flags.go`, `kubectl/pkg/cmd/get/customcolumn_flags.go`, v1.36.2. Left out: Go
-templates (there is no kept Python library for them) and KYAML; asking for one is refused.
+Upstream: `cli-runtime/pkg/genericclioptions/jsonpath_flags.go`, `template_flags.go` (`GoTemplatePrintFlags.ToPrinter`),
+`cli-runtime/pkg/printers/template.go`, `kubectl/pkg/cmd/get/customcolumn_flags.go`, v1.36.2.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from lifecycle.api.go_format import go_quote
+from lifecycle.api.go_format import go_quote, go_value
 from lifecycle.api.wire import Object
-from lifecycle.kubectl.failures import CommandError
-from lifecycle.kubectl.printing import custom_columns, jsonpath
+from lifecycle.kubectl.discovery.cached_discovery import go_json
+from lifecycle.kubectl.failures import CommandError, PartlyPrinted
+from lifecycle.kubectl.printing import custom_columns, go_template, jsonpath
+
+Render = Callable[[Object], str]
+"""From an object to what is printed of it. Raises CommandError for what a template asks in vain."""
 
 JSONPATH = ("jsonpath", "jsonpath-file", "jsonpath-as-json")
+GO_TEMPLATE = ("go-template", "go-template-file", "template", "templatefile")
 COLUMNS = ("custom-columns", "custom-columns-file")
-NOT_HERE = ("go-template", "go-template-file", "template", "templatefile", "kyaml")
 
 
-def check(output: str, columns: bool = False) -> bool:
-    """Whether a format is one of these, its template readable. Raises CommandError for a bad template, and for Go templates.
+def template_printer(output: str, template: str = "", *, strict: bool = False) -> Render | None:
+    """What prints in one of these formats; None for any other format.
 
-    `columns`: custom columns are allowed here too (they are for `get` only).
+    The template stands in the format itself (`jsonpath={.a}`), or in `--template`. `strict`: what is not there is an error. Raises
+    CommandError for a bad template.
     """
-    name, given, template = output.partition("=")
-    if name in NOT_HERE:
-        raise CommandError(f"-o {name} is not built into this kubectl; -o jsonpath, -o json and -o yaml are")
-    if name in JSONPATH:
-        if not given or not template:
-            raise CommandError("template format specified but no template given")
-        jsonpath.parse(_template(name, template))
-        return True
-    if columns and name in COLUMNS:
-        _columns(name, template)
-        return True
-    return False
+    name, text = _split(output or ("go-template" if template else ""), template)
+    if name not in (*JSONPATH, *GO_TEMPLATE):
+        return None
+    if not text:
+        raise CommandError("template format specified but no template given")
+    if name.endswith("file"):
+        text = _read(text, "--template ", "")
+    return _jsonpath(name, text, strict) if name in JSONPATH else _go_template(text, strict)
 
 
-def _template(name: str, template: str) -> str:
-    return _read(template) if name == "jsonpath-file" else template
+def columns_printer(output: str, template: str = "", *, headers: bool = True, once: bool = False) -> Render | None:
+    """What prints tables of one's own; None for any other format. Raises CommandError.
+
+    `once`: what is printed later goes on below what was printed before.
+    """
+    name, text = _split(output, template)
+    if name not in COLUMNS:
+        return None
+    if not text:
+        raise CommandError("custom-columns format specified but no custom columns given")
+    if name == "custom-columns-file":
+        columns, headers = custom_columns.parse_template(_read(text, "template ", "\n")), True
+    else:
+        columns = custom_columns.parse_spec(text)
+
+    widths: list[int] | None = [] if once else None
+
+    def render(obj: Object) -> str:
+        nonlocal headers
+        items = obj["items"] if obj.get("kind") == "List" else [obj]
+        text = custom_columns.render_columns(items, columns, no_headers=not headers, remembered=widths)
+        headers = headers and not once
+        return text
+
+    return render
 
 
-def _columns(name: str, template: str) -> list[tuple[str, custom_columns.Lookup]]:
-    return custom_columns.parse_template(_read(template)) if name == COLUMNS[1] else custom_columns.parse_spec(template)
+def _split(output: str, template: str) -> tuple[str, str]:
+    if template:
+        return output, template
+    name, _, text = output.partition("=")
+    return name, text
 
 
-def _read(path: str) -> str:
+def _read(path: str, what: str, after: str) -> str:
     try:
         return Path(path).read_text()
     except OSError as wrong:
-        raise CommandError(
-            f"error reading --template {path}, open {path}: {(wrong.strerror or '').lower()}\n"
-        ) from None
+        message = f"error reading {what}{path}, open {path}: {(wrong.strerror or '').lower()}{after}"
+        raise CommandError(message) from None
 
 
-def render(obj: Object, output: str, *, no_headers: bool = False) -> str | None:
-    """An object (or list) in one of these formats; None for any other format. Raises CommandError for what the template asks in vain."""
-    name, _, template = output.partition("=")
-    if name in COLUMNS:
-        items = obj["items"] if obj.get("kind") == "List" else [obj]
-        return custom_columns.render_columns(items, _columns(name, template), no_headers=no_headers)
-    if name not in JSONPATH:
-        return None
-    text = _template(name, template)
+def _jsonpath(name: str, text: str, strict: bool) -> Render:
+    parts = jsonpath.parse(text)
+
+    def render(obj: Object) -> str:
+        try:
+            if name == "jsonpath-as-json":
+                return "".join(_as_json(values) for values in jsonpath.find_all(parts, obj, strict=strict))
+            return jsonpath.execute(parts, obj, strict=strict)
+        except CommandError as wrong:
+            raise CommandError(_debugging(text, str(wrong), obj)) from None
+
+    return render
+
+
+def _go_template(text: str, strict: bool) -> Render:
     try:
-        if name == "jsonpath-as-json":
-            return "".join(_as_json(values) for values in jsonpath.find_all(jsonpath.parse(text), obj))
-        return jsonpath.execute(jsonpath.parse(text), obj)
-    except CommandError as wrong:
-        if str(wrong).startswith("error parsing"):
-            raise
-        raise CommandError(_debugging(text, str(wrong), obj)) from None
+        template = go_template.parse(text)
+    except go_template.TemplateSyntaxError as wrong:
+        raise CommandError(f"error parsing template {text}, {wrong}") from None
+
+    def render(obj: Object) -> str:
+        out: list[str] = []
+        try:
+            go_template.execute(template, obj, out.append, strict=strict)
+        except go_template.ExecutionError as wrong:
+            debugging = (
+                f"Error executing template: {wrong}. Printing more information for debugging the template:\n\ttemplate was:\n\t\t{text}\n"
+                f"\traw data was:\n\t\t{go_json(obj).decode()}\n\tobject given to template engine was:\n\t\t{go_value(obj)}\n\n"
+            )
+            message = f"error executing template {go_quote(text)}: {wrong}"
+            raise PartlyPrinted(message, "".join(out) + debugging) from None
+        return "".join(out)
+
+    return render
 
 
 def _debugging(template: str, why: str, obj: Object) -> str:
@@ -80,7 +124,7 @@ def _debugging(template: str, why: str, obj: Object) -> str:
     return (
         f"error executing jsonpath {go_quote(template)}: Error executing template: {why}. Printing more information for "
         f"debugging the template:\n\ttemplate was:\n\t\t{template}\n\tobject given to jsonpath engine was:\n\t\t"
-        f"{_go_syntax(obj)}\n\n"
+        f"{_go_syntax(obj)}\n\n\n"
     )
 
 

@@ -36,9 +36,14 @@ def klog_line(message: str, values: Mapping[str, object], *, source: str, now: f
 
     `now` is seconds since 1970. The header says severity, date, time, process and source line.
     """
+    told = " ".join([go_quote(message), *(f"{key}={_value(value)}" for key, value in values.items())])
+    return plain_klog_line(told, source=source, now=now, severity=severity)
+
+
+def plain_klog_line(text: str, *, source: str, now: float, severity: str = "I") -> str:
+    """A line of log that is only a text."""
     when = datetime.fromtimestamp(now)
-    head = f"{severity}{when:%m%d %H:%M:%S}.{when.microsecond:06} {os.getpid():7} {source}] "
-    return head + " ".join([go_quote(message), *(f"{key}={_value(value)}" for key, value in values.items())]) + "\n"
+    return f"{severity}{when:%m%d %H:%M:%S}.{when.microsecond:06} {os.getpid():7} {source}] {text}\n"
 
 
 def _value(value: object) -> str:
