@@ -66,7 +66,7 @@ def test_an_attempt_that_hangs_is_stopped_and_after_three_times_left_alone(monke
     cases = [Case("g", f"case {n}", n, lambda a, n=n: a(n)) for n in range(100)]
     begun = time.monotonic()
     table = grade(exercise_of(*cases), attempt)
-    assert time.monotonic() - begun < 2
+    assert time.monotonic() - begun < 40  # three are stopped, and 97 not tried
     assert len(table.rows[0].comparison.differences) == 100
 
 

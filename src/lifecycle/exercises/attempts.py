@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from lifecycle.exercises.exercise import Attempt
+from lifecycle.exercises.time_limit import TooSlow, time_limit
+
+SECONDS_TO_LOAD = 20.0
 
 
 class AttemptError(ValueError):
@@ -23,7 +26,13 @@ def load_attempt(spec: str) -> Attempt:
     module_name, colon, path = spec.rpartition(":")
     if not colon or not module_name or not path:
         raise AttemptError(f"{spec!r} does not name an attempt: write module:object, such as mine:authorize")
-    found: Any = _module(module_name)
+    try:
+        with time_limit(SECONDS_TO_LOAD):
+            found: Any = _module(module_name)
+    except TooSlow:
+        raise AttemptError(
+            f"{module_name} is not imported after {SECONDS_TO_LOAD:.0f} s: does it do something at its top?"
+        ) from None
     for part in path.split("."):
         try:
             found = getattr(found, part)
@@ -54,5 +63,7 @@ def _module(name: str) -> Any:
         if error.name and name.split(".")[0] == error.name.split(".")[0]:
             raise AttemptError(f"no module {error.name!r} here: run this in the folder of your file") from None
         raise AttemptError(f"{name} cannot be imported: {error}") from None
-    except Exception as error:  # whatever a reader's module does while it is imported
+    except (KeyboardInterrupt, TooSlow, AttemptError):
+        raise
+    except BaseException as error:  # whatever a reader's module does while it is imported, leaving the program included
         raise AttemptError(f"{name} cannot be imported: {type(error).__name__}: {error}") from None

@@ -37,7 +37,7 @@ OURSELVES = ("cluster.local.", "in-addr.arpa.", "ip6.arpa.")
 
 
 def cases() -> Iterator[Case]:
-    """The recorded questions about names of the cluster."""
+    """The recorded questions about names of the cluster, and some about a small one."""
     recording = open_recording()
     services, slices = recorded_objects(recording, "services")
     namespaces = {obj["metadata"]["namespace"] for obj in (*services, *slices)}
@@ -50,6 +50,73 @@ def cases() -> Iterator[Case]:
         if name.endswith(OURSELVES) and asked.type != "SOA":  # whose serial number is the time of day
             ask = _ask(name, asked.type, cluster)
             yield Case(asked.type, name, _expected(asked), ask, cluster, {"name": name, "type": asked.type})
+    answers = ours()
+    for name, question in SMALL_QUESTIONS:
+        expected = sorted(answers(name, question, SMALL))
+        shown = {"name": name, "type": question, "cluster": SMALL}
+        yield Case("a small cluster", f"{question} {name}", expected, _ask(name, question, SMALL), SMALL, shown)
+
+
+def _service(name: str, ips: list[str], *ports: Object) -> Object:
+    spec = {"type": "ClusterIP", "clusterIP": ips[0], "clusterIPs": ips, "ports": list(ports)}
+    return {"metadata": {"name": name, "namespace": "shop"}, "spec": spec}
+
+
+def _slice(name: str, family: str, endpoints: list[Object], *ports: Object) -> Object:
+    labels = {"kubernetes.io/service-name": name}
+    meta = {"name": f"{name}-{family.lower()}", "namespace": "shop", "labels": labels}
+    return {"metadata": meta, "addressType": family, "endpoints": endpoints, "ports": list(ports)}
+
+
+HTTP: Object = {"name": "http", "protocol": "TCP", "port": 80}
+TALK: Object = {"name": "talk", "protocol": "UDP", "port": 53}
+READY: Object = {"ready": True}
+SQL: Object = {"name": "sql", "protocol": "TCP", "port": 5432}
+SMALL: Object = {
+    "namespaces": ["default", "shop"],
+    "services": [
+        _service("both", ["10.96.0.7", "fd00:10:96::7"], HTTP),
+        _service("web", ["10.96.0.8"], HTTP, TALK),
+        _service("db", ["None"], SQL),
+        _service("six", ["None"], SQL),
+        _service("lonely", ["None"], HTTP),
+    ],
+    "endpointSlices": [
+        _slice("web", "IPv4", [{"addresses": ["10.244.1.2"], "conditions": READY}], HTTP, TALK),
+        _slice(
+            "db",
+            "IPv4",
+            [
+                {"addresses": ["10.244.1.3"], "conditions": READY, "hostname": "db-0"},
+                {"addresses": ["10.244.1.4"], "conditions": {"ready": False}, "hostname": "db-1"},
+                {"addresses": ["10.244.1.5"], "conditions": READY},
+            ],
+            SQL,
+        ),
+        _slice("six", "IPv6", [{"addresses": ["fd00:10:244::3"], "conditions": READY, "hostname": "six-0"}], SQL),
+        _slice("lonely", "IPv4", [{"addresses": ["10.244.1.6"], "conditions": {"ready": False}}], HTTP),
+    ],
+}
+"""Two families, UDP, host names and a pod that is not ready: the recorded questions are of one family, and of TCP."""
+_BELOW = "shop.svc.cluster.local."
+SMALL_QUESTIONS = [
+    *(
+        (f"{name}.{_BELOW}", kind)
+        for name in ("both", "web", "db", "six", "lonely", "nobody")
+        for kind in ("A", "AAAA")
+    ),
+    *((f"{name}.{_BELOW}", "SRV") for name in ("web", "db", "six", "lonely", "nobody")),
+    *((f"{name}.db.{_BELOW}", "A") for name in ("db-0", "db-1", "10-244-1-5", "10-244-1-3")),
+    *((f"six-0.six.{_BELOW}", kind) for kind in ("A", "AAAA")),
+    *((f"{port}.web.{_BELOW}", "SRV") for port in ("_http._tcp", "_talk._udp", "_talk._tcp", "_http._udp")),
+    (f"_sql._tcp.db.{_BELOW}", "SRV"),
+    ("10-244-1-2.shop.pod.cluster.local.", "A"),
+    ("10-244-1-2.nowhere.pod.cluster.local.", "A"),
+    ("both.nowhere.svc.cluster.local.", "A"),
+    ("7.0.96.10.in-addr.arpa.", "PTR"),
+    ("3.1.244.10.in-addr.arpa.", "PTR"),
+    ("4.1.244.10.in-addr.arpa.", "PTR"),
+]
 
 
 def _expected(asked: DigAnswer) -> list[str]:

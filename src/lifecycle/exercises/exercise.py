@@ -1,22 +1,24 @@
 """What an exercise is, and how a reader's attempt at it is graded.
 
 An attempt is any callable. Each case calls it as the contract says and compares what comes back. Attempts are strangers' code: one that
-raises has a wrong answer for that case, one that hangs is stopped, one that changes what it was handed is told so.
+raises (or leaves the program) has a wrong answer for that case, one that hangs is stopped, one that answers in a shape that
+nobody can compare is told so, and so is one that changes what it was handed.
 """
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+import inspect
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from threading import current_thread, main_thread
+from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 import orjson
 
 from lifecycle.compare.compare import Comparison, Difference, compare
 from lifecycle.exercises.graded import GradedTable, named
+from lifecycle.exercises.time_limit import TooSlow, time_limit
 
 SECONDS_PER_CASE = 5.0
 HOPELESS = 3
@@ -65,7 +67,7 @@ def grade(exercise: Exercise, attempt: Attempt, name: str = "yours") -> GradedTa
     rows: dict[str, tuple[int, Comparison]] = {}
     pristine: dict[int, tuple[Any, bytes, str]] = {}
     stopped = 0
-    for case in exercise.cases():
+    for case in list(exercise.cases()):  # all of them, before anybody has had a chance to change what they are made of
         if case.inputs is not None and id(case.inputs) not in pristine:
             pristine[id(case.inputs)] = case.inputs, _frozen(case.inputs), case.label
         count, total = rows.get(case.group, (0, Comparison()))
@@ -95,42 +97,50 @@ def find_case(exercise: Exercise, words: str) -> Case | None:
 
 
 def _frozen(value: Any) -> bytes:
-    return orjson.dumps(value, default=str)
+    """As JSON; empty for what JSON has no words for."""
+    try:
+        return orjson.dumps(value)
+    except Exception:
+        return b""
+
+
+class AnotherShape(Exception):
+    """What came back cannot be an answer; the message goes on after "yours "."""
 
 
 def _answer(case: Case, attempt: Attempt) -> tuple[Comparison, bool]:
     try:
         with time_limit(SECONDS_PER_CASE):
             answer = case.ask(attempt)
+            if inspect.iscoroutine(answer):
+                answer.close()
+                raise AnotherShape("was a coroutine, for a question that nobody awaits: write `def`, not `async def`")
+            if not _frozen(answer):
+                raise AnotherShape(f"does not fit the contract (a {type(answer).__name__} that JSON has no words for)")
+            return compare(answer, case.expected, path=f"/{case.label}"), False
     except TooSlow:
         return _wrong(case, f"gave no answer within {SECONDS_PER_CASE:.0f} s"), True
-    except Exception as error:
-        return _wrong(case, f"raised {type(error).__name__}: {error}"), False
-    return compare(answer, case.expected, path=f"/{case.label}"), False
+    except KeyboardInterrupt:
+        raise
+    except AnotherShape as error:
+        return _wrong(case, str(error)), False
+    except BaseException as error:  # SystemExit, too: leaving is no answer
+        told = " ".join(f"{type(error).__name__}: {error}".removesuffix(": ").split())
+        if _raised_here(error.__traceback__):
+            return _wrong(case, f"does not fit the contract ({told})"), False
+        return _wrong(case, f"raised {told}"), False
+
+
+def _raised_here(traceback: TracebackType | None) -> bool:
+    """Whether our own handling of the answer failed, and not the attempt's code."""
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    where = Path(traceback.tb_frame.f_code.co_filename) if traceback is not None else Path()
+    return where.parent.name in ("exercises", "compare") and where.parent.parent == HERE
+
+
+HERE = Path(__file__).parent.parent
 
 
 def _wrong(case: Case, why: str) -> Comparison:
     return Comparison(total=1, differences=[Difference(f"/{case.label}", why, case.expected)])
-
-
-class TooSlow(BaseException):
-    """Not an `Exception`, so that an attempt cannot swallow it by accident."""
-
-
-@contextmanager
-def time_limit(seconds: float) -> Iterator[None]:
-    """Interrupt what runs inside after so many seconds; only the main thread of a Unix process can."""
-    if not hasattr(signal, "SIGALRM") or current_thread() is not main_thread():
-        yield
-        return
-
-    def stop(_signal: int, _frame: object) -> None:
-        raise TooSlow
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)

@@ -20,7 +20,7 @@ from lifecycle.compare.compare import Comparison, Difference
 from lifecycle.compare.masked import ABSENT
 
 LONGEST = 90
-NO_ANSWER = ("raised ", "gave no answer", "was not tried")
+NO_ANSWER = ("raised ", "gave no answer", "was not tried", "was a coroutine", "does not fit ")
 """How the sentence goes on where an attempt has not answered."""
 
 
@@ -95,5 +95,13 @@ def _told(group: str, difference: Difference) -> str:
 def _shown(value: Any) -> str:
     if value is ABSENT:
         return "nothing there"
-    text = value if isinstance(value, str) and value else orjson.dumps(value, default=str).decode()
+    text = value if isinstance(value, str) and value else _written(value)
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+
+
+def _written(value: Any) -> str:
+    """As JSON, if that is possible; a stranger's answer may be anything."""
+    try:
+        return orjson.dumps(value, default=repr, option=orjson.OPT_NON_STR_KEYS).decode()
+    except Exception:
+        return f"a {type(value).__name__} that cannot be shown"

@@ -84,6 +84,38 @@ INDEXERS = {"node": by_node, "owner": by_owner}
 Step = tuple[str, Any]
 
 
+def _small(name: str, node: str, *owners: str, namespace: str = "n", revision: int = 1) -> Object:
+    meta: Object = {"name": name, "resourceVersion": str(revision)}
+    if namespace:
+        meta["namespace"] = namespace
+    if owners:
+        meta["ownerReferences"] = [{"uid": owner} for owner in owners]
+    return {"metadata": meta, "spec": {"nodeName": node}}
+
+
+MOVES: dict[str, list[Step]] = {
+    "an object moves from one value to another": [
+        ("ADDED", _small("p", "a", "x")),
+        ("MODIFIED", _small("p", "b", "x", revision=2)),
+        ("ADDED", _small("p", "c", "y", revision=3)),  # added again, as after a list
+        ("DELETED", _small("p", "d", "z", revision=4)),  # its last state, which nobody has seen before
+    ],
+    "several objects under a value, several values of an object": [
+        ("ADDED", _small("p", "a", "x", "y")),
+        ("ADDED", _small("q", "a", "y")),
+        ("MODIFIED", _small("p", "a", "y", revision=2)),
+        ("DELETED", _small("q", "a", "y")),
+    ],
+    "one name in two namespaces, and in none": [
+        ("ADDED", _small("p", "a")),
+        ("ADDED", _small("p", "b", namespace="m")),
+        ("ADDED", _small("p", "c", namespace="")),
+        ("DELETED", _small("p", "b", namespace="m")),
+    ],
+}
+"""Short histories for what the recorded journey never did."""
+
+
 def cases() -> Iterator[Case]:
     """Each prefix of the recorded history, and the same with lists in between."""
     events = [line["event"] for line in open_recording().watch("journey") if line["event"]["type"] != "BOOKMARK"]
@@ -95,6 +127,9 @@ def cases() -> Iterator[Case]:
         unique = list({meta_namespace_key(obj): obj for obj in relisted}.values())
         yield _case("a list in between", [*told[:end], ("REPLACE", unique), *told[end : end + 5]])
     yield _case("what was never there is deleted", [("DELETED", told[0][1]), *told[:3], *[("DELETED", told[0][1])] * 2])
+    for name, steps in MOVES.items():
+        for end in range(1, len(steps) + 1):
+            yield _case(name, steps[:end])
 
 
 def _case(group: str, steps: list[Step]) -> Case:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from itertools import product
 
 from lifecycle.agreements.iptables_rules import MOMENTS
 from lifecycle.exercises.exercise import Attempt, Case, Exercise
@@ -43,9 +44,19 @@ TO_ENDPOINT = re.compile(
     r"-j (?P<chain>KUBE-SEP-\w{16})"
 )
 
+UNRECORDED = (
+    ("KUBE-SVC", ""),
+    ("KUBE-SVL", ""),
+    ("KUBE-EXT", ""),
+    ("KUBE-FW", ""),
+    ("KUBE-SEP", "10.244.1.9:8080"),
+    ("KUBE-SEP", "[fd00:10:244::9]:8080"),
+)
+"""Kinds of chains, protocols and families that the recorded cluster has few or nothing of: the book's own names."""
+
 
 def cases() -> Iterator[Case]:
-    """Each chain that any recorded node had at any moment."""
+    """Each chain that any recorded node had at any moment, and what those have nothing of."""
     recording, seen = open_recording(), set[str]()
     for node in recording.nodes():
         for moment in MOMENTS:
@@ -53,6 +64,11 @@ def cases() -> Iterator[Case]:
                 if chain not in seen:
                     seen.add(chain)
                     yield _case(prefix, name, protocol, endpoint, chain)
+    for (prefix, endpoint), name, protocol in product(
+        UNRECORDED, ("shop/web", "shop/web:http"), ("TCP", "UDP", "SCTP")
+    ):
+        namespace, service, port = re.fullmatch(r"(\w+)/(\w+):?(\w*)", name).groups()  # type: ignore[union-attr]
+        yield _case(prefix, name, protocol, endpoint, _ours(prefix, namespace, service, port, protocol, endpoint))
 
 
 def _saved(recording: Recording, node: str, moment: str) -> str:

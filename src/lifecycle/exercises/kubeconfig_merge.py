@@ -45,17 +45,25 @@ PLUGINS = [
     {"name": "here", "user": {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": "./login"}}},
     {"name": "path", "user": {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": "login"}}},
 ]
+EXTENDED: dict[str, Any] = {"extensions": [{"name": "theme", "extension": {"dark": True}}]}
 Files = list[tuple[str, Config]]
 
 
 def cases() -> Iterator[Case]:
     """Generated sets, and one full of paths."""
     for number, one in enumerate(generated(SETS)):
-        files = [(f"/home/jane/{name}", document) for name, document in one.documents.items() if document is not None]
+        files: Files = [
+            (f"/home/jane/{name}", document) for name, document in one.documents.items() if document is not None
+        ]
         yield _case("1 file" if len(files) == 1 else f"{len(files)} files", f"set {number}", files)
     cluster = {"name": "west", "cluster": {"server": "https://west:6443", "certificate-authority": "./ca.crt"}}
     for folder in ("/etc/kubernetes", "/home/jane/.kube"):
-        yield _case("paths", f"in {folder}", [(folder, {"clusters": [cluster], "users": [PATHS, *PLUGINS]})])
+        document = {"clusters": [cluster], "users": [PATHS, *PLUGINS]}
+        yield _case("paths", f"in {folder}".replace("/", "∕"), [(folder, document)])
+    colours: Files = [("/home/jane/one", {"preferences": {"colors": True}})]
+    theme: Files = [("/home/jane/two", {"preferences": EXTENDED})]
+    yield _case("preferences", "one key in each file", [*colours, *theme])
+    yield _case("preferences", "the same, the other way round", [*theme, *colours])
 
 
 def _case(group: str, label: str, files: Files) -> Case:

@@ -49,6 +49,28 @@ def cases() -> Iterator[Case]:
                 yield _case(
                     "containers in all states", label, get_phase(spec, statuses, terminal), spec, statuses, terminal
                 )
+    yield from _beside_a_sidecar()
+    yield from _unreported()
+
+
+def _beside_a_sidecar() -> Iterator[Case]:
+    """An init container that stays, in all states, beside one container in all states."""
+    for policy, side, main in product(("Always", "Never"), [*STATES, "starting"], STATES):
+        init = [{"name": "s", "restartPolicy": "Always"}]
+        spec: Object = {"restartPolicy": policy, "initContainers": init, "containers": [{"name": "a"}]}
+        status = {"state": {"running": {}}, "started": False} if side == "starting" else STATES[side]
+        statuses = [{"name": "s", **status}, {"name": "a", **STATES[main]}]
+        label = f"{policy}, sidecar {side}, container {main}"
+        yield _case("a sidecar", label, get_phase(spec, statuses, False), spec, statuses, False)
+
+
+def _unreported() -> Iterator[Case]:
+    """A container of the spec of which no status speaks."""
+    for policy, known in product(("Always", "OnFailure", "Never"), ("", *STATES)):
+        spec: Object = {"restartPolicy": policy, "containers": [{"name": "a"}, {"name": "b"}]}
+        statuses = [{"name": "a", **STATES[known]}] if known else []
+        label = f"{policy}, one {known or 'unknown'}, the other unknown"
+        yield _case("nobody speaks of a container", label, get_phase(spec, statuses, False), spec, statuses, False)
 
 
 def _recorded() -> Iterator[Case]:

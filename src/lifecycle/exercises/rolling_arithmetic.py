@@ -41,6 +41,10 @@ def cases() -> Iterator[Case]:
         deployment = _deployment(desired, surge, unavailable)
         label = f"{desired} pods, surge {surge}, unavailable {unavailable}, new {new}, old {old}"
         yield _case("sizes and percentages", label, deployment, _replica_set(new), [_replica_set(old)])
+    for desired, new, sizes in product((3, 10), (0, 1, 2), ((), (1, 1), (0, 2, 1), (4, 3, 2, 1))):
+        deployment = _deployment(desired, "25%", "25%")
+        label = f"{desired} pods, new {new}, old {', '.join(map(str, sizes)) or 'none'}"
+        yield _case("several old sets", label, deployment, _replica_set(new), [_replica_set(size) for size in sizes])
 
 
 def _recorded() -> Iterator[Case]:

@@ -56,6 +56,33 @@ def cases() -> Iterator[Case]:
         label = f"cpu {cpu}, memory {memory}, beside {others}"
         here = [_pod("1", "1Gi") for _ in range(others)]
         yield _case("a grid of requests", label, _ours(pod, node, here), pod, node, here)
+    for label, pod, node in _corners():
+        yield _case("corners", label, _ours(pod, node, []), pod, node, [])
+
+
+def _corners() -> Iterator[tuple[str, Object, Object]]:
+    """What the recorded nodes and pods have nothing of."""
+    both, some, none = _pod("1", "1Gi"), _pod("2", "2Gi"), _pod(None, None)
+    for name, parts in (
+        ("two containers", (both, some)),
+        ("one container asks, one does not", (both, none)),
+        ("two containers that ask for nothing", (none, none)),
+        ("one asks for cpu, one for memory", (_pod("500m", None), _pod(None, "512Mi"))),
+        ("nothing less than nothing is left", (_pod("3", "1Gi"), _pod("3", "1Gi"))),
+    ):
+        pod = _pod(None, None)
+        pod["spec"]["containers"] = [
+            {**c, "name": f"c{n}"} for n, p in enumerate(parts) for c in p["spec"]["containers"]
+        ]
+        yield name, pod, _node("4", "8Gi")
+    reserved = _node("4", "8Gi")
+    reserved["status"]["capacity"] = {"cpu": "8", "memory": "16Gi", "pods": "110"}
+    yield "part of the machine is not for pods", both, reserved
+    for resource in ("cpu", "memory"):
+        lacking = _node("4", "8Gi")
+        del lacking["status"]["allocatable"][resource]
+        yield f"a node without {resource}", both, lacking
+    yield "other units", _pod("0.5", "1000M"), _node("3500m", "8589934592")
 
 
 def _case(group: str, label: str, score: int, pod: Object, node: Object, pods: list[Object]) -> Case:

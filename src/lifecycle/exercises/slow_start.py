@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from lifecycle.api.clock import run_virtual
 from lifecycle.controllers.replicaset.slow_start_batch import slow_start_batch
@@ -43,32 +43,48 @@ def cases() -> Iterator[Case]:
             for failing in {1, count // 2, count} - {0}:
                 yield _case("one create fails", count, initial, frozenset({failing}))
             yield _case("every create fails", count, initial, frozenset(range(1, count + 1)))
+    for count in COUNTS[3:]:
+        for failing in sorted({0, 1, 3, count}):
+            yield _case("some creates take longer", count, 1, frozenset({failing} - {0}), _uneven)
 
 
-def _case(group: str, count: int, initial: int, failing: frozenset[int]) -> Case:
+def _even(number: int) -> float:
+    return 1.0
+
+
+def _uneven(number: int) -> float:
+    """Failing or not, the earlier ones of a batch take longer, and no two of them as long."""
+    return 1.0 + 1.0 / number
+
+
+def _case(
+    group: str, count: int, initial: int, failing: frozenset[int], seconds: Callable[[int], float] = _even
+) -> Case:
     label = f"count {count} from {initial}" + (f" failing at {min(failing)}" if failing else "")
     return Case(
         group,
         label,
-        _observed(slow_start_batch, count, initial, failing),
-        lambda a: _observed(a, count, initial, failing),
+        _observed(slow_start_batch, count, initial, failing, seconds),
+        lambda a: _observed(a, count, initial, failing, seconds),
     )
 
 
-def _observed(attempt: Attempt, count: int, initial: int, failing: frozenset[int]) -> object:
+def _observed(
+    attempt: Attempt, count: int, initial: int, failing: frozenset[int], seconds: Callable[[int], float]
+) -> object:
     """Sizes of the batches by the moment their calls were made, and what came back."""
     moments: list[float] = []
 
     async def create() -> None:
         moments.append(asyncio.get_running_loop().time())
         number = len(moments)
-        await asyncio.sleep(1)
+        await asyncio.sleep(seconds(number))
         if number in failing:
             raise Refused(f"create {number}")
 
     async def run() -> tuple[int, Exception | None]:
-        answer: tuple[int, Exception | None] = await attempt(count, initial, create)
-        return answer
+        successes, error = await attempt(count, initial, create)
+        return successes, error
 
     successes, error = run_virtual(run())
     return {"batches": list(Counter(moments).values()), "successes": successes, "error": str(error) if error else None}

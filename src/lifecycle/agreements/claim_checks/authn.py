@@ -225,7 +225,8 @@ def approval_is_unauthorized(recording: Recording) -> bool:
 def ours_approve() -> bool:
     """A good token, and the next handler."""
     status, seen = through("Bearer s3cret")
-    return status == 401 and not seen
+    assert (status, len(seen)) in ((200, 1), (401, 0))
+    return status == 401
 
 
 @check("authn-failure-stops-the-request")
@@ -244,7 +245,7 @@ def ours_stop() -> bool:
 def header_removed() -> bool:
     """Gone when the next handler gets the request; other headers stay."""
     _, seen = through("Bearer s3cret", {"accept": "x"})
-    return seen[0].headers == {"accept": "x"}
+    return [request.headers for request in seen] == [{"accept": "x"}]
 
 
 @rebuilt("authn-user-stored-in-request-context")
@@ -280,7 +281,8 @@ def cors_later() -> bool:
         Request("OPTIONS", "/api", headers={**headers, "authorization": "Bearer guess"}),
         cors_allowed_origins=(r"https://shop\.example",),
     )
-    return status == 401 and "Access-Control-Allow-Origin" not in sent
+    assert status == 401 or "Access-Control-Allow-Origin" in sent
+    return status == 401
 
 
 @rebuilt("authn-admission-loaded-by-controller-manager")

@@ -137,7 +137,7 @@ def node_name(recording: Recording) -> bool:
 def node_name_here() -> bool:
     """Our registry's."""
     before, after = _bound()
-    return "nodeName" not in before["spec"] and bool(after["spec"]["nodeName"] == "n")
+    return (before["spec"].get("nodeName"), after["spec"].get("nodeName")) == (None, "n")
 
 
 @rebuilt("binding-merges-annotations-into-pod")
@@ -145,7 +145,7 @@ def merges_annotations() -> Partly:
     """They are; but labels are, too, the node's zone among them."""
     meta = _bound()[1]["metadata"]
     merged = (meta.get("annotations") or {}).get("a") == "1"
-    return Partly(merged, meta["labels"] == {"l": "1", "topology.kubernetes.io/zone": "z"})
+    return Partly(merged, meta.get("labels") == {"l": "1", "topology.kubernetes.io/zone": "z"})
 
 
 @check("binding-sets-podscheduled-condition")

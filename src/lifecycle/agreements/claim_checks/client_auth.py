@@ -177,6 +177,7 @@ def root_ca_sent() -> bool:
     async def main() -> bool:
         async with Listener() as service:
             request = await sent(service, token="t")
+        assert request.headers.get("authorization") == "Bearer t", "the request arrived"
         ca = base64.b64encode(service.authority.ca_pem).decode()
         return request.peer_certificate is not None or ca in repr(request) or service.ca in repr(request)
 

@@ -132,7 +132,7 @@ def stdin() -> bool:
     _, (name, conf) = programs_that_ran()
     mappings = [{"containerPort": 80, "hostIP": "", "hostPort": 80, "protocol": "tcp"}]
     added = {"name": "kindnet", "cniVersion": "0.3.1", "runtimeConfig": {"portMappings": mappings}}
-    before = conf["prevResult"]["ips"][0]["address"]
+    before = (conf.get("prevResult") or {"ips": [{"address": ""}]})["ips"][0]["address"]
     own = {key: value for key, value in conf.items() if key != "prevResult"}
     return (name, own, before) == ("portmap", {**KIND["plugins"][1], **added}, GIVEN["ips"][0]["address"])
 
@@ -234,6 +234,7 @@ def our_dns_passed() -> bool:
     network = config.network_conf_from(json.dumps(KIND))
     rt = runtime_conf(SANDBOX, "/x", "eth0")
     piped = "".join(build_one_config("n", "0.3.1", plugin, None, rt).text for plugin in network.plugins)
+    assert "portMappings" in piped, "what a plugin asks for it gets"
     return "10.96.0.10" in piped or "dns" not in capability_args(SANDBOX)
 
 

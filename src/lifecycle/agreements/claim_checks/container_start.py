@@ -11,24 +11,34 @@ from lifecycle.api.wire import Object
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.compare.claims import Partly, check, rebuilt, some
 from lifecycle.cri.hollow import HollowRuntime
+from lifecycle.cri.runtime import ContainerConfig
 from lifecycle.inspector import Recording
 from lifecycle.kubelet.container_config import generate_container_config
 from lifecycle.kubelet.container_options import PaperOptions
 from lifecycle.kubelet.dockershim_model import CONTAINER_TYPE, LOG_PATH, SANDBOX_ID, docker_create_config
 from lifecycle.kubelet.images import ImageManager
 from lifecycle.kubelet.pod_actions import compute_pod_actions
+from lifecycle.kubelet.pod_status import PodStatus
 from lifecycle.kubelet.runtime_manager import RuntimeManager
-from lifecycle.kubelet.status import PodStatus
 
-CONFIG = generate_container_config(
-    {"metadata": {"name": "p", "namespace": "n", "uid": "u"}, "spec": {}},
-    {"name": "c", "image": "nginx", "command": ["$(WHAT)", "-v"], "lifecycle": {"preStop": {"sleep": {"seconds": 1}}}},
-    2,
-    envs=[("WHAT", "run")],
-    mounts=[{"container_path": "/v", "host_path": "/host/v", "readonly": True}],
-    resources={"cpu_shares": 102},
-)
 DOCKERSHIM_LABELS = {CONTAINER_TYPE, LOG_PATH, SANDBOX_ID}
+
+
+def generated_config() -> ContainerConfig:
+    """What our kubelet makes of a container with a bit of everything."""
+    return generate_container_config(
+        {"metadata": {"name": "p", "namespace": "n", "uid": "u"}, "spec": {}},
+        {
+            "name": "c",
+            "image": "nginx",
+            "command": ["$(WHAT)", "-v"],
+            "lifecycle": {"preStop": {"sleep": {"seconds": 1}}},
+        },
+        2,
+        envs=[("WHAT", "run")],
+        mounts=[{"container_path": "/v", "host_path": "/host/v", "readonly": True}],
+        resources={"cpu_shares": 102},
+    )
 
 
 def configs(recording: Recording) -> list[Object]:
@@ -82,8 +92,18 @@ def our_wait() -> bool:
     return on_virtual_time(main())
 
 
+NEVER = "~"
+"""Later than any time, as text."""
+
+
 def _ended(status: Object) -> str:
-    return str(status["state"]["terminated"]["finishedAt"])
+    return str((status["state"].get("terminated") or {}).get("finishedAt", NEVER))
+
+
+def _began(status: Object) -> str:
+    """When it began to run; of one that has ended, too."""
+    state = status["state"].get("running") or status["state"].get("terminated") or {}
+    return str(state.get("startedAt", NEVER))
 
 
 @check("container-start-init-containers-first")
@@ -94,8 +114,8 @@ def init_first(recording: Recording) -> Partly | None:
         return None
     status = played.pods["init"]["status"]
     one, two = status["initContainerStatuses"]
-    main = status["containerStatuses"][0]["state"]["running"]["startedAt"]
-    in_turn = _ended(one) <= two["state"]["terminated"]["startedAt"] and _ended(two) <= main
+    main = _began(status["containerStatuses"][0])
+    in_turn = _ended(one) <= _began(two) <= _ended(two) <= main < NEVER
     beside = [
         pod
         for pod in played.statuses["sidecar"]
@@ -110,8 +130,8 @@ def our_init_first() -> Partly:
     """In the order of starts on our node: `one`, `side`, `c`; and `side` still runs while `c` does."""
     status = scene().pods["init"]["status"]
     one, side = status["initContainerStatuses"]
-    main = status["containerStatuses"][0]["state"]["running"]["startedAt"]
-    return Partly(_ended(one) <= side["state"]["running"]["startedAt"] <= main, "running" in side["state"])
+    main = _began(status["containerStatuses"][0])
+    return Partly(_ended(one) <= _began(side) <= main < NEVER, "running" in side["state"])
 
 
 @check("container-start-pull-create-start-order")
@@ -131,7 +151,7 @@ def _hook_last(played: Played) -> bool:
     reasons = [
         e["reason"] for e in sorted(mine, key=lambda e: (e["firstTimestamp"], int(e["metadata"]["resourceVersion"])))
     ]
-    return reasons.index("Started") < reasons.index("FailedPostStartHook")
+    return [r for r in reasons if r in ("Started", "FailedPostStartHook")][:2] == ["Started", "FailedPostStartHook"]
 
 
 @rebuilt("container-start-pull-create-start-order")
@@ -142,6 +162,8 @@ def our_order() -> bool:
     container_id = ours["containerID"].partition("://")[2]
     made, started = calls.index(("created", container_id)), calls.index(("start_container", container_id))
     hooks = [i for i, (name, _) in enumerate(calls) if name == "exec_sync"]
+    if not hooks:
+        return False
     first_hook = calls[hooks[0]][1]
     return made < started and calls.index(("start_container", first_hook)) < hooks[0]
 
@@ -158,12 +180,13 @@ def config_from_spec(recording: Recording) -> bool | None:
 @rebuilt("container-start-containerconfig-from-podspec")
 def our_config() -> bool:
     """The same fields of ours, `$(WHAT)` filled in."""
+    config = generated_config()
     return (
-        CONFIG.command == ("run", "-v")
-        and CONFIG.labels["io.kubernetes.container.name"] == "c"
-        and CONFIG.mounts[0]["container_path"] == "/v"
-        and dict(CONFIG.envs) == {"WHAT": "run"}
-        and CONFIG.log_path == "c/2.log"
+        config.command == ("run", "-v")
+        and config.labels.get("io.kubernetes.container.name") == "c"
+        and [mount["container_path"] for mount in config.mounts] == ["/v"]
+        and dict(config.envs) == {"WHAT": "run"}
+        and config.log_path == "c/2.log"
     )
 
 
@@ -176,7 +199,7 @@ def docker(recording: Recording) -> bool | None:
 @rebuilt("container-start-docker-translates-to-daemon-api", model=True)
 def dockershim() -> bool:
     """The model of dockershim turns our message into the body of Docker's own call."""
-    body = docker_create_config(CONFIG, "sandbox", "/var/log/pods/n_p_u")
+    body = docker_create_config(generated_config(), "sandbox", "/var/log/pods/n_p_u")
     return body["Entrypoint"] == ["run", "-v"] and body["HostConfig"]["Binds"] == ["/host/v:/v:ro"]
 
 
@@ -189,5 +212,5 @@ def labels_added(recording: Recording) -> bool | None:
 @rebuilt("container-start-metadata-labels-added", model=True)
 def dockershim_labels() -> bool:
     """All three are added by the model, and none of them by our kubelet."""
-    body = docker_create_config(CONFIG, "sandbox", "/var/log/pods/n_p_u")
-    return body["Labels"].keys() >= DOCKERSHIM_LABELS and not DOCKERSHIM_LABELS & CONFIG.labels.keys()
+    body = docker_create_config(generated_config(), "sandbox", "/var/log/pods/n_p_u")
+    return body["Labels"].keys() >= DOCKERSHIM_LABELS and not DOCKERSHIM_LABELS & generated_config().labels.keys()

@@ -38,6 +38,7 @@ class Life:
     pods: list[Object] = field(default_factory=list)
     created: Object = field(default_factory=dict)
     after_scale: int = 0
+    scaled_to: int = 0
     after_image: int = 0
     after_loss: int = 0
     asked: list[Asked] = field(default_factory=list)
@@ -64,12 +65,13 @@ def life() -> Life:
         await client.patch(DEPLOYMENTS, "web", "default", {"spec": {"replicas": 5}})
         await asyncio.sleep(10)
         seen.after_scale = len(await sets())
+        seen.scaled_to = sum(s["spec"]["replicas"] for s in await sets())
         change = {"spec": {"template": a_deployment(image="nginx:1.28")["spec"]["template"]}}
         await client.patch(DEPLOYMENTS, "web", "default", change)
         await asyncio.sleep(30)
         seen.after_image = len(await sets())
-        newest = next(s for s in await sets() if s["spec"]["replicas"])
-        await client.delete(SETS, newest["metadata"]["name"], "default", propagation="Orphan")
+        for newest in [s for s in await sets() if s["spec"]["replicas"]]:
+            await client.delete(SETS, newest["metadata"]["name"], "default", propagation="Orphan")
         await asyncio.sleep(10)
         seen.after_loss = sum(1 for s in await sets() if s["spec"]["replicas"] == 5)
         await client.create(
@@ -189,6 +191,7 @@ def scaling(recording: Recording) -> bool | None:
 @rebuilt("deployment-controller-new-replicaset-on-scale")
 def scaling_here() -> bool:
     """Another one after scaling."""
+    assert life().scaled_to == 5, "it was scaled"
     return life().after_scale > len(life().first)
 
 
@@ -196,13 +199,16 @@ def scaling_here() -> bool:
 def lists() -> bool:
     """Whether it asked for any list beyond those its informers began with, one for each resource."""
     lists = [a.path for a in life().asked if a.method == "GET" and a.path.rpartition("/")[2] in ("replicasets", "pods")]
+    assert life().asked, "it asks for something"
     return any("/namespaces/" in path for path in lists) or len(lists) > len(set(lists))
 
 
 @rebuilt("deployment-controller-queues-a-replicaset-create-request")
 def queue_holds() -> bool:
     """Whether anything but the Deployment's key is ever queued."""
-    return any(key != "default/web" for key in _queued()[1])
+    keys = _queued()[1]
+    assert keys, "something is queued"
+    return any(key != "default/web" for key in keys)
 
 
 @check("deployment-controller-creates-first-replicaset")
@@ -233,6 +239,7 @@ def selector(recording: Recording) -> Partly:
 @rebuilt("deployment-controller-assigns-label-selector")
 def selector_here() -> Partly:
     """Likewise."""
+    assert life().first
     return _selector(life().created, life().first[0])
 
 
@@ -245,7 +252,8 @@ def revision(recording: Recording) -> bool:
 @rebuilt("deployment-controller-first-revision-is-one")
 def revision_here() -> bool:
     """On both objects."""
-    return all(o["metadata"]["annotations"][REVISION] == "1" for o in (life().first[0], life().created))
+    found = [*life().first, life().created]
+    return len(found) == 2 and all((o["metadata"].get("annotations") or {}).get(REVISION) == "1" for o in found)
 
 
 def _copied(deployment: Object, replica_set: Object) -> bool:
@@ -263,7 +271,7 @@ def copies(recording: Recording) -> bool:
 @rebuilt("deployment-controller-copies-pod-template-and-metadata")
 def copies_here() -> bool:
     """Likewise."""
-    return _copied(life().created, life().first[0])
+    return bool(life().first) and _copied(life().created, life().first[0])
 
 
 def _progressing(deployment: Object) -> bool:

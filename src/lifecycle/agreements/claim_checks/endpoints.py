@@ -50,6 +50,8 @@ def ours_are_read() -> bool:
         await cluster.proxies.iptables_save("lifecycle-worker")
         both = [await cluster.items(name) for name in ("endpoints", "endpointslices.discovery.k8s.io")]
         assert all(len(items) == 1 for items in both)
-        return any(asked.path.endswith("/endpoints") for asked in cluster.requests("kube-proxy", "GET"))
+        asked = [one.path for one in cluster.requests("kube-proxy", "GET")]
+        assert any(path.endswith("/endpointslices") for path in asked), "it reads slices"
+        return any(path.endswith("/endpoints") for path in asked)
 
     return rehearse(scene)

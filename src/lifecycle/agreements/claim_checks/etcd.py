@@ -118,20 +118,24 @@ def recorded_create_error(recording: Recording) -> bool:
     return bool(found) and all(each.status == 409 and each.response["reason"] == "AlreadyExists" for each in found)
 
 
+async def _created(client: Client, obj: Object) -> str:
+    """The name that an object was stored under, or the reason why it was not."""
+    try:
+        return str((await client.create(MAPS, obj, "default"))["metadata"]["name"])
+    except StatusError as error:
+        return error.reason
+
+
 @rebuilt("etcd-create-errors-are-checked")
 def create_error() -> bool:
     """A lost race is told, or with a generated name tried again."""
 
     async def scene(server: APIServer, client: Client) -> bool:
         await client.create(MAPS, config_map("taken-1"), "default")
-        try:
-            await client.create(MAPS, config_map("taken-1"), "default")
-        except StatusError as error:
-            refused = error.reason == "AlreadyExists"
         names = iter(["taken-1", "taken-1", "taken-2"])
         server.names.generate_name = lambda base: next(names)  # type: ignore[method-assign]
-        made = await client.create(MAPS, config_map("", generateName="taken-"), "default")
-        return refused and made["metadata"]["name"] == "taken-2"
+        told = await _created(client, config_map("taken-1"))
+        return (told, await _created(client, config_map("", generateName="taken-"))) == ("AlreadyExists", "taken-2")
 
     return on_a_server(scene)
 

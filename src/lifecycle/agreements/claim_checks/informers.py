@@ -30,7 +30,7 @@ class Seen:
 
     first: list[tuple[str, str, int]] = field(default_factory=list)
     second: list[tuple[str, str, int]] = field(default_factory=list)
-    objects: tuple[list[int], list[int]] = field(default_factory=lambda: ([], []))
+    objects: tuple[list[Object], list[Object]] = field(default_factory=lambda: ([], []))
     stored: list[int] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
     requests_for_reads: int = 0
@@ -84,16 +84,16 @@ async def _play() -> Seen:
     one, two = informers.informer(MAPS), informers.informer(MAPS)
     seen.shared = one is two
 
-    def note(where: list[Any], ids: list[int], kind: str) -> Any:
+    def note(where: list[Any], told: list[Object], kind: str) -> Any:
         def handler(*objects: Object) -> None:
             obj = objects[-1]
-            ids.append(id(obj))
+            told.append(obj)
             where.append((kind, obj["metadata"]["name"], int(obj["metadata"]["resourceVersion"])))
 
         return handler
 
-    for where, ids in ((seen.first, seen.objects[0]), (seen.second, seen.objects[1])):
-        one.add_event_handler(note(where, ids, "add"), note(where, ids, "update"), note(where, ids, "delete"))
+    for where, told in ((seen.first, seen.objects[0]), (seen.second, seen.objects[1])):
+        one.add_event_handler(note(where, told, "add"), note(where, told, "update"), note(where, told, "delete"))
     informers.start()
     await one.wait_for_sync()
     await asyncio.sleep(1)
@@ -185,7 +185,7 @@ def one_connection() -> bool:
 def decoded_once() -> bool:
     """Both consumers are handed the very object that was decoded, not one each."""
     first, second = _scene().objects
-    return bool(first) and first == second
+    return bool(first) and len(first) == len(second) and all(a is b for a, b in zip(first, second, strict=True))
 
 
 @rebuilt("informers-offer-list-and-get-helpers")

@@ -79,10 +79,11 @@ def fused_command(recording: Recording) -> bool:
 
 
 @check("generators-run-creates-several-kinds")
-def several_kinds(recording: Recording) -> bool:
+def several_kinds(recording: Recording) -> bool | None:
     """All workloads that any recorded `run` made."""
     names = ("run-pod", "run-onfailure", "run-pod-never", "run-args", "run-command", "run-generator", "run-expose")
-    return len(kinds(recording, *names) & CONTROLLERS) > 1
+    found = kinds(recording, *names) & CONTROLLERS
+    return len(found) > 1 if found else None
 
 
 @check("generators-generator-flag-selects-kind")
@@ -92,21 +93,24 @@ def generator_flag(recording: Recording) -> bool:
 
 
 @check("generators-kind-inferred-when-unspecified")
-def kind_inferred(recording: Recording) -> bool:
+def kind_inferred(recording: Recording) -> bool | None:
     """Three restart policies would have to make different kinds."""
-    return len(kinds(recording, "run-pod", "run-onfailure", "run-pod-never")) > 1
+    found = kinds(recording, "run-pod", "run-onfailure", "run-pod-never")
+    return len(found) > 1 if found else None
 
 
 @check("generators-restart-policy-always-is-deployment")
-def always_is_deployment(recording: Recording) -> bool:
+def always_is_deployment(recording: Recording) -> bool | None:
     """`run` without `--restart` means Always."""
-    return kinds(recording, "run-pod") == {"Deployment"}
+    found = kinds(recording, "run-pod")
+    return found == {"Deployment"} if found else None
 
 
 @check("generators-restart-policy-never-is-pod")
-def never_is_pod(recording: Recording) -> bool:
+def never_is_pod(recording: Recording) -> bool | None:
     """A Pod *because of* the policy: under another policy it would have to be something else."""
-    return kinds(recording, "run-pod-never") == {"Pod"} != kinds(recording, "run-pod")
+    never, always = kinds(recording, "run-pod-never"), kinds(recording, "run-pod")
+    return never == {"Pod"} != always if never and always else None
 
 
 @check("generators-expose-adds-service-object")

@@ -17,7 +17,8 @@ from lifecycle.compare.claims import Partly, check, every, rebuilt
 from lifecycle.inspector import Recording
 from lifecycle.kubelet.active_deadline import REASON, ActiveDeadlineHandler, ShouldEvictResponse, generate_status
 from lifecycle.kubelet.phase import get_phase, is_terminal
-from lifecycle.kubelet.status import PodStatus, StatusInputs, generate_api_pod_status
+from lifecycle.kubelet.pod_status import PodStatus, StatusInputs
+from lifecycle.kubelet.status import generate_api_pod_status
 from lifecycle.kubelet.status_manager import StatusManager
 
 LIVE = {"Pending", "Running", "Succeeded", "Failed"}
@@ -114,8 +115,9 @@ def our_handler_chain() -> bool:
 def before_phase(recording: Recording) -> bool | None:
     """If the handlers came first and ended the matter, as they did, nothing would be said of containers."""
     played = story(recording)
-    objected = [status for status in versions(played) if status.get("reason") == REASON] if played else []
-    return not any(status["containerStatuses"] for status in objected) if objected else None
+    statuses = [pod["status"] for seen in played.statuses.values() for pod in seen] if played else []
+    objected = [status for status in statuses if status.get("reason") == REASON]
+    return not any(status.get("containerStatuses") for status in objected) if objected else None
 
 
 @rebuilt("kubelet-status-handlers-run-before-phase")

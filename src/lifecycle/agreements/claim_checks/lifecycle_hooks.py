@@ -7,14 +7,14 @@ from typing import Any, cast
 
 import orjson
 
-from lifecycle.agreements.claim_checks.container_start import CONFIG, configs
+from lifecycle.agreements.claim_checks.container_start import configs, generated_config
 from lifecycle.agreements.claim_checks.kubelet_status import story
 from lifecycle.agreements.kubelet_scene import scene
 from lifecycle.agreements.pod_status import Played
 from lifecycle.api.wire import Object
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.compare.claims import Partly, check, rebuilt
-from lifecycle.cri.runtime import ExecSyncResponse
+from lifecycle.cri.runtime import ExecSyncResponse, HTTPAnswer, HTTPRequest
 from lifecycle.inspector import Recording
 from lifecycle.kubelet.hooks import HookRunner
 
@@ -30,9 +30,9 @@ class _Runtime:
         self.asked.append(asked)
         return ExecSyncResponse(0)
 
-    async def http_get(self, *asked: Any, **_: Any) -> tuple[int, str]:
-        self.asked.append(asked)
-        return self.code, "" if self.code else "connection refused"
+    async def http_get(self, request: HTTPRequest, timeout: float) -> HTTPAnswer:
+        self.asked.append((request.host, request.port, request.path))
+        return HTTPAnswer(self.code, "" if self.code else "connection refused")
 
 
 def _run(hook: Object, runtime: _Runtime | None = None) -> str:
@@ -60,8 +60,8 @@ def after_start(recording: Recording) -> bool | None:
     played = story(recording)
     if played is None:
         return None
-    reasons = _reasons(played, "post-start-fails")
-    return reasons.index("Started") < reasons.index("FailedPostStartHook")
+    reasons = [r for r in _reasons(played, "post-start-fails") if r in ("Started", "FailedPostStartHook")]
+    return reasons[:2] == ["Started", "FailedPostStartHook"]
 
 
 @rebuilt("lifecycle-hooks-poststart-runs-after-start")
@@ -112,7 +112,7 @@ def our_http_hook() -> bool:
     asked, unwell, silent = _Runtime(), _Runtime(500), _Runtime(0)
     return (
         _run(hook, asked) == ""
-        and asked.asked[0][:3] == ("10.0.0.9", 8080, "/warm")
+        and asked.asked == [("10.0.0.9", 8080, "/warm")]
         and _run(hook, unwell) == ""
         and "connection refused" in _run(hook, silent)
     )
@@ -137,7 +137,10 @@ def our_only_two() -> bool:
         "sleep": _run({"sleep": {"seconds": 3}}) == "",
         "tcpSocket": _run({"tcpSocket": {"port": 80}}) == "",
     }
-    return {kind for kind, well in works.items() if well} == {"exec", "httpGet"}
+    assert works["exec"], "a command works"
+    assert works["httpGet"], "a request works"
+    assert not works["tcpSocket"], "this never did"
+    return not works["sleep"]
 
 
 @check("lifecycle-hooks-failing-or-hanging-hook-blocks-running")
@@ -164,7 +167,8 @@ def our_blocks_running() -> Partly:
         for _, s in played.statuses["bad-hook"]
         if "containerStatuses" in s
     }
-    delay = next(at for at, state in slow if state == "running") - slow[0][0]
+    begun = [at for at, state in slow if state == "running"]
+    delay = begun[0] - slow[0][0] if begun else 0.0
     return Partly("running" not in bad and slow[0][1] == "waiting", 20 <= delay < 25)
 
 
@@ -184,6 +188,7 @@ def runtime_interprets(recording: Recording) -> bool | None:
 @rebuilt("lifecycle-hooks-runtime-interprets-hooks")
 def our_runtime_interprets() -> bool:
     """A hook is nowhere in our config but in an annotation, which is a note to the kubelet itself."""
-    annotations = [key for key in CONFIG.annotations if "preStop" in key]
-    others = repr((CONFIG.command, CONFIG.args, CONFIG.linux, CONFIG.labels, CONFIG.mounts))
+    config = generated_config()
+    annotations = [key for key in config.annotations if "preStop" in key]
+    others = repr((config.command, config.args, config.linux, config.labels, config.mounts))
     return annotations != ["io.kubernetes.container.preStopHandler"] or "sleep" in others

@@ -88,11 +88,14 @@ def owner(recording: Recording) -> bool:
 @rebuilt("replicaset-controller-replicaset-has-deployment-owner")
 def owner_here() -> bool:
     """Ours."""
-    return _whole(life().first[0]["metadata"]["ownerReferences"][0])
+    references = [r for rs in life().first for r in rs["metadata"].get("ownerReferences") or ()]
+    return len(references) == 1 and _whole(references[0])
 
 
 def _whole(reference: Any) -> bool:
-    return bool(reference["kind"] == "Deployment" and reference["controller"] and reference["blockOwnerDeletion"])
+    return reference["kind"] == "Deployment" and bool(
+        reference.get("controller") and reference.get("blockOwnerDeletion")
+    )
 
 
 @check("replicaset-controller-creates-missing-pods")
@@ -157,6 +160,5 @@ def observed(recording: Recording) -> bool:
 def observed_here() -> bool:
     """Ours."""
     [rs] = life().first
-    return bool(
-        rs["status"]["observedGeneration"] == rs["metadata"]["generation"] and rs["status"]["readyReplicas"] == 3
-    )
+    status = rs.get("status") or {}
+    return (status.get("observedGeneration"), status.get("readyReplicas")) == (rs["metadata"]["generation"], 3)

@@ -16,7 +16,7 @@ from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.cluster.rehearsal import RehearsedCluster, on_virtual_time, rehearse
-from lifecycle.compare.claims import Partly, check, rebuilt
+from lifecycle.compare.claims import Partly, check, rebuilt, some
 from lifecycle.inspector import Recording
 from lifecycle.scheduler.cache import Cache
 from lifecycle.scheduler.config import Profile, SchedulerConfiguration
@@ -211,7 +211,9 @@ def requests_checked_here() -> bool:
 @rebuilt("scheduler-capacity-is-total-minus-requests")
 def of_capacity() -> bool:
     """Four CPUs, of which two are for pods: a pod that asks for three would fit if capacity counted."""
-    return fits([node("a", "2", capacity={"cpu": "4", "memory": "8Gi", "pods": "110"})], [], pod("p", "3"))
+    machine = node("a", "2", capacity={"cpu": "4", "memory": "8Gi", "pods": "110"})
+    assert fits([machine], [], pod("small", "1"))
+    return fits([machine], [], pod("p", "3"))
 
 
 @rebuilt("scheduler-counts-running-containers-only")
@@ -223,9 +225,9 @@ def counts() -> Partly:
 
 
 @check("scheduler-scores-after-filtering")
-def plugins_score(recording: Recording) -> bool:
+def plugins_score(recording: Recording) -> bool | None:
     """By priority functions, a log would have to say."""
-    return any(plugin.endswith("Priority") for scores in scored(recording).values() for plugin in scores)
+    return some(plugin.endswith("Priority") for scores in scored(recording).values() for plugin in scores)
 
 
 @rebuilt("scheduler-scores-after-filtering", model=True)
@@ -237,10 +239,11 @@ def priorities() -> bool:
 
 
 @check("scheduler-scores-before-checking-fit")
-def infeasible_scored(recording: Recording) -> bool:
+def infeasible_scored(recording: Recording) -> bool | None:
     """A pod that fits nowhere would have scores, too."""
     nowhere = {s["metadata"]["name"] for _, s in pods_of(recording) if not s["spec"].get("nodeName")}
-    return bool(nowhere & set(scored(recording)))
+    scores = scored(recording)
+    return bool(nowhere & set(scores)) if nowhere and scores else None
 
 
 @rebuilt("scheduler-scores-before-checking-fit")
@@ -262,20 +265,22 @@ def score_sees() -> bool:
             return 0
 
     decide([node("a"), node("b"), node("c")], [], pod("p"), Refuse(), Look())
+    assert {"a", "b"} <= shown, "nodes are scored"
     return "c" in shown
 
 
 @check("scheduler-scores-use-usage-metrics")
-def usage_plugins(recording: Recording) -> bool:
+def usage_plugins(recording: Recording) -> bool | None:
     """A pod's score would have to differ although requests do not; every score is explained by requests alone."""
     if not any(d.recorded_scores for d in decide_again(recording)):
-        return any("metrics" in plugin.lower() for scores in scored(recording).values() for plugin in scores)
+        return some("metrics" in plugin.lower() for scores in scored(recording).values() for plugin in scores)
     return any(d.recorded_scores and d.scores != d.recorded_scores for d in decide_again(recording))
 
 
 @rebuilt("scheduler-scores-use-usage-metrics")
 def asks_for_metrics() -> bool:
     """Whether our scheduler ever asks for metrics."""
+    assert _hand_over()["default"], "it asks for something"
     return any("metrics" in path for path in _hand_over()["default"])
 
 
@@ -338,7 +343,8 @@ def left_alone(recording: Recording) -> bool:
 def left_alone_here() -> bool:
     """The default scheduler leaves it; the one it asks for takes it, and leaves the other."""
     seen = _hand_over()
-    return seen["before"]["custom"] is None and seen["before"]["ours"] == seen["after"]["ours"]
+    ours = seen["before"]["ours"], seen["after"]["ours"]
+    return seen["before"]["custom"] is None and bool(seen["after"]["custom"]) and bool(ours[0]) and ours[0] == ours[1]
 
 
 @rebuilt("scheduler-schedulers-register-their-name")

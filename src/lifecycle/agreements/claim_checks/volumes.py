@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import cache
 
 from lifecycle.agreements.played_nodes import settled
 from lifecycle.agreements.pod_sync import recorded_tree
@@ -26,7 +27,9 @@ def pod_directory_path(recording: Recording) -> bool | None:
 @rebuilt("volumes-pod-directory-path")
 def our_pod_directory_path() -> bool:
     """Whether ours are."""
-    return str(PodDirectories(DEFAULT_ROOT_DIR).pod("u")) == "/var/run/kubelet/pods/u"
+    path = str(PodDirectories(DEFAULT_ROOT_DIR).pod("u"))
+    assert path.endswith("/kubelet/pods/u")
+    return path == "/var/run/kubelet/pods/u"
 
 
 def _every_pod_has(recording: Recording, name: str) -> bool | None:
@@ -40,9 +43,13 @@ def _every_pod_has(recording: Recording, name: str) -> bool | None:
     return bool(found) and all(found)
 
 
-def _ours_has(name: str) -> bool:
-    async def scene(node: OneNode) -> bool:
-        return (node.pod_directory(await node.run_pod("a")) / name).is_dir()
+@cache
+def _ours_has() -> set[str]:
+    """What lies in the directory of a pod of ours."""
+
+    async def scene(node: OneNode) -> set[str]:
+        directory = node.pod_directory(await node.run_pod("a"))
+        return {path.name for path in directory.iterdir() if path.is_dir()} if directory.is_dir() else set()
 
     return on_one_node(scene)
 
@@ -56,7 +63,7 @@ def volumes_subdirectory(recording: Recording) -> bool | None:
 @rebuilt("volumes-volumes-subdirectory")
 def our_volumes_subdirectory() -> bool:
     """So has ours."""
-    return _ours_has("volumes")
+    return "volumes" in _ours_has()
 
 
 @check("volumes-plugins-subdirectory")
@@ -68,7 +75,7 @@ def plugins_subdirectory(recording: Recording) -> bool | None:
 @rebuilt("volumes-plugins-subdirectory")
 def our_plugins_subdirectory() -> bool:
     """So has ours."""
-    return _ours_has("plugins")
+    return "plugins" in _ours_has()
 
 
 @check("volumes-manager-attaches-volumes")

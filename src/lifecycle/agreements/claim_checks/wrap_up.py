@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from functools import cache
 
 from lifecycle.api.wire import Object
 from lifecycle.cluster.command_line import type_line
@@ -23,6 +24,7 @@ async def _type(cluster: RehearsedCluster, line: str) -> int:
     return typed.code
 
 
+@cache
 def _after(line: str) -> dict[str, list[Object]]:
     async def scene(cluster: RehearsedCluster) -> dict[str, list[Object]]:
         await _type(cluster, line)
@@ -54,7 +56,7 @@ def one_recorded_command(recording: Recording) -> Partly:
 @rebuilt("wrap-up-objects-in-store")
 def objects_in_store() -> bool:
     """What had been created, and not refused, when the last of the three bindings was made."""
-    asked = rehearse(_asked)
+    asked = _all_asked()
     bindings = [number for number, one in enumerate(asked) if one.path.endswith("/binding") and one.status == 201]
     if len(bindings) != 3:
         return False
@@ -62,6 +64,12 @@ def objects_in_store() -> bool:
         one.path.rpartition("/")[2] for one in asked[: bindings[-1]] if one.method == "POST" and one.status == 201
     )
     return {name: made[name.partition(".")[0]] for name in WORKLOADS} == STORED
+
+
+@cache
+def _all_asked() -> list[Asked]:
+    """What everybody asked of the API server from the command to the end."""
+    return rehearse(_asked)
 
 
 async def _asked(cluster: RehearsedCluster) -> list[Asked]:
@@ -113,7 +121,7 @@ def each_recorded_pod_has_a_node(recording: Recording) -> bool | None:
 @rebuilt("wrap-up-only-in-etcd-until-kubelet-acts")
 def only_in_etcd() -> bool:
     """No kubelet's word about a pod comes before its binding, and what is stored until then speaks of no container."""
-    asked, bound, heard = rehearse(_asked), set[str](), set[str]()
+    asked, bound, heard = _all_asked(), set[str](), set[str]()
     for one in asked:
         pod = one.path.partition("/pods/")[2].partition("/")[0]
         if one.path.endswith("/binding"):
@@ -147,6 +155,7 @@ def nothing_before_the_kubelet(recording: Recording) -> bool | None:
     return bool(seen)
 
 
+@cache
 def _finished(recording: Recording) -> list[Object]:
     return [event for event in recording.audit("journey") if event["stage"] == "ResponseComplete"]
 
