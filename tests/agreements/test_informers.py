@@ -77,13 +77,14 @@ def test_streams_and_lists_lead_to_the_same_cache() -> None:
         factory = SharedInformerFactory(Client(server, "test"), use_watch_list=use_watch_list)
         informer = factory.informer(resource("configmaps"), namespace="ns")
         await informer.wait_for_sync()
+        await asyncio.sleep(5)  # a watch that ends at once, with nothing said, would cost a list
         server.cut()
         server.advance(3)
         await asyncio.sleep(60)
         await informer.stop()
         return [obj["metadata"]["uid"] for obj in informer.indexer], {kind: n for (kind, _), n in server.asked.items()}
 
-    assert run_virtual(main(True, True)) == (["2"], {"stream": 1, "watch": 2})
+    assert run_virtual(main(True, True)) == (["2"], {"stream": 1, "watch": 1})  # the stream goes on as the first watch
     assert run_virtual(main(False, True)) == (["2"], {"list": 1, "watch": 2})
     assert run_virtual(main(True, False)) == (["2"], {"list": 1, "watch": 2})
 

@@ -83,6 +83,7 @@ def _request(event: Object) -> Request:
         headers=headers,
         body=body,
         remote_addr=event["sourceIPs"][0],
+        target=event["requestURI"],
     )
 
 

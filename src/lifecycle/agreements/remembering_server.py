@@ -61,6 +61,14 @@ class RememberingServer:
         """Serve a resource no longer: it goes from every form of discovery."""
         self._documents = {key: _without(document, resource) for key, document in self._documents.items()}
 
+    def keep(self, groups: set[str]) -> None:
+        """Serve these groups and no others ("": the core one)."""
+        for (aggregated, path), document in self._documents.items():
+            if path == "/apis":
+                rows = "items" if aggregated else "groups"
+                named = [row for row in document[rows] if (row["metadata"] if aggregated else row)["name"] in groups]
+                self._documents[aggregated, path] = {**document, rows: named}
+
     async def round_trip(self, request: Request) -> Response:
         """Answer, and remember."""
         self.requests.append(request)

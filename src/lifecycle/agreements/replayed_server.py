@@ -131,6 +131,8 @@ class ReplayedServer:
             yield WatchFrame("ADDED", obj)
         marked = {"resourceVersion": now, "annotations": {INITIAL_EVENTS_END: "true"}}
         yield WatchFrame("BOOKMARK", {"metadata": marked})
+        async for frame in self._watch(path, now):  # from there it goes on as any watch
+            yield frame
 
     async def _watch(self, path: str, version: str) -> AsyncIterator[WatchFrame]:
         connection = self._connection

@@ -22,8 +22,10 @@ from lifecycle.client.indexer import Indexer
 from lifecycle.compare import AgreementTable, Comparison
 from lifecycle.compare.compare import compare
 from lifecycle.controllers.endpointslice.endpointslice_tracker import EndpointSliceTracker
+from lifecycle.controllers.endpointslice.owned_slices import LABEL_MANAGED_BY
 from lifecycle.controllers.endpointslice.pod_endpoints import TOPOLOGY_ZONE
-from lifecycle.controllers.endpointslice.reconciler import CONTROLLER_NAME, LABEL_MANAGED_BY, Reconciler
+from lifecycle.controllers.endpointslice.reconciler import Reconciler
+from lifecycle.controllers.endpointslice.service_slices import CONTROLLER_NAME
 from lifecycle.inspector import Recording
 
 JOURNEY = ("after expose", "after scale up", "after rollout", "after undo", "after scale down")

@@ -57,6 +57,11 @@ DEFAULT_KUBECONFIG = Path("lifecycle.kubeconfig")
     type=click.Path(path_type=Path),
     help="Write audit events there, a line of JSON each; - is stdout.",
 )
+@click.option("--audit-log-maxsize", default=100, show_default=True, help="Megabytes of a full log file; 0: no limit.")
+@click.option("--audit-log-maxbackup", default=100, show_default=True, help="How many full log files are kept; 0: all.")
+@click.option("--audit-log-maxage", default=366, show_default=True, help="Days that full ones are kept; 0: for ever.")
+@click.option("--audit-log-compress", is_flag=True, help="Compress full log files with gzip.")
+@click.option("--audit-log-format", default="json", show_default=True, help="How events are written: json or legacy.")
 @click.option(
     "--audit-policy-file", type=click.Path(path_type=Path), help="A Policy of audit.k8s.io/v1: what to record."
 )
@@ -79,6 +84,11 @@ def up(
     audit_log_path: Path | None,
     audit_policy_file: Path | None,
     audit_webhook_config_file: Path | None,
+    audit_log_maxsize: int,
+    audit_log_maxbackup: int,
+    audit_log_maxage: int,
+    audit_log_compress: bool,
+    audit_log_format: str,
     cors_allowed_origins: str,
     **options: Any,
 ) -> None:
@@ -87,7 +97,9 @@ def up(
     Prints one line, `ready <https-url>`, when the API answers and all nodes are Ready.
     """
     from lifecycle.apiserver.admission.options import AdmissionOptions
+    from lifecycle.apiserver.filters.audit_log_file import Rotation
     from lifecycle.apiserver.filters.audit_options import AuditOptions
+    from lifecycle.apiserver.filters.cors import check_allowed_origins
     from lifecycle.cluster.background import new_event_loop
     from lifecycle.cluster.cluster import ClusterConfig
 
@@ -96,9 +108,18 @@ def up(
 
     with refusals():
         admission = AdmissionOptions(enable=names(enable), disable=names(disable))
-        audit = AuditOptions(audit_policy_file, audit_log_path, audit_webhook_config_file)
+        rotation = Rotation(audit_log_maxsize, audit_log_maxbackup, audit_log_maxage, audit_log_compress)
+        audit = AuditOptions(
+            audit_policy_file,
+            audit_log_path,
+            audit_webhook_config_file,
+            rotation=rotation,
+            log_format=audit_log_format,
+        )
         audit.check()
-        guards: Any = {"admission": admission, "audit": audit, "cors_allowed_origins": names(cors_allowed_origins)}
+        origins = tuple(cors_allowed_origins.split(",")) if cors_allowed_origins else ()
+        check_allowed_origins(origins)
+        guards: Any = {"admission": admission, "audit": audit, "cors_allowed_origins": origins}
         config = ClusterConfig(without=names(without), **guards, **options)
         config.check()
         with asyncio.Runner(loop_factory=new_event_loop) as runner:

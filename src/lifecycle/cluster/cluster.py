@@ -167,6 +167,7 @@ class Cluster:
                 client_for=self._controller_client,
                 cluster_cidr=pod_network(len(shapes)),
                 check_policy=type_check,
+                issue_token=self.server.config.legacy_tokens.issue,
             )
             self._run("controllers", manager.run)
         if "scheduler" not in self.config.without:

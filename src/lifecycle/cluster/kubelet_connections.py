@@ -10,6 +10,7 @@ Upstream: `apiserver/pkg/server/egressselector/egress_selector.go` (the same ide
 from __future__ import annotations
 
 from lifecycle.api.wire import Request, Response
+from lifecycle.cri.runtime import HTTPRequest
 from lifecycle.kubelet.kubelet import Kubelet
 
 
@@ -25,7 +26,7 @@ class KubeletConnection:
 
     async def reach_pod(self, ip: str, port: int, request: Request) -> Response:
         """A plain request to a pod of that node. Raises OSError."""
-        code, why = await self._kubelet.runtime.http_get(ip, port, request.path, 10.0)
-        if not code:
-            raise ConnectionRefusedError(why)
-        return Response(code, {"Content-Type": "text/plain"}, body=why.encode())
+        answer = await self._kubelet.runtime.http_get(HTTPRequest(ip, port, request.path), 10.0)
+        if not answer.status:
+            raise ConnectionRefusedError(answer.text)
+        return Response(answer.status, {"Content-Type": "text/plain"}, body=answer.text.encode())

@@ -8,10 +8,12 @@ must find the claim true of the model. A claim without any check is listed as un
 
 from __future__ import annotations
 
+import gc
 import importlib
 import pkgutil
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -34,6 +36,13 @@ class Partly:
 
     def __bool__(self) -> bool:
         return self.holds_here and self.fails_there
+
+
+@dataclass(slots=True, frozen=True)
+class Refusal:
+    """Whatever the ledger says, this is not so: a check found (by an assertion of its own) that the matter is not as it expects."""
+
+    why: str
 
 
 Check = Callable[[Any], bool | Partly | None]
@@ -136,30 +145,74 @@ def _claim(entry: dict[str, Any]) -> Claim:
     return Claim(entry["id"], entry["stage"], entry["tier"], " ".join(entry["claim"].split()), verdicts, why)
 
 
+Seen = bool | Partly | Refusal | None
+
+
+def ask(function: Callable[..., bool | Partly | None], *evidence: Any) -> Seen:
+    """What a check says. An assertion of its own that fails is an answer, too; every other exception is an accident and is raised."""
+    try:
+        seen = function(*evidence)
+    except AssertionError as error:
+        if not _is_its_own(error):
+            raise
+        return Refusal(str(error) or "not as expected")
+    return seen if seen is None or isinstance(seen, Partly) else bool(seen)
+
+
+def _is_its_own(error: AssertionError) -> bool:
+    """Whether the assertion stands among the checks and their scenes, and not in what they look at."""
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    return traceback is not None and "agreements" in Path(traceback.tb_frame.f_code.co_filename).parts
+
+
 @dataclass(slots=True, frozen=True)
 class Cell:
     """A claim in one version: the ledger's verdict, and what the check said (None: none ran, or its evidence does not show it)."""
 
     verdict: str
-    seen: bool | Partly | None
+    seen: Seen
 
     @property
     def contradicted(self) -> bool:
         """The check says otherwise than the ledger."""
-        if self.seen is None:
-            return False
+        if self.seen is None or isinstance(self.seen, Refusal):
+            return self.seen is not None
         if isinstance(self.seen, Partly) or self.verdict == "partly":
             return not (self.verdict == "partly" and isinstance(self.seen, Partly) and bool(self.seen))
         return EXPECTED.get(self.verdict, self.seen) is not self.seen
 
     def __str__(self) -> str:
         if self.contradicted:
-            return f"{self.verdict} ✗ contradicted"
+            return f"{self.verdict} ✗ contradicted" + (f": {self.seen.why}" if isinstance(self.seen, Refusal) else "")
         if self.seen is None:
             return self.verdict
         return f"{self.verdict} ✓ " + (
             "both seen" if isinstance(self.seen, Partly) else "seen" if self.seen else "seen not to hold"
         )
+
+
+def rebuilt_cell(claim: Claim) -> Cell:
+    """What our own component, or the model of it, has to say to a claim."""
+    if claim.id not in _rebuilt:
+        return Cell("", None)
+    function, model = _rebuilt[claim.id]
+    return Cell("holds" if model else claim.verdicts.get(NEWEST, "?"), ask(function))
+
+
+@contextmanager
+def _rarely_collecting() -> Iterator[None]:
+    """Python's garbage collector looks up less often: it would walk through the whole of the recordings a hundred times."""
+    before = gc.get_threshold()
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 1000)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+        gc.unfreeze()
 
 
 class ClaimsMatrix:
@@ -178,19 +231,13 @@ class ClaimsMatrix:
         if strangers:
             raise ValueError(f"checks for claims that are not in the ledger: {', '.join(strangers)}")
         self.cells: dict[tuple[str, str], Cell] = {}
-        for claim in self.claims:
-            function = _checks.get(claim.id)
-            self.cells[claim.id, REBUILT] = self._rebuilt_cell(claim)
-            for version, cluster in evidence.items():
-                seen = _answer(function(cluster)) if function and cluster is not None else None
-                self.cells[claim.id, version] = Cell(claim.verdicts.get(version, "?"), seen)
-
-    @staticmethod
-    def _rebuilt_cell(claim: Claim) -> Cell:
-        if claim.id not in _rebuilt:
-            return Cell("", None)
-        function, model = _rebuilt[claim.id]
-        return Cell("holds" if model else claim.verdicts.get(NEWEST, "?"), _answer(function()))
+        with _rarely_collecting():
+            for claim in self.claims:
+                function = _checks.get(claim.id)
+                self.cells[claim.id, REBUILT] = rebuilt_cell(claim)
+                for version, cluster in evidence.items():
+                    seen = ask(function, cluster) if function and cluster is not None else None
+                    self.cells[claim.id, version] = Cell(claim.verdicts.get(version, "?"), seen)
 
     @property
     def unchecked(self) -> list[Claim]:
@@ -223,7 +270,3 @@ class ClaimsMatrix:
 
 REBUILT = "rebuilt"
 """The column of our own components."""
-
-
-def _answer(seen: bool | Partly | None) -> bool | Partly | None:
-    return seen if seen is None or isinstance(seen, Partly) else bool(seen)

@@ -15,6 +15,7 @@ import socket
 import ssl
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -47,6 +48,7 @@ from lifecycle.kubelet.server.listener import Listen
 from lifecycle.kubelet.volumes.empty_dir import LinuxMounter
 from lifecycle.proxy.iptables.config import ProxierConfig
 from lifecycle.proxy.iptables.proxier import Proxier
+from lifecycle.proxy.kernel_conntrack import KernelConntrack
 
 API_PORT, KUBELET_PORT, DNS_PORT, REGISTRY_PORT = 6443, 10250, 53, 5000
 SYNC_FREQUENCY = 60.0
@@ -193,6 +195,9 @@ class LinuxMachines:
             self._stack.push_async_callback(informers.stop)
             config = ProxierConfig(cluster_cidr=str(self._pod_network))
             for name, host in self.hosts.by_name.items():
+                conntrack = KernelConntrack.where_possible(host.netns)
+                if conntrack is not None:
+                    self._stack.callback(conntrack.close)
                 proxier = Proxier(
                     client,
                     informers,
@@ -201,6 +206,8 @@ class LinuxMachines:
                     clock=self.clock,
                     sink=PathCommandRunner(host.netns),
                     config=config,
+                    listen=partial(host.socket, socket.SOCK_STREAM),
+                    conntrack=conntrack,
                 )
                 yield f"kube-proxy {name}", proxier.run
         if "dns" not in without:
