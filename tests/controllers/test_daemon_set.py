@@ -15,6 +15,7 @@ from lifecycle.controllers.daemonset.daemon_pods import daemon_pod
 from lifecycle.controllers.daemonset.daemon_set_status import daemon_set_status
 from lifecycle.controllers.daemonset.rolling_update import rolling_update
 from lifecycle.controllers.deployment.pod_template_hash import compute_hash
+from lifecycle.controllers.history.revisions import new_revision, template_patch
 from lifecycle.controllers.pod_readiness import is_pod_ready
 from lifecycle.inspector import Recording
 
@@ -133,6 +134,16 @@ def test_with_a_surge_the_new_pod_comes_first() -> None:
 
 
 NOW = 1767225600.0
+
+
+def test_a_revision_keeps_its_keys_in_order() -> None:
+    """kubectl compares the bytes to tell whether a rollback would change anything."""
+    ds = daemon()
+    ds["metadata"] |= {"namespace": "default", "uid": "u"}
+    template = ds["spec"]["template"]
+    ds["spec"]["template"] = dict(sorted(template.items(), reverse=True))
+    revision = new_revision(ds, template_patch(ds), 1, "abc", {})
+    assert list(revision["data"]["spec"]["template"]) == sorted(["$patch", *template])
 
 
 def on(node: str, revision: str, ready: bool = True, **meta: Any) -> Object:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,8 +12,9 @@ from lifecycle.api.clock import run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
 from lifecycle.kubelet.eviction.attach import attach
-from lifecycle.kubelet.eviction.manager import PRESSURE_TRANSITION_PERIOD, Summary
+from lifecycle.kubelet.eviction.manager import PRESSURE_TRANSITION_PERIOD
 from lifecycle.kubelet.eviction.ranking import ContainerUsage, PodUsage, eviction_message, rank
+from lifecycle.kubelet.eviction.summary import Summary, memory_available
 from lifecycle.kubelet.eviction.thresholds import (
     Observation,
     node_condition,
@@ -94,6 +96,12 @@ def test_what_is_said_of_it() -> None:
     assert "Container" not in small
 
 
+def test_what_the_kernel_says_of_its_memory(tmp_path: Path) -> None:
+    said = "MemTotal:       2048 kB\nMemFree:          64 kB\nMemAvailable:     512 kB\nHugePages_Total:       0\n"
+    (tmp_path / "meminfo").write_text(said)
+    assert memory_available(tmp_path / "meminfo") == Observation(512 << 10, 2048 << 10)
+
+
 class Stage:
     """A node with pods, and what is measured on it: the pod's usage is known by its name."""
 
@@ -104,7 +112,7 @@ class Stage:
         [self.kubelet] = cluster.kubelets.values()
         self.manager = attach(self.kubelet, cluster.admin, cluster.clock, self.measure)
 
-    def measure(self) -> Summary:
+    async def measure(self) -> Summary:
         names = {p["metadata"]["uid"]: p["metadata"]["name"] for p in self.kubelet.pod_workers.active_pods()}
         return Summary(
             self.observations, {uid: self.usages[name] for uid, name in names.items() if name in self.usages}

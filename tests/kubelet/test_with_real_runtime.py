@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,9 @@ from lifecycle.api.wire import Object
 from lifecycle.cluster.kubelet_connections import KubeletConnection
 from lifecycle.cri.runtime import PodSandboxState
 from lifecycle.inspector import open_recording
+from lifecycle.kubelet.eviction.attach import attach
+from lifecycle.kubelet.eviction.summary import node_summary
+from lifecycle.kubelet.eviction.thresholds import parse_threshold
 from tests.conftest import unavailable
 from tests.cri.subjects import why_not
 from tests.kubelet.real_node import NODE, RealNode, real_node
@@ -456,5 +460,27 @@ def test_a_static_pods_mirror_shows_how_it_is(kind: str, tmp_path: Path) -> None
         assert again["status"]["containerStatuses"][0]["containerID"].endswith(container_id)
         path.unlink()
         await until_nothing_runs(node)
+
+    play(kind, tmp_path, scene)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_machine_short_of_memory_gives_up_a_pod(kind: str, tmp_path: Path) -> None:
+    """The machine has what it has, so the threshold is beyond it; what the pod uses is measured."""
+
+    async def scene(node: RealNode) -> None:
+        await node.run_pod("greedy", {"name": "c", "command": FOREVER})
+        await node.until("greedy", ready("c"))
+        everything = [parse_threshold("memory.available", "1Ei")]
+        manager = attach(node.kubelet, node.admin, node.clock, partial(node_summary, node.runtime), everything)
+        assert await manager.synchronize() is not None
+        status = (await node.until("greedy", lambda p: bool(p["status"]["phase"] == "Failed")))["status"]
+        assert status["reason"] == "Evicted"
+        assert status["message"].startswith(
+            "The node was low on resource: memory. Threshold quantity: 1Ei, available: "
+        )
+        assert "Container c was using " in status["message"]
+        assert "request is 0, has larger consumption of memory. " in status["message"]
+        await until_nothing_runs(node, (await node.admin.get(resource("pods"), "greedy", "default"))["metadata"]["uid"])
 
     play(kind, tmp_path, scene)

@@ -50,6 +50,21 @@ def go_value(value: Any) -> str:
     return str(value)
 
 
+def go_label_selector(selector: Any) -> str:
+    """A LabelSelector as Go prints the struct, which is what clients get to see. Upstream: `LabelSelector.String`."""
+    if selector is None:
+        return "nil"
+    labels = "".join(f"{key}: {value}," for key, value in sorted((selector.get("matchLabels") or {}).items()))
+    expressions = "".join(
+        f"LabelSelectorRequirement{{Key:{e['key']},Operator:{e['operator']},Values:[{' '.join(e.get('values') or ())}],}},"
+        for e in selector.get("matchExpressions") or ()
+    )
+    return (
+        f"&LabelSelector{{MatchLabels:map[string]string{{{labels}}},"
+        f"MatchExpressions:[]LabelSelectorRequirement{{{expressions}}},}}"
+    )
+
+
 def go_json_type(value: Any) -> str:
     """The Go type that decoded JSON has, as `%T` prints it."""
     if value is None:

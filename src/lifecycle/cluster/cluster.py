@@ -15,6 +15,7 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +44,9 @@ from lifecycle.cri.hollow import HollowRuntime
 from lifecycle.cri.hollow_images import KIND_IMAGES
 from lifecycle.cri.runtime import Runtime
 from lifecycle.dns.server import ClusterDNS
+from lifecycle.kubelet.eviction.attach import attach
+from lifecycle.kubelet.eviction.summary import node_summary
+from lifecycle.kubelet.eviction.thresholds import KIND_EVICTION_HARD, parse_thresholds
 from lifecycle.kubelet.kubelet import Kubelet
 from lifecycle.scheduler.scheduler import Scheduler
 
@@ -224,6 +228,10 @@ class Cluster:
         self.kubelets[shape.name] = kubelet
         self.server.kubelets[shape.name] = KubeletConnection(kubelet)
         self._run(f"kubelet {shape.name}", kubelet.run)
+        if self.machines is not None:
+            measure, hard = partial(node_summary, runtime), parse_thresholds(KIND_EVICTION_HARD)
+            eviction_manager = attach(kubelet, self.client("kubelet", user), self.clock, measure, hard)
+            self._run(f"eviction manager {shape.name}", eviction_manager.run)
 
     async def _start_machines(self, shapes: list[NodeShape]) -> None:
         """Real nodes: everything that is there before a kubelet joins."""

@@ -6,6 +6,7 @@ Upstream: `pkg/printers/internalversion/printers.go` (`printMutatingWebhook`, `p
 
 from __future__ import annotations
 
+from lifecycle.api.go_format import go_label_selector
 from lifecycle.api.table.age import age
 from lifecycle.api.table.printer import AGE, NAME, Cells, Column, Printer
 from lifecycle.api.wire import Object
@@ -33,21 +34,8 @@ def _param_ref(param: Object | None) -> str:
     if param and param.get("name"):
         return f"{param.get('namespace') or '*'}/{param['name']}"
     if param and param.get("selector") is not None:
-        return _go_selector(param["selector"])
+        return go_label_selector(param["selector"])
     return "<unset>"
-
-
-def _go_selector(selector: Object) -> str:
-    """A LabelSelector as Go prints the struct, which is what clients get to see."""
-    labels = "".join(f"{key}: {value}," for key, value in sorted((selector.get("matchLabels") or {}).items()))
-    expressions = "".join(
-        f"LabelSelectorRequirement{{Key:{e['key']},Operator:{e['operator']},Values:[{' '.join(e.get('values') or ())}],}},"
-        for e in selector.get("matchExpressions") or ()
-    )
-    return (
-        f"&LabelSelector{{MatchLabels:map[string]string{{{labels}}},"
-        f"MatchExpressions:[]LabelSelectorRequirement{{{expressions}}},}}"
-    )
 
 
 def _print_api_service(obj: Object, now: float) -> Cells:

@@ -58,7 +58,7 @@ def new_revision(owner: Object, data: Object, number: int, name_hash: str, label
             **({"annotations": owner["metadata"]["annotations"]} if owner["metadata"].get("annotations") else {}),
             "ownerReferences": [new_controller_ref(owner)],
         },
-        "data": data,
+        "data": orjson.loads(go_bytes(data)),  # clients compare the bytes: the keys have to be in order
         "revision": number,
     }
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple, TypeVar
 
+from lifecycle.api.go_format import go_label_selector
 from lifecycle.api.labels import selector_from_label_selector
 from lifecycle.api.quantity import Quantity, parse_quantity
 from lifecycle.api.resources import Resource
@@ -143,7 +144,9 @@ class MetricProposals:
         name = metric["name"]
         average = wanted.get("averageValue") is not None
         try:
-            what = f"unable to get external metric {target.namespace}/{name}/{_go_selector(metric)}"
+            what = (
+                f"unable to get external metric {target.namespace}/{name}/{go_label_selector(metric.get('selector'))}"
+            )
             usage = sum(await _about(what, self._client.external_metric(name, target.namespace, _text(metric))))
             found = self._of_one_value(usage, wanted, target)
         except MetricsError as error:
@@ -183,20 +186,4 @@ def _text(metric: Object) -> str:
 
 
 def _external_name(metric: Object) -> str:
-    return f"external metric {metric['name']}({_go_selector(metric)})"
-
-
-def _go_selector(metric: Object) -> str:
-    """A label selector as Go prints it with `%+v`. Upstream: `LabelSelector.String`."""
-    selector = metric.get("selector")
-    if selector is None:
-        return "nil"
-    labels = "".join(f"{key}: {value}," for key, value in sorted((selector.get("matchLabels") or {}).items()))
-    expressions = "".join(
-        f"LabelSelectorRequirement{{Key:{e['key']},Operator:{e['operator']},Values:[{' '.join(e.get('values') or ())}],}},"
-        for e in selector.get("matchExpressions") or ()
-    )
-    return (
-        f"&LabelSelector{{MatchLabels:map[string]string{{{labels}}},"
-        f"MatchExpressions:[]LabelSelectorRequirement{{{expressions}}},}}"
-    )
+    return f"external metric {metric['name']}({go_label_selector(metric.get('selector'))})"

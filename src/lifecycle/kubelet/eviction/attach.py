@@ -5,13 +5,14 @@ Upstream: `pkg/kubelet/kubelet.go` (`NewMainKubelet`, `initializeRuntimeDependen
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from lifecycle.api.clock import Clock
 from lifecycle.api.wire import Object
 from lifecycle.client.events import EventRecorder
 from lifecycle.client.rest import Client
-from lifecycle.kubelet.eviction.manager import EvictionManager, Summary
+from lifecycle.kubelet.eviction.manager import EvictionManager
+from lifecycle.kubelet.eviction.summary import Summary
 from lifecycle.kubelet.eviction.thresholds import Threshold
 from lifecycle.kubelet.kubelet import Kubelet
 
@@ -20,10 +21,10 @@ def attach(
     kubelet: Kubelet,
     client: Client,
     clock: Clock,
-    measure: Callable[[], Summary],
+    measure: Callable[[], Awaitable[Summary]],
     thresholds: list[Threshold] | None = None,
 ) -> EvictionManager:
-    """A manager for this kubelet's node. `measure()` says what is left; whoever has the manager runs it."""
+    """A manager for this kubelet's node. `measure()` is awaited for what is left; whoever has the manager runs it."""
     recorder = EventRecorder(client, "kubelet", clock=clock, host=kubelet.node_name)
 
     def event(pod: Object, kind: str, reason: str, message: str, container: str) -> None:

@@ -12,22 +12,26 @@ out: soft thresholds, removing images and dead containers first, local storage l
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+import logging
+from collections.abc import Awaitable, Callable, Iterable
 
+from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
+from lifecycle.cri.runtime import RuntimeServiceError
 from lifecycle.kubelet.admit_handlers import is_critical
 from lifecycle.kubelet.conditions import DISRUPTION_TARGET, condition
-from lifecycle.kubelet.eviction.ranking import PodUsage, eviction_message, rank
+from lifecycle.kubelet.eviction.ranking import eviction_message, rank
+from lifecycle.kubelet.eviction.summary import Summary
 from lifecycle.kubelet.eviction.thresholds import (
     RESOURCES,
-    Observation,
     Threshold,
     node_condition,
     parse_thresholds,
     thresholds_met,
 )
 from lifecycle.kubelet.phase import FAILED
+
+log = logging.getLogger(__name__)
 
 MONITORING_INTERVAL = 10.0
 PRESSURE_TRANSITION_PERIOD = 300.0
@@ -39,26 +43,18 @@ IMMEDIATE_GRACE_PERIOD = 1.0
 REASON = "Evicted"
 
 
-@dataclass(slots=True, frozen=True)
-class Summary:
-    """What is measured on a node: what is left, by signal, and what pods use, by uid."""
-
-    observations: Mapping[str, Observation]
-    pods: Mapping[str, PodUsage] = field(default_factory=dict)
-
-
 Evict = Callable[[Object, Callable[[Object], Object], float], bool]
 """Takes a pod, what becomes of its status, and its grace period; whether it was to be had."""
 
 
 class EvictionManager:
-    """One per node. `measure()` gives a summary; `pods()` the active pods; `event` and `node_event` tell of it;
+    """One per node. `measure()` is awaited for a summary; `pods()` the active pods; `event` and `node_event` tell of it;
     `pressure_changed()` is awaited when the node has something else to say of itself.
     """
 
     def __init__(
         self,
-        measure: Callable[[], Summary],
+        measure: Callable[[], Awaitable[Summary]],
         pods: Callable[[], Iterable[Object]],
         evict: Evict,
         now: Callable[[], float],
@@ -87,12 +83,15 @@ class EvictionManager:
     async def run(self) -> None:
         """Until cancelled."""
         while True:
-            await self.synchronize()
+            try:
+                await self.synchronize()
+            except (RuntimeServiceError, StatusError, OSError) as error:  # what could not be measured or said now
+                log.debug("eviction manager: %s", error)
             await asyncio.sleep(MONITORING_INTERVAL)
 
     async def synchronize(self) -> Object | None:
         """Look once. The pod that has to go, if one has."""
-        summary = self._measure()
+        summary = await self._measure()
         met = thresholds_met(self._thresholds, summary.observations)
         for threshold in met:
             self._last_seen[node_condition(threshold.signal)] = self._now()

@@ -34,6 +34,8 @@ DEFAULT_EVICTION_HARD: Mapping[str, str] = {
     "imagefs.available": "15%",
     "imagefs.inodesFree": "5%",
 }
+KIND_EVICTION_HARD: Mapping[str, str] = {"memory.available": "100Mi"}
+"""kind's nodes share one disk with everything else on the machine: how full it is they do not mind."""
 
 
 @dataclass(slots=True, frozen=True)

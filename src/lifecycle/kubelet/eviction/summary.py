@@ -1,0 +1,48 @@
+"""What is measured: the machine's memory in the kernel's own words, the pods' in their runtime's.
+
+Upstream: `pkg/kubelet/server/stats/summary.go` (`SummaryProvider.Get`), `pkg/kubelet/eviction/helpers.go`
+(`makeSignalObservations`), v1.36. There, what is available is the capacity without the working set of the root cgroup; the
+kernel's `MemAvailable` says nearly the same. Left out: disks, whose thresholds kind switches off.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lifecycle.cri.runtime import RuntimeService
+from lifecycle.kubelet.eviction.ranking import ContainerUsage, PodUsage
+from lifecycle.kubelet.eviction.thresholds import Observation
+
+MEMINFO = Path("/proc/meminfo")
+
+
+@dataclass(slots=True, frozen=True)
+class Summary:
+    """What is measured on a node: what is left, by signal, and what pods use, by uid."""
+
+    observations: Mapping[str, Observation]
+    pods: Mapping[str, PodUsage] = field(default_factory=dict)
+
+
+async def node_summary(runtime: RuntimeService) -> Summary:
+    """Of this machine and the containers that run on it. Raises RuntimeServiceError, OSError."""
+    pods: dict[str, dict[str, ContainerUsage]] = defaultdict(dict)
+    for stats in await runtime.list_container_stats():
+        labels = stats["attributes"].get("labels") or {}
+        working_set = ((stats.get("memory") or {}).get("working_set_bytes") or {}).get("value") or 0
+        usage = ContainerUsage(memory=int(working_set))
+        pods[labels.get("io.kubernetes.pod.uid", "")][labels.get("io.kubernetes.container.name", "")] = usage
+    return Summary(
+        {"memory.available": memory_available()},
+        {uid: PodUsage(containers) for uid, containers in pods.items()},
+    )
+
+
+def memory_available(meminfo: Path = MEMINFO) -> Observation:
+    """`/proc/meminfo` in bytes. Raises OSError."""
+    lines = (line.partition(":") for line in meminfo.read_text().splitlines())
+    kibibytes = {name: int(rest.split()[0]) for name, _, rest in lines}
+    return Observation(kibibytes["MemAvailable"] << 10, kibibytes["MemTotal"] << 10)
