@@ -1,8 +1,9 @@
-"""Chapters quote the package: every quotation names a file, and something in it, that exists. (The build says so too, minutes later.)"""
+"""Chapters quote the package and import it: what they name exists. (The build says so too, minutes later.)"""
 
 from __future__ import annotations
 
 import ast
+import importlib.util
 import re
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from tests.conftest import ROOT
 
 QUOTATION = re.compile(r"^```\{literalinclude\} (\S+)\n((?::.*\n)*)", re.M)
+CELL = re.compile(r"^```\{code-cell\} ipython3\n(.*?)^```$", re.M | re.S)
 CHAPTERS = sorted((ROOT / "book").rglob("*.md"))
 
 
@@ -35,3 +37,23 @@ def test_what_a_chapter_quotes_is_there(chapter: Path) -> None:
         if not file.is_file() or (wanted and wanted[1] not in defined(file)):
             lost.append((target, wanted and wanted[1]))
     assert lost == []
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.stem)
+def test_what_a_chapter_imports_is_there(chapter: Path) -> None:
+    lost = []
+    for cell in CELL.findall(chapter.read_text()):
+        code = re.sub(r"\A(---\n.*?^---\n|(:.*\n)+)", "", cell, flags=re.M | re.S)  # the cell's own settings
+        for node in ast.walk(ast.parse(re.sub(r"^[%!].*$", "", code, flags=re.M))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "lifecycle":
+                module = importlib.import_module(str(node.module))
+                lost += [
+                    f"{node.module}.{a.name}"
+                    for a in node.names
+                    if not hasattr(module, a.name) and not _module(node, a)
+                ]
+    assert lost == []
+
+
+def _module(node: ast.ImportFrom, alias: ast.alias) -> bool:
+    return importlib.util.find_spec(f"{node.module}.{alias.name}") is not None
