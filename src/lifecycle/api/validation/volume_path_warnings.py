@@ -11,59 +11,58 @@ from typing import NamedTuple
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.wire import Object
 
+_SOURCES = {"configMap": "ConfigMap {}", "secret": "Secret {}", "downwardAPI": "DownwardAPI"}
+_OWNERS = {"configMap": "name", "secret": "secretName", "downwardAPI": ""}
+
 
 class _Placed(NamedTuple):
-    """A path, and what puts a file there (empty if the volume has only one source)."""
+    """A path, and what puts a file there: how that is worded (empty if the volume has only one source), and its name."""
 
     path: str
-    source: str
+    worded: str = ""
+    name: str = ""
 
     def __str__(self) -> str:
-        return f"{go_quote(self.path)} ({self.source})" if self.source else go_quote(self.path)
+        shown = go_quote(self.path)
+        return f"{shown} ({self.worded.format(go_quote(self.name))})" if self.worded else shown
 
 
 def overlapping_paths(volumes: list[Object]) -> list[str]:
     """One warning per pair of paths that are equal, or of which one lies inside the other."""
     warnings: list[str] = []
     for volume in volumes:
-        name = go_quote(volume.get("name", ""))
-        for kind, owner, described in (
-            ("configMap", "name", "ConfigMap {}"),
-            ("secret", "secretName", "Secret {}"),
-            ("downwardAPI", "", "DownwardAPI"),
-        ):
-            source = volume.get(kind) or {}
-            what = described.format(go_quote(source.get(owner, "")))
-            warnings += _overlaps(f"volume {name} ({what})", _items(source, ""))
+        for kind, worded in _SOURCES.items():
+            source = volume.get(kind)
+            if source and len(source.get("items") or ()) > 1:
+                what = worded.format(go_quote(source.get(_OWNERS[kind], "")))
+                paths = [_Placed(item.get("path", "")) for item in source["items"]]
+                warnings += _overlaps(f"volume {go_quote(volume.get('name', ''))} ({what})", paths)
         projected = volume.get("projected")
         if projected is not None:
-            warnings += _projected(name, projected.get("sources") or [])
+            where = f"volume {go_quote(volume.get('name', ''))} (Projected)"
+            warnings += _projected(where, projected.get("sources") or [])
     return warnings
 
 
-def _projected(name: str, sources: list[Object]) -> list[str]:
+def _projected(where: str, sources: list[Object]) -> list[str]:
     warnings: list[str] = []
     placed: list[_Placed] = []
     for source in sources:
-        if not any(part is not None for part in source.values()):
-            warnings.append(f"volume {name} (Projected) has no sources provided")
+        if all(part is None for part in source.values()):
+            warnings.append(f"{where} has no sources provided")
             continue
         for one in _placed_by(source):
-            warnings += _check(f"volume {name} (Projected)", placed, one)
+            warnings += _check(where, placed, one)
     return warnings
 
 
-def _placed_by(source: Object) -> Iterable[_Placed]:
-    for kind, described in (("configMap", "ConfigMap {}"), ("secret", "Secret {}"), ("downwardAPI", "DownwardAPI")):
+def _placed_by(source: Object) -> list[_Placed]:
+    for kind, worded in _SOURCES.items():
         given = source.get(kind) or {}
         if given.get("items") is not None:
-            return _items(given, described.format(go_quote(given.get("name", ""))))
+            return [_Placed(item.get("path", ""), worded, given.get("name", "")) for item in given["items"]]
     token = source.get("serviceAccountToken")
     return [] if token is None else [_Placed(token.get("path", ""), "ServiceAccountToken")]
-
-
-def _items(source: Object, described: str) -> list[_Placed]:
-    return [_Placed(item.get("path", ""), described) for item in source.get("items") or ()]
 
 
 def _overlaps(where: str, paths: Iterable[_Placed]) -> list[str]:
@@ -73,7 +72,8 @@ def _overlaps(where: str, paths: Iterable[_Placed]) -> list[str]:
 
 def _check(where: str, placed: list[_Placed], one: _Placed) -> list[str]:
     """What `one` collides with; it is added to what is `placed`."""
-    one = _Placed(one.path.rstrip("/"), one.source)
+    if one.path.endswith("/"):
+        one = one._replace(path=one.path.rstrip("/"))
     found = [other for other in placed if one.path and other.path and _collide(one.path, other.path)]
     placed.append(one)
     return [f"{where}: overlapping paths: {one} with {other}" for other in found]
