@@ -123,7 +123,8 @@ def test_a_signal_while_it_starts_ends_it_quietly(tmp_path: Path, number: signal
         until_it_has_worked(process.pid, after)
         process.send_signal(number)
         out, errors = process.communicate(timeout=30)
-    assert process.returncode in (0, 130, -signal.SIGTERM)
+    # -SIGINT: Python takes an interrupt that hit it inside `exec` (a dataclass being made) for an unhandled one; a shell says 130
+    assert process.returncode in (0, 130, -signal.SIGINT, -signal.SIGTERM)
     assert "Traceback" not in errors
     assert out == "" or out.startswith("ready ")
     left = {path.name for path in tmp_path.iterdir()}
