@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from lifecycle.api.labels import Selector, selector_from_labels
@@ -81,3 +81,14 @@ class Model:
             return str(error)
         self.cache.assume_pod(PodInfo({**pod, "spec": {**pod["spec"], "nodeName": host}}))
         return host
+
+
+def snapshot_of(nodes: Iterable[Object], pods: Iterable[Object] = ()) -> Snapshot:
+    """What the scheduler sees of these nodes and of these pods, which have theirs."""
+    cache, snapshot = Cache(), Snapshot()
+    for node in nodes:
+        cache.add_node(node)
+    for pod in pods:
+        cache.add_pod(pod)
+    cache.update_snapshot(snapshot)
+    return snapshot

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from lifecycle.scheduler.cache import Cache
 from lifecycle.scheduler.config import parse_configuration, with_ignored_resources
 from lifecycle.scheduler.extender import ExtenderError, HTTPExtender, extender_config
 from lifecycle.scheduler.framework import CycleState, FitError
@@ -18,8 +17,7 @@ from lifecycle.scheduler.node_info import NodeInfo, PodInfo
 from lifecycle.scheduler.plugins.default_preemption import Candidate
 from lifecycle.scheduler.profile import default_framework
 from lifecycle.scheduler.schedule_one import Algorithm
-from lifecycle.scheduler.snapshot import Snapshot
-from tests.scheduler.cluster_model import make_node, make_pod
+from tests.scheduler.cluster_model import make_node, make_pod, snapshot_of
 
 Answers = dict[str, Callable[[Any], Any]]
 
@@ -54,10 +52,7 @@ def with_server(answers: Answers, play: Callable[[str, list[tuple[str, Any]]], C
 
 
 def algorithm(*names: str) -> Algorithm:
-    cache, snapshot = Cache(), Snapshot()
-    for name in names:
-        cache.add_node(make_node(name))
-    cache.update_snapshot(snapshot)
+    snapshot = snapshot_of(make_node(name) for name in names)
     return Algorithm(default_framework(), snapshot, rng=random.Random(1), batch=False)
 
 

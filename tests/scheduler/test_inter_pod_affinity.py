@@ -7,12 +7,10 @@ from typing import Any
 import pytest
 
 from lifecycle.api.wire import Object
-from lifecycle.scheduler.cache import Cache
 from lifecycle.scheduler.framework import SKIP, CycleState
 from lifecycle.scheduler.node_info import PodInfo
 from lifecycle.scheduler.plugins.inter_pod_affinity import InterPodAffinity
-from lifecycle.scheduler.snapshot import Snapshot
-from tests.scheduler.cluster_model import make_node, make_pod
+from tests.scheduler.cluster_model import make_node, make_pod, snapshot_of
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
@@ -35,22 +33,12 @@ def pod(name: str, node: str = "", *, namespace: str = "default", app: str = "we
     return made
 
 
-def snapshot_of(*pods: Object) -> Snapshot:
-    cache, snapshot = Cache(), Snapshot()
-    for node in NODES:
-        cache.add_node(node)
-    for each in pods:
-        cache.add_pod(each)
-    cache.update_snapshot(snapshot)
-    return snapshot
-
-
 def fits(new: Object, *placed: Object) -> set[str]:
     plugin, state, info, snapshot = (
         InterPodAffinity(TEAMS.__getitem__),
         CycleState(),
         PodInfo(new),
-        snapshot_of(*placed),
+        snapshot_of(NODES, placed),
     )
     if plugin.pre_filter(state, info, snapshot) == SKIP:
         return {node.name for node in snapshot.node_info_list}
@@ -114,7 +102,7 @@ def test_a_host_apart_is_not_a_zone_apart() -> None:
 def scores(new: Object, *placed: Object, hard_weight: int = 1) -> list[int] | None:
     """For a1, b1 and nowhere, normalized; None if the plugin has nothing to say."""
     plugin, state, info = InterPodAffinity(TEAMS.__getitem__, hard_weight), CycleState(), PodInfo(new)
-    snapshot = snapshot_of(*placed)
+    snapshot = snapshot_of(NODES, placed)
     nodes = [snapshot.node_info_map[name] for name in ("a1", "b1", "nowhere")]
     if plugin.pre_score(state, info, nodes, snapshot) == SKIP:
         return None

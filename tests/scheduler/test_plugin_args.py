@@ -8,15 +8,13 @@ from typing import Any
 import pytest
 
 from lifecycle.api.wire import Object
-from lifecycle.scheduler.cache import Cache
 from lifecycle.scheduler.config import API_VERSION, parse_configuration
 from lifecycle.scheduler.framework import CycleState, FitError
 from lifecycle.scheduler.node_info import PodInfo
 from lifecycle.scheduler.plugins.node_resources_fit import requested_to_capacity_ratio
 from lifecycle.scheduler.profile import Views, new_framework
 from lifecycle.scheduler.schedule_one import Algorithm
-from lifecycle.scheduler.snapshot import Snapshot
-from tests.scheduler.cluster_model import by_app, make_node, make_pod
+from tests.scheduler.cluster_model import by_app, make_node, make_pod, snapshot_of
 
 ZONE = "topology.kubernetes.io/zone"
 NODES = [
@@ -31,12 +29,7 @@ def decide(plugin: str, args: Mapping[str, Any], pod: Object, *placed: Object) -
     config = {"name": plugin, "args": args}
     given = {"kind": "KubeSchedulerConfiguration", "apiVersion": API_VERSION, "profiles": [{"pluginConfig": [config]}]}
     framework = new_framework(parse_configuration(given).profiles[0], Views(find_selector=by_app))
-    cache, snapshot = Cache(), Snapshot()
-    for node in NODES:
-        cache.add_node(node)
-    for other in placed:
-        cache.add_pod(other)
-    cache.update_snapshot(snapshot)
+    snapshot = snapshot_of(NODES, placed)
     try:
         result = Algorithm(framework, snapshot, batch=False).schedule_pod(CycleState(), PodInfo(pod))
     except FitError as error:

@@ -7,12 +7,10 @@ from typing import Any
 import pytest
 
 from lifecycle.api.wire import Object
-from lifecycle.scheduler.cache import Cache
 from lifecycle.scheduler.framework import CycleState, unresolvable
 from lifecycle.scheduler.node_info import PodInfo
 from lifecycle.scheduler.plugins.pod_topology_spread import PodTopologySpread
-from lifecycle.scheduler.snapshot import Snapshot
-from tests.scheduler.cluster_model import make_node, make_pod
+from tests.scheduler.cluster_model import make_node, make_pod, snapshot_of
 
 HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"
 TAINT = {"key": "k", "value": "v", "effect": "NoSchedule"}
@@ -27,16 +25,6 @@ ALL = {"a", "b", "tainted", "ssd"}
 
 def web(name: str, node: str, **labels: str) -> Object:
     return make_pod(name, labels={"app": "web", **labels}, nodeName=node)
-
-
-def snapshot_of(nodes: list[Object], pods: list[Object]) -> Snapshot:
-    cache, snapshot = Cache(), Snapshot()
-    for node in nodes:
-        cache.add_node(node)
-    for pod in pods:
-        cache.add_pod(pod)
-    cache.update_snapshot(snapshot)
-    return snapshot
 
 
 def spreading(

@@ -8,17 +8,13 @@ Upstream: `k8s.io/utils/net/parse.go` (`ParseIPSloppy`, `ParseCIDRSloppy`), `net
 
 from __future__ import annotations
 
-from ipaddress import IPv6Address
-
-from lifecycle.api.validation.addresses import parse_ip, parse_network
+from lifecycle.api.validation.addresses import canonical_form, parse_ip, parse_network
 
 
 def canonical_ip(text: str) -> str:
     """The address, an IPv4-mapped one as what it maps; empty if the text is none."""
     address = parse_ip(text)
-    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
-        return str(address.ipv4_mapped)
-    return "" if address is None else str(address)
+    return "" if address is None else canonical_form(address)
 
 
 def canonical_network(text: str) -> str:

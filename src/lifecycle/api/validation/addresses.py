@@ -42,7 +42,8 @@ def is_ipv6(text: str) -> bool:
     return isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is None
 
 
-def _canonical(address: Address) -> str:
+def canonical_form(address: Address) -> str:
+    """The one spelling of an address, an IPv4-mapped one as what it maps. Upstream: `net.IP.String`."""
     if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
         return str(address.ipv4_mapped)
     return str(address)
@@ -74,8 +75,8 @@ def validate_legacy_ip(text: str, path: str, old: Collection[str] = ()) -> list[
 def validate_ip(text: str, path: str) -> list[FieldError]:
     """An address in a newer field: in canonical form. Upstream: `IsValidIP`."""
     errors, address = _strict_ip(text, path), parse_ip(text)
-    if not errors and address is not None and _canonical(address) != text:
-        errors.append(invalid(path, text, f"must be in canonical form ({go_quote(_canonical(address))})"))
+    if not errors and address is not None and canonical_form(address) != text:
+        errors.append(invalid(path, text, f"must be in canonical form ({go_quote(canonical_form(address))})"))
     return errors
 
 
@@ -145,7 +146,7 @@ def warnings_for_ip(text: str, path: str) -> list[str]:
     address = parse_ip(text)
     if address is None:
         return []
-    canonical = _canonical(address)
+    canonical = canonical_form(address)
     if isinstance(address, ipaddress.IPv4Address) or address.ipv4_mapped is not None:
         if canonical == text:
             return []
@@ -163,7 +164,7 @@ def warnings_for_cidr(text: str, path: str) -> list[str]:
     address, network = parsed
     warnings: list[str] = []
     if address != network.network_address:
-        single = f"{_canonical(address)}/{network.prefixlen}"
+        single = f"{canonical_form(address)}/{network.prefixlen}"
         why = f"is ambiguous in this context (should be {go_quote(str(network))} or {go_quote(single)}?)"
         warnings.append(f"{path}: CIDR value {go_quote(text)} {why}")
     head, _, tail = text.partition("/")
