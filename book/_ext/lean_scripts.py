@@ -11,7 +11,9 @@ from typing import Any
 UNUSED = ("THEBE", "thebe")
 
 
-def keep_each_once(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+def keep_each_once(
+    app: Any, page: str, template: str, context: dict[str, Any], doctree: Any
+) -> None:
     """Thin out the scripts of a page, in place."""
     seen: set[str] = set()
     kept = []

@@ -1,4 +1,5 @@
-"""What happens when … Kubernetes: every stage of the lifecycle, rebuilt so that it can be read, run and compared.
+"""What happens when … Kubernetes: every stage of the lifecycle, rebuilt so that it can
+be read, run and compared.
 
 with lifecycle.up(nodes=3) as cluster:
     apps = cluster.client.AppsV1Api()
@@ -13,7 +14,8 @@ __all__ = ["__version__", "up"]
 
 
 def __getattr__(name: str) -> Any:
-    # `import lifecycle` does no work: the cluster and all its rooms are loaded by the first `lifecycle.up`
+    # `import lifecycle` does no work: the cluster and all its rooms are loaded by the
+    # first `lifecycle.up`
     if name == "up":
         from lifecycle.cluster.background import up
 

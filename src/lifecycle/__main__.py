@@ -1,4 +1,6 @@
-"""The process behind `lifecycle` and `python -m lifecycle`. It loads the words inside, so that Ctrl-C is quiet from the first moment on."""
+"""The process behind `lifecycle` and `python -m lifecycle`. It loads the words inside,
+so that Ctrl-C is quiet from the first moment on.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,9 @@ import os
 
 
 def main() -> None:
-    """Run the command line; 130 for Ctrl-C while it is still being loaded, as `refusal.Words` says it later."""
+    """Run the command line; 130 for Ctrl-C while it is still being loaded, as
+    `refusal.Words` says it later.
+    """
     try:
         from lifecycle.cli import main as words
 

@@ -1,9 +1,12 @@
-"""Admission held against a recorded cluster: every object as it came out, and every refusal, word for word.
+"""Admission held against a recorded cluster: every object as it came out, and every
+refusal, word for word.
 
-Two scenarios. *admission* provokes each plugin in turn: namespaces with limits, quotas and security levels, pods that break them, pods that
-are only completed. *corpus* posts ninety manifests, whose answers show each object after defaulting and admission. Both are put to a
-cluster of ours that started like the recorded one, its controllers included: an account for a new namespace and the first count of a
-quota are theirs to write.
+Two scenarios. *admission* provokes each plugin in turn: namespaces with limits, quotas
+and security levels, pods that break them, pods that are only completed. *corpus* posts
+ninety manifests, whose answers show each object after defaulting and admission. Both
+are put to a cluster of ours that started like the recorded one, its controllers
+included: an account for a new namespace and the first count of a quota are theirs to
+write.
 """
 
 from __future__ import annotations
@@ -28,9 +31,13 @@ def admission_agreement(
     more: Collection[Plugin] = (),
     scenarios: Collection[str] = SCENARIOS,
 ) -> AgreementTable:
-    """One row per request. `without` leaves plugins out by name, `more` adds others: how a reader's own plugin gets in."""
+    """One row per request. `without` leaves plugins out by name, `more` adds others:
+    how a reader's own plugin gets in.
+    """
     tamper = chain_with(without, more)
-    tables = [asked_again(recording, scenario, "Admission", tamper) for scenario in scenarios]
+    tables = [
+        asked_again(recording, scenario, "Admission", tamper) for scenario in scenarios
+    ]
     for table in tables[1:]:
         tables[0].extend(table)
     return tables[0]
@@ -44,13 +51,17 @@ def chain_with(without: Collection[str], more: Collection[Plugin]) -> Tamper:
         unknown = set(without) - {plugin.name for plugin in chain.plugins}
         if unknown:
             raise ValueError(f"no such plugin: {', '.join(sorted(unknown))}")
-        chain.use([*(plugin for plugin in chain.plugins if plugin.name not in without), *more])
+        chain.use(
+            [*(plugin for plugin in chain.plugins if plugin.name not in without), *more]
+        )
 
     return tamper
 
 
 def added(posted: Any, answered: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """What an answer has that was not posted: paths and values, deepest maps first. Lists are compared by position."""
+    """What an answer has that was not posted: paths and values, deepest maps first.
+    Lists are compared by position.
+    """
     if isinstance(posted, dict) and isinstance(answered, dict):
         for key, value in answered.items():
             where = f"{path}.{key}" if path else key
@@ -70,5 +81,9 @@ def added(posted: Any, answered: Any, path: str = "") -> Iterator[tuple[str, Any
 
 def moment(recording: Recording, note: str) -> tuple[Object, Object]:
     """What was posted at a moment of the recorded scenario, and what came back."""
-    exchange = next(exchange for exchange in recording.exchanges("admission") if exchange.moment == note)
+    exchange = next(
+        exchange
+        for exchange in recording.exchanges("admission")
+        if exchange.moment == note
+    )
     return exchange.body, exchange.response

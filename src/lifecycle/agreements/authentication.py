@@ -1,7 +1,9 @@
-"""Authentication held against a recorded cluster: the same credentials, good and bad, shown to ours.
+"""Authentication held against a recorded cluster: the same credentials, good and bad,
+shown to ours.
 
-The recording holds what an administrator, a service account and strangers were told: who they are, that they may not, or that nobody knows
-them. Ours is asked the same through the whole handler chain, and the answers are compared whole.
+The recording holds what an administrator, a service account and strangers were told:
+who they are, that they may not, or that nobody knows them. Ours is asked the same
+through the whole handler chain, and the answers are compared whole.
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ class Judged(Protocol):
 def authentication_agreement(
     recording: Recording, instead: Callable[[Authenticator], Judged] | None = None
 ) -> AgreementTable:
-    """One row per request. `instead(ours)` makes an authenticator that is judged in place of ours."""
+    """One row per request. `instead(ours)` makes an authenticator that is judged in
+    place of ours.
+    """
 
     def tamper(server: APIServer) -> None:
         if instead is not None:
@@ -48,11 +52,17 @@ def authentication_agreement(
 
 
 def authentication_then_and_now(recording: Recording) -> AgreementTable:
-    """The outcomes of an older cluster beside ours: status and message, and nothing of how an answer is laid out."""
-    table = AgreementTable("Authentication, then and now", OURS, f"recording {recording.provenance}")
+    """The outcomes of an older cluster beside ours: status and message, and nothing of
+    how an answer is laid out.
+    """
+    table = AgreementTable(
+        "Authentication, then and now", OURS, f"recording {recording.provenance}"
+    )
     recorded = recording.exchanges(SCENARIO)
     normaliser = Normaliser().learn(*(exchange.response for exchange in recorded))
-    for mine, theirs in zip(ask_again(recording, SCENARIO, admin=MASTER), recorded, strict=True):
+    for mine, theirs in zip(
+        ask_again(recording, SCENARIO, admin=MASTER), recorded, strict=True
+    ):
         if theirs.path == ABOUT_ITSELF:
             continue
         sides = [normaliser.normalise(outcome(exchange)) for exchange in (mine, theirs)]
@@ -63,6 +73,14 @@ def authentication_then_and_now(recording: Recording) -> AgreementTable:
 
 
 def outcome(exchange: Exchange) -> dict[str, object]:
-    """What a client gets to know first: the code, and the sentence that goes with a refusal."""
-    said = exchange.response.get("message") if isinstance(exchange.response, dict) else None
-    return {"code": exchange.status} | ({"message": said} if said and exchange.status >= 400 else {})
+    """What a client gets to know first: the code, and the sentence that goes with a
+    refusal.
+    """
+    said = (
+        exchange.response.get("message")
+        if isinstance(exchange.response, dict)
+        else None
+    )
+    return {"code": exchange.status} | (
+        {"message": said} if said and exchange.status >= 400 else {}
+    )

@@ -1,10 +1,13 @@
-"""Authorization held against a recorded cluster: every decision it was asked for, every reason, every refusal.
+"""Authorization held against a recorded cluster: every decision it was asked for, every
+reason, every refusal.
 
-The recording holds some 2,900 SubjectAccessReviews (thirteen users, each asked the same 224 questions) and the roles and bindings that they
-were decided from. Our authorizers get those same roles and the same questions.
+The recording holds some 2,900 SubjectAccessReviews (thirteen users, each asked the same
+224 questions) and the roles and bindings that they were decided from. Our authorizers
+get those same roles and the same questions.
 
-Where several bindings allow one request, the cluster names whichever its map of bindings gave first. So the reason is compared by its
-place among the bindings that really allow the request: one of them is right, anything else is a difference.
+Where several bindings allow one request, the cluster names whichever its map of
+bindings gave first. So the reason is compared by its place among the bindings that
+really allow the request: one of them is right, anything else is a difference.
 """
 
 from __future__ import annotations
@@ -39,7 +42,11 @@ def recorded_policy(recording: Recording) -> StaticReader:
     reader = StaticReader()
     for exchange in recording.exchanges("authz"):
         answer = exchange.response
-        if exchange.method == "GET" and GROUP in exchange.path and str(answer.get("kind")).endswith("List"):
+        if (
+            exchange.method == "GET"
+            and GROUP in exchange.path
+            and str(answer.get("kind")).endswith("List")
+        ):
             kind = answer["kind"].removesuffix("List")
             for item in answer["items"]:
                 reader.put({"apiVersion": answer["apiVersion"], "kind": kind, **item})
@@ -48,7 +55,9 @@ def recorded_policy(recording: Recording) -> StaticReader:
 
 def standard_authorizer(reader: StaticReader) -> UnionAuthorizer:
     """What guards a stock cluster, over the given objects: masters, Node, RBAC."""
-    return UnionAuthorizer(PrivilegedGroups(), NodeAuthorizer(reader), RBACAuthorizer(reader))
+    return UnionAuthorizer(
+        PrivilegedGroups(), NodeAuthorizer(reader), RBACAuthorizer(reader)
+    )
 
 
 def questions(recording: Recording) -> Iterator[tuple[UserInfo, RequestInfo, Object]]:
@@ -60,21 +69,35 @@ def questions(recording: Recording) -> Iterator[tuple[UserInfo, RequestInfo, Obj
 
 
 def in_words(info: RequestInfo) -> str:
-    """A question as `kubectl auth can-i` would be asked it: `list pods.apps in shop`."""
+    """A question as `kubectl auth can-i` would be asked it: `list pods.apps in
+    shop`.
+    """
     if not info.is_resource_request:
         return f"{info.verb} {info.path}"
     what = f"{info.resource}/{info.subresource}" if info.subresource else info.resource
     what = f"{what}.{info.group}" if info.group else what
     what = f"{what} {info.name}" if info.name else what
-    return f"{info.verb} {what} in {info.namespace}" if info.namespace else f"{info.verb} {what}"
+    return (
+        f"{info.verb} {what} in {info.namespace}"
+        if info.namespace
+        else f"{info.verb} {what}"
+    )
 
 
-def authorization_agreement(recording: Recording, authorizer: Authorizer | None = None) -> AgreementTable:
-    """One row per user for the decisions, one per user for what refusals say. `authorizer`: judge this one instead of ours."""
+def authorization_agreement(
+    recording: Recording, authorizer: Authorizer | None = None
+) -> AgreementTable:
+    """One row per user for the decisions, one per user for what refusals say.
+    `authorizer`: judge this one instead of ours.
+    """
     reader = recorded_policy(recording)
     bindings = RBACAuthorizer(reader)
     judged = authorizer or standard_authorizer(reader)
-    table = AgreementTable("Authorization", "lifecycle, from the recorded roles", f"recording {recording.provenance}")
+    table = AgreementTable(
+        "Authorization",
+        "lifecycle, from the recorded roles",
+        f"recording {recording.provenance}",
+    )
     results: dict[str, Comparison] = defaultdict(Comparison)
     allowed: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
     for user, info, theirs in questions(recording):
@@ -83,20 +106,36 @@ def authorization_agreement(recording: Recording, authorizer: Authorizer | None 
         if verdict.reason:
             ours["reason"] = verdict.reason
         name = user.name or "(no name)"
-        results[name] += _decision(in_words(info), ours, theirs, _allowing(bindings, user, info))
+        results[name] += _decision(
+            in_words(info), ours, theirs, _allowing(bindings, user, info)
+        )
         counts = allowed[name]
         counts[0] += 1
         counts[1] += verdict.allowed
         counts[2] += bool(theirs["allowed"])
     for name, comparison in results.items():
         asked, here, there = allowed[name]
-        table.add("authz", f"{name}: {asked} questions", f"{here} allowed", f"{there} allowed", comparison)
+        table.add(
+            "authz",
+            f"{name}: {asked} questions",
+            f"{here} allowed",
+            f"{there} allowed",
+            comparison,
+        )
     for name, count, comparison in _refusals(recording, judged):
-        table.add("authz", f"{name}: {count} refusals", "403, word for word", "403", comparison)
+        table.add(
+            "authz",
+            f"{name}: {count} refusals",
+            "403, word for word",
+            "403",
+            comparison,
+        )
     return table
 
 
-def _decision(question: str, ours: Object, theirs: Object, allowing: frozenset[str]) -> Comparison:
+def _decision(
+    question: str, ours: Object, theirs: Object, allowing: frozenset[str]
+) -> Comparison:
     if (
         ours["allowed"]
         and theirs["allowed"]
@@ -104,16 +143,25 @@ def _decision(question: str, ours: Object, theirs: Object, allowing: frozenset[s
         and {ours.get("reason"), theirs.get("reason")} <= allowing
     ):
         return Comparison(total=2, equal=2, freedoms=Counter({ANY_BINDING: 1}))
-    if ours["allowed"] != theirs["allowed"]:  # the reason that goes with it is no second difference
-        return Comparison(total=1, differences=[Difference(f"/{question}", _say(ours), _say(theirs))])
+    if (
+        ours["allowed"] != theirs["allowed"]
+    ):  # the reason that goes with it is no second difference
+        return Comparison(
+            total=1, differences=[Difference(f"/{question}", _say(ours), _say(theirs))]
+        )
     return compare(ours, theirs, path=f"/{question}")
 
 
 def _say(status: Object) -> str:
-    return f"{'allowed' if status['allowed'] else 'not allowed'} {status.get('reason', '')}".strip()
+    return (
+        f"{'allowed' if status['allowed'] else 'not allowed'}"
+        f" {status.get('reason', '')}".strip()
+    )
 
 
-def _allowing(rbac: RBACAuthorizer, user: UserInfo, info: RequestInfo) -> frozenset[str]:
+def _allowing(
+    rbac: RBACAuthorizer, user: UserInfo, info: RequestInfo
+) -> frozenset[str]:
     """The reasons of all bindings that allow a request."""
     return frozenset(
         grant.reason
@@ -122,7 +170,9 @@ def _allowing(rbac: RBACAuthorizer, user: UserInfo, info: RequestInfo) -> frozen
     )
 
 
-def _refusals(recording: Recording, authorizer: Authorizer) -> Iterator[tuple[str, int, Comparison]]:
+def _refusals(
+    recording: Recording, authorizer: Authorizer
+) -> Iterator[tuple[str, int, Comparison]]:
     """What impersonated users were told, user by user."""
     factory = RequestInfoFactory()
     by_user: dict[str, list[Exchange]] = defaultdict(list)
@@ -133,10 +183,18 @@ def _refusals(recording: Recording, authorizer: Authorizer) -> Iterator[tuple[st
         total = Comparison()
         for exchange in exchanges:
             url = urlsplit(exchange.path)
-            info = factory.new_request_info(exchange.method, url.path, parse_qs(url.query))
+            info = factory.new_request_info(
+                exchange.method, url.path, parse_qs(url.query)
+            )
             group = exchange.headers_sent.get("Impersonate-Group")
-            user = UserInfo(name, (*((group,) if group else ()), "system:authenticated"))
+            user = UserInfo(
+                name, (*((group,) if group else ()), "system:authenticated")
+            )
             verdict = authorizer.authorize(user, info)
-            ours: Any = None if verdict.allowed else forbidden_status_error(user, info, verdict.reason).status
+            ours: Any = (
+                None
+                if verdict.allowed
+                else forbidden_status_error(user, info, verdict.reason).status
+            )
             total += compare(ours, exchange.response, path=f"/{in_words(info)}")
         yield name, len(exchanges), total

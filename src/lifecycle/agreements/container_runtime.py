@@ -1,14 +1,15 @@
-"""The container runtime held against the recorded nodes: what containerd made of each CRI config, and what ours makes of
-it.
+"""The container runtime held against the recorded nodes: what containerd made of each
+CRI config, and what ours makes of it.
 
-`crictl inspectp` and `inspect` print, for every pod and container, the CRI config that the kubelet had sent *and* the
-OCI spec that containerd made of it. So each recorded config goes through our wire format and our translation, and the
-spec that comes out is put beside theirs: namespaces and the paths by which they are joined, cgroup, mounts and their
-order, capabilities, masked paths, environment, user.
+`crictl inspectp` and `inspect` print, for every pod and container, the CRI config that
+the kubelet had sent *and* the OCI spec that containerd made of it. So each recorded
+config goes through our wire format and our translation, and the spec that comes out is
+put beside theirs: namespaces and the paths by which they are joined, cgroup, mounts and
+their order, capabilities, masked paths, environment, user.
 
-Taken from the record, as input: ids, the pause process's number, the sandbox's directories, and what an image says
-(its entry point, and the group that its own user list names). Not compared: seccomp, which our runtime leaves out,
-and kind's own hooks.
+Taken from the record, as input: ids, the pause process's number, the sandbox's
+directories, and what an image says (its entry point, and the group that its own user
+list names). Not compared: seccomp, which our runtime leaves out, and kind's own hooks.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ STAGE = "container runtime"
 
 
 def documents(recording: Recording, node: str, command: str) -> Iterator[Object]:
-    """What `crictl inspectp` or `inspect` printed, one document per pod or container. Nothing for recordings without nodes."""
+    """What `crictl inspectp` or `inspect` printed, one document per pod or container.
+    Nothing for recordings without nodes.
+    """
     try:
         text = recording.node(node).run(command)
     except InspectorError:
@@ -46,7 +49,9 @@ def documents(recording: Recording, node: str, command: str) -> Iterator[Object]
 
 def over_the_wire(message: str, fields: Object) -> Object:
     """The config as a runtime receives it: serialised, sent and read again."""
-    return fields_of(message_class(message).FromString(new(message, fields).SerializeToString()))
+    return fields_of(
+        message_class(message).FromString(new(message, fields).SerializeToString())
+    )
 
 
 def without_numbers(message: str, fields: Object) -> Object:
@@ -56,11 +61,17 @@ def without_numbers(message: str, fields: Object) -> Object:
 
 def source_of(spec: Object, destination: str) -> str:
     """Where a mount comes from."""
-    return next(str(mount["source"]) for mount in spec["mounts"] if mount["destination"] == destination)
+    return next(
+        str(mount["source"])
+        for mount in spec["mounts"]
+        if mount["destination"] == destination
+    )
 
 
 def oom_floor(recording: Recording, node: str) -> int:
-    """The least `oom_score_adj` that the node's containerd gives: its own, which is 0 in kind, where it is told to keep to that."""
+    """The least `oom_score_adj` that the node's containerd gives: its own, which is 0
+    in kind, where it is told to keep to that.
+    """
     info = json.loads(recording.node(node).run("crictl-info"))
     return 0 if info["config"].get("restrictOOMScoreAdj") else -1000
 
@@ -68,25 +79,44 @@ def oom_floor(recording: Recording, node: str) -> int:
 def comparable(spec: Object) -> Object:
     """Without what our runtime leaves out."""
     linux = {key: value for key, value in spec["linux"].items() if key != "seccomp"}
-    return {**{key: value for key, value in spec.items() if key != "hooks"}, "linux": linux}
+    return {
+        **{key: value for key, value in spec.items() if key != "hooks"},
+        "linux": linux,
+    }
 
 
 def our_sandbox_spec(document: Object, floor: int) -> Object:
     """Ours, of the recorded config."""
     info, theirs = document["info"], document["info"]["runtimeSpec"]
-    config = translate.read_sandbox_config(over_the_wire("PodSandboxConfig", info["config"]))
-    network = [n.get("path", "") for n in theirs["linux"]["namespaces"] if n["type"] == "network"]
+    config = translate.read_sandbox_config(
+        over_the_wire("PodSandboxConfig", info["config"])
+    )
+    network = [
+        n.get("path", "")
+        for n in theirs["linux"]["namespaces"]
+        if n["type"] == "network"
+    ]
     directory = source_of(theirs, "/etc/resolv.conf").rpartition("/")[0]
     netns, shm = "".join(network), source_of(theirs, "/dev/shm")
-    return sandbox_spec(config, document["status"]["id"], netns, directory, shm, info["image"], floor)
+    return sandbox_spec(
+        config, document["status"]["id"], netns, directory, shm, info["image"], floor
+    )
 
 
-def our_container_spec(document: Object, sandbox: PodSandboxConfig, pause: int, node: str, floor: int) -> Object:
-    """Ours, of the recorded configs of a container and its sandbox. `pause`: the pause process's number."""
+def our_container_spec(
+    document: Object, sandbox: PodSandboxConfig, pause: int, node: str, floor: int
+) -> Object:
+    """Ours, of the recorded configs of a container and its sandbox. `pause`: the pause
+    process's number.
+    """
     info, theirs = document["info"], document["info"]["runtimeSpec"]
-    config = translate.read_container_config(over_the_wire("ContainerConfig", info["config"]))
+    config = translate.read_container_config(
+        over_the_wire("ContainerConfig", info["config"])
+    )
     given = theirs["process"]["args"]
-    image = {} if config.command else {"Entrypoint": given[: len(given) - len(config.args)]}
+    image = (
+        {} if config.command else {"Entrypoint": given[: len(given) - len(config.args)]}
+    )
     user = None
     if not config.security_context.get("run_as_group"):
         uid = (config.security_context.get("run_as_user") or {}).get("value", 0)
@@ -109,13 +139,20 @@ def our_container_spec(document: Object, sandbox: PodSandboxConfig, pause: int, 
 
 
 def _shown(spec: Object) -> str:
-    kinds = ("joins " + n["type"] if "/proc/" in n.get("path", "") else n["type"] for n in spec["linux"]["namespaces"])
+    kinds = (
+        "joins " + n["type"] if "/proc/" in n.get("path", "") else n["type"]
+        for n in spec["linux"]["namespaces"]
+    )
     return ", ".join(kinds)
 
 
 def container_runtime_agreement(recording: Recording) -> AgreementTable:
     """Every recorded sandbox and container. Empty for a recording without nodes."""
-    table = AgreementTable("What a runtime makes of a pod", "lifecycle", f"recording {recording.provenance}")
+    table = AgreementTable(
+        "What a runtime makes of a pod",
+        "lifecycle",
+        f"recording {recording.provenance}",
+    )
     for node in recording.nodes():
         floor: int | None = None
         sandboxes: dict[str, tuple[PodSandboxConfig, int]] = {}
@@ -123,21 +160,48 @@ def container_runtime_agreement(recording: Recording) -> AgreementTable:
             floor = oom_floor(recording, node) if floor is None else floor
             info, status = document["info"], document["status"]
             recorded = without_numbers("PodSandboxConfig", info["config"])
-            sandboxes[status["id"]] = translate.read_sandbox_config(recorded), info.get("pid", 0)
+            sandboxes[status["id"]] = (
+                translate.read_sandbox_config(recorded),
+                info.get("pid", 0),
+            )
             name = f"{recorded['metadata']['namespace']}/{recorded['metadata']['name']}"
             if info.get("runtimeSpec"):
-                ours, theirs = our_sandbox_spec(document, floor), comparable(info["runtimeSpec"])
-                table.add(STAGE, f"pause of {name}", _shown(ours), _shown(theirs), compare(ours, theirs))
+                ours, theirs = (
+                    our_sandbox_spec(document, floor),
+                    comparable(info["runtimeSpec"]),
+                )
+                table.add(
+                    STAGE,
+                    f"pause of {name}",
+                    _shown(ours),
+                    _shown(theirs),
+                    compare(ours, theirs),
+                )
             sent = translate.sandbox_config(translate.read_sandbox_config(recorded))
             again = over_the_wire("PodSandboxConfig", sent)
-            table.add(STAGE, f"config of {name}", "as sent", "as sent", compare(again, recorded))
+            table.add(
+                STAGE,
+                f"config of {name}",
+                "as sent",
+                "as sent",
+                compare(again, recorded),
+            )
         for document in documents(recording, node, CONTAINERS):
             info = document["info"]
             sandbox, pause = sandboxes[info["sandboxID"]]
             ours = our_container_spec(document, sandbox, pause, node, floor or 0)
             theirs = comparable(info["runtimeSpec"])
-            name = f"{sandbox.metadata.namespace}/{sandbox.metadata.name}: {info['config']['metadata']['name']}"
-            table.add(STAGE, f"container {name}", _shown(ours), _shown(theirs), compare(ours, theirs))
+            name = (
+                f"{sandbox.metadata.namespace}/{sandbox.metadata.name}:"
+                f" {info['config']['metadata']['name']}"
+            )
+            table.add(
+                STAGE,
+                f"container {name}",
+                _shown(ours),
+                _shown(theirs),
+                compare(ours, theirs),
+            )
     return table
 
 
@@ -145,6 +209,11 @@ def all_documents(recording: Recording) -> list[tuple[str, Object, Object]]:
     """Every running container: its node, its document, and that of its sandbox."""
     found: list[tuple[str, Object, Object]] = []
     for node in recording.nodes():
-        pods: dict[str, Any] = {d["status"]["id"]: d for d in documents(recording, node, PODS)}
-        found += [(node, d, pods[d["info"]["sandboxID"]]) for d in documents(recording, node, CONTAINERS)]
+        pods: dict[str, Any] = {
+            d["status"]["id"]: d for d in documents(recording, node, PODS)
+        }
+        found += [
+            (node, d, pods[d["info"]["sandboxID"]])
+            for d in documents(recording, node, CONTAINERS)
+        ]
     return found

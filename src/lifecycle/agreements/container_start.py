@@ -1,10 +1,14 @@
-"""Container start held against the recorded nodes: what the runtime was asked to make, and in which order things happened.
+"""Container start held against the recorded nodes: what the runtime was asked to make,
+and in which order things happened.
 
-`crictl inspect` shows, for every container that ran when the nodes were looked at, the `ContainerConfig` as the kubelet had
-sent it. The pods are recorded beside it, so our kubelet can be asked for the same config. And the *kubelet* scenario's events
-and pod statuses say in which order containers were pulled, created and started; ours are put beside them.
+`crictl inspect` shows, for every container that ran when the nodes were looked at, the
+`ContainerConfig` as the kubelet had sent it. The pods are recorded beside it, so our
+kubelet can be asked for the same config. And the *kubelet* scenario's events and pod
+statuses say in which order containers were pulled, created and started; ours are put
+beside them.
 
-Not compared: environment and mounts, which have a stage of their own (pod sync), and the runtime's id of an image.
+Not compared: environment and mounts, which have a stage of their own (pod sync), and
+the runtime's id of an image.
 """
 
 from __future__ import annotations
@@ -48,23 +52,40 @@ def known_pods(recording: Recording) -> dict[str, Object]:
         for exchange in recording.exchanges(scenario):
             response = exchange.response if isinstance(exchange.response, dict) else {}
             for obj in response.get("items") or [response]:
-                if isinstance(obj, dict) and exchange.path.partition("?")[0].endswith("/pods") and obj.get("spec"):
+                if (
+                    isinstance(obj, dict)
+                    and exchange.path.partition("?")[0].endswith("/pods")
+                    and obj.get("spec")
+                ):
                     pods[obj["metadata"].get("uid", "")] = obj
     return pods
 
 
-def our_config(pod: Object, container: Object, attempt: int, memory: int, document: Object) -> Object:
-    """Our config in the form in which crictl prints it: numbers for enums, zero values left out.
+def our_config(
+    pod: Object, container: Object, attempt: int, memory: int, document: Object
+) -> Object:
+    """Our config in the form in which crictl prints it: numbers for enums, zero values
+    left out.
 
-    From the recorded `document` comes what the kubelet is told by others: the environment, and the image's user.
+    From the recorded `document` comes what the kubelet is told by others: the
+    environment, and the image's user.
     """
-    envs = [(env["key"], env.get("value", "")) for env in document["info"]["config"].get("envs", ())]
+    envs = [
+        (env["key"], env.get("value", ""))
+        for env in document["info"]["config"].get("envs", ())
+    ]
     uid = int(document["status"].get("user", {}).get("linux", {}).get("uid", 0))
     resources = linux_container_resources(pod, container, memory)
-    made = generate_container_config(pod, container, attempt, envs=envs, resources=resources, image_uid=uid)
+    made = generate_container_config(
+        pod, container, attempt, envs=envs, resources=resources, image_uid=uid
+    )
     context = dict(made.security_context)
     numbers = {"POD": 0, "CONTAINER": 1, "NODE": 2}
-    options = {key: numbers[value] for key, value in context["namespace_options"].items() if numbers[value]}
+    options = {
+        key: numbers[value]
+        for key, value in context["namespace_options"].items()
+        if numbers[value]
+    }
     context["namespace_options"] = {**options, "userns_options": {"mode": 2}}
     kinds = {name: number for number, name in ENUMS["seccomp"].items()}
     context["seccomp"] = {"profile_type": kinds[context["seccomp"]["profile_type"]]}
@@ -93,22 +114,31 @@ def their_config(document: Object) -> Object:
 
 
 def order_of_events(played: Played, uid_names: dict[str, str]) -> dict[str, list[str]]:
-    """For each container the reasons of its starting, in the order in which they were first told."""
+    """For each container the reasons of its starting, in the order in which they were
+    first told.
+    """
     first: dict[str, dict[str, tuple[str, str]]] = defaultdict(dict)
     for event in sorted(
-        played.events, key=lambda e: (e["firstTimestamp"] or "", int(e["metadata"]["resourceVersion"]))
+        played.events,
+        key=lambda e: (
+            e["firstTimestamp"] or "",
+            int(e["metadata"]["resourceVersion"]),
+        ),
     ):
         name = event["involvedObject"]["name"]
         where = event["involvedObject"].get("fieldPath", "")
         if event["reason"] in STARTING and name in uid_names:
             first[f"{name} {where}"].setdefault(
-                event["reason"], (event["firstTimestamp"], event["metadata"]["resourceVersion"])
+                event["reason"],
+                (event["firstTimestamp"], event["metadata"]["resourceVersion"]),
             )
     return {key: list(reasons) for key, reasons in first.items()}
 
 
 def order_of_starts(pod: Object) -> list[list[str]]:
-    """Containers in the order of their (last) starts; those that started in the same second together."""
+    """Containers in the order of their (last) starts; those that started in the same
+    second together.
+    """
     starts: dict[str, list[str]] = defaultdict(list)
     for key in ("initContainerStatuses", "containerStatuses"):
         for status in pod["status"].get(key) or ():
@@ -119,12 +149,18 @@ def order_of_starts(pod: Object) -> list[list[str]]:
 
 
 def flattened(groups: list[list[str]], spec: Object) -> dict[str, bool]:
-    """For each init container: whether everything declared after it started no earlier. Seconds are all that statuses tell."""
+    """For each init container: whether everything declared after it started no earlier.
+    Seconds are all that statuses tell.
+    """
     place = {name: i for i, names in enumerate(groups) for name in names}
     order = [c["name"] for c in spec.get("initContainers") or ()]
     after = [c["name"] for c in spec["containers"]]
     return {
-        name: all(place[name] <= place[later] for later in [*order[i + 1 :], *after] if later in place)
+        name: all(
+            place[name] <= place[later]
+            for later in [*order[i + 1 :], *after]
+            if later in place
+        )
         for i, name in enumerate(order)
         if name in place
     }
@@ -132,7 +168,9 @@ def flattened(groups: list[list[str]], spec: Object) -> dict[str, bool]:
 
 def container_start_agreement(recording: Recording) -> AgreementTable:
     """Configs, and the order of starts."""
-    table = AgreementTable("Container start", "lifecycle", f"recording {recording.provenance}")
+    table = AgreementTable(
+        "Container start", "lifecycle", f"recording {recording.provenance}"
+    )
     pods = known_pods(recording)
     for node in recording.nodes():
         comparison, count = Comparison(), 0
@@ -143,13 +181,28 @@ def container_start_agreement(recording: Recording) -> AgreementTable:
             pod = pods.get(labels["io.kubernetes.pod.uid"])
             if pod is None:
                 continue
-            containers = [*pod["spec"]["containers"], *(pod["spec"].get("initContainers") or ())]
-            container = next(c for c in containers if c["name"] == labels["io.kubernetes.container.name"])
+            containers = [
+                *pod["spec"]["containers"],
+                *(pod["spec"].get("initContainers") or ()),
+            ]
+            container = next(
+                c
+                for c in containers
+                if c["name"] == labels["io.kubernetes.container.name"]
+            )
             count += 1
-            ours = our_config(pod, container, config["metadata"].get("attempt", 0), memory, document)
-            comparison += compare(ours, config, path=f"/{pod['metadata']['name']}/{container['name']}")
+            ours = our_config(
+                pod, container, config["metadata"].get("attempt", 0), memory, document
+            )
+            comparison += compare(
+                ours, config, path=f"/{pod['metadata']['name']}/{container['name']}"
+            )
         table.add(
-            "kubelet", f"ContainerConfig of what runs on {node}", f"{count} configs", f"{count} configs", comparison
+            "kubelet",
+            f"ContainerConfig of what runs on {node}",
+            f"{count} configs",
+            f"{count} configs",
+            comparison,
         )
     add_order(table, play(recording.path), recorded(recording))
     return table
@@ -159,7 +212,9 @@ def node_memory(recording: Recording, node: str) -> int:
     """The node's memory in bytes, as the API shows it."""
     for scenario in recording.scenarios():
         for exchange in recording.exchanges(scenario):
-            if exchange.path.partition("?")[0] == "/api/v1/nodes" and isinstance(exchange.response, dict):
+            if exchange.path.partition("?")[0] == "/api/v1/nodes" and isinstance(
+                exchange.response, dict
+            ):
                 for obj in exchange.response.get("items") or ():
                     if (
                         isinstance(obj, dict)
@@ -167,7 +222,11 @@ def node_memory(recording: Recording, node: str) -> int:
                         and "capacity" in obj.get("status", {})
                     ):
                         text = obj["status"]["capacity"]["memory"]
-                        return int(text[:-2]) * MEMORY[text[-2:]] if text[-2:] in MEMORY else int(text)
+                        return (
+                            int(text[:-2]) * MEMORY[text[-2:]]
+                            if text[-2:] in MEMORY
+                            else int(text)
+                        )
     return 1 << 34
 
 
@@ -195,7 +254,20 @@ def add_order(table: AgreementTable, ours: Played, theirs: Played) -> None:
                 flattened(order_of_starts(theirs.pods[name]), spec),
                 path=f"/{name}",
             )
-    table.add("kubelet", "init containers before the others", f"{count} pods", f"{count} pods", starts)
+    table.add(
+        "kubelet",
+        "init containers before the others",
+        f"{count} pods",
+        f"{count} pods",
+        starts,
+    )
 
 
-__all__ = ["NAMESPACE", "container_start_agreement", "inspected", "known_pods", "our_config", "their_config"]
+__all__ = [
+    "NAMESPACE",
+    "container_start_agreement",
+    "inspected",
+    "known_pods",
+    "our_config",
+    "their_config",
+]

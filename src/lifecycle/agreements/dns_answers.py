@@ -1,7 +1,9 @@
-"""Cluster DNS held against CoreDNS: every question a recording asked with `dig`, and the answer, section by section.
+"""Cluster DNS held against CoreDNS: every question a recording asked with `dig`, and
+the answer, section by section.
 
-Freedoms: CoreDNS' `loadbalance` answers addresses in any order, and it collects endpoints from a map, so a section is
-compared as a set; and the SOA record's serial is the second in which CoreDNS last heard of a change.
+Freedoms: CoreDNS' `loadbalance` answers addresses in any order, and it collects
+endpoints from a map, so a section is compared as a set; and the SOA record's serial is
+the second in which CoreDNS last heard of a change.
 """
 
 from __future__ import annotations
@@ -28,13 +30,17 @@ Ask = Callable[[str, str], Answer]
 
 @dataclass(slots=True)
 class DigAnswer:
-    """One question and answer as `dig` printed them. Records as it prints them, with single spaces."""
+    """One question and answer as `dig` printed them. Records as it prints them, with
+    single spaces.
+    """
 
     name: str
     type: str
     status: str = ""
     flags: frozenset[str] = frozenset()
-    sections: dict[str, list[str]] = field(default_factory=lambda: {section: [] for section in SECTIONS})
+    sections: dict[str, list[str]] = field(
+        default_factory=lambda: {section: [] for section in SECTIONS}
+    )
 
 
 def parse_dig(text: str) -> Iterator[DigAnswer]:
@@ -46,7 +52,10 @@ def parse_dig(text: str) -> Iterator[DigAnswer]:
         if line.startswith("$ dig "):
             if found is not None:
                 yield found
-            found, section = DigAnswer(words[2], words[3] if len(words) > 3 else "A"), ""
+            found, section = (
+                DigAnswer(words[2], words[3] if len(words) > 3 else "A"),
+                "",
+            )
         elif found is None or not words:
             section = section if words else ""
         elif "->>HEADER<<-" in line:
@@ -72,8 +81,12 @@ def recorded_answerer(recording: Recording) -> Answerer:
     namespaces = {obj["metadata"]["namespace"] for obj in (*services, *slices)}
     for exchange in recording.exchanges("objects"):
         if exchange.method == "GET" and exchange.path == "/api/v1/namespaces":
-            namespaces |= {item["metadata"]["name"] for item in exchange.response["items"]}
-    return Answerer(KubernetesPlugin(ServiceIndex.of(services, slices, sorted(namespaces))))
+            namespaces |= {
+                item["metadata"]["name"] for item in exchange.response["items"]
+            }
+    return Answerer(
+        KubernetesPlugin(ServiceIndex.of(services, slices, sorted(namespaces)))
+    )
 
 
 def compare_answer(ours: Answer, theirs: DigAnswer) -> Comparison:
@@ -97,7 +110,9 @@ def compare_answer(ours: Answer, theirs: DigAnswer) -> Comparison:
         if here != there and Counter(here) == Counter(there):
             result.freedoms[ANY_ORDER] += 1
         for text in sorted(set(here) | set(there)):
-            field_equal(section, text if text in here else None, text if text in there else None)
+            field_equal(
+                section, text if text in here else None, text if text in there else None
+            )
     return result
 
 
@@ -112,7 +127,11 @@ def _masked(text: str, freedoms: Counter[str]) -> str:
 def dns_agreement(recording: Recording, ask: Ask | None = None) -> AgreementTable:
     """One row for each question. `ask`: judge this one instead of ours."""
     ask = ask or recorded_answerer(recording).answer
-    table = AgreementTable("DNS answers", "lifecycle, from the recorded Services", f"recording {recording.provenance}")
+    table = AgreementTable(
+        "DNS answers",
+        "lifecycle, from the recorded Services",
+        f"recording {recording.provenance}",
+    )
     for theirs in parse_dig(recording.dns("svc")):
         ours = ask(theirs.name, theirs.type)
         comparison = compare_answer(ours, theirs)

@@ -1,7 +1,8 @@
-"""Keys and values held against a recorded etcd: where each object lies, and which bytes lie there.
+"""Keys and values held against a recorded etcd: where each object lies, and which bytes
+lie there.
 
-Every key of the recorded store is made again from what it says of itself, and every recorded value is decoded and encoded again. Equal
-means: the same key, the same bytes.
+Every key of the recorded store is made again from what it says of itself, and every
+recorded value is decoded and encoded again. Equal means: the same key, the same bytes.
 """
 
 from __future__ import annotations
@@ -20,8 +21,14 @@ from lifecycle.etcd.keys import registry_key, resource_prefix
 from lifecycle.inspector import InspectorError, Recording
 
 KeyOf = Callable[[Resource, str, str], str]
-NOT_OBJECTS = ("/registry/masterleases/", "/registry/peerserverleases/", "/registry/ranges/")
-"""Keys of the servers' own: which of them live, and what used to be the allocations of Services."""
+NOT_OBJECTS = (
+    "/registry/masterleases/",
+    "/registry/peerserverleases/",
+    "/registry/ranges/",
+)
+"""Keys of the servers' own: which of them live, and what used to be the allocations of
+Services.
+"""
 
 
 class Kept(NamedTuple):
@@ -55,35 +62,67 @@ def recorded_values(recording: Recording) -> list[Kept]:
         document, end = json.JSONDecoder().raw_decode(text)
         text = text[end:]
         for kv in document.get("kvs", ()):
-            numbers = (kv["create_revision"], kv["mod_revision"], kv["version"], kv.get("lease", 0))
-            found.append(Kept(base64.b64decode(kv["key"]).decode(), *numbers, base64.b64decode(kv["value"])))
+            numbers = (
+                kv["create_revision"],
+                kv["mod_revision"],
+                kv["version"],
+                kv.get("lease", 0),
+            )
+            found.append(
+                Kept(
+                    base64.b64decode(kv["key"]).decode(),
+                    *numbers,
+                    base64.b64decode(kv["value"]),
+                )
+            )
     return found
 
 
-def etcd_agreement(recording: Recording, key_of: KeyOf = registry_key) -> AgreementTable:
-    """A row for each prefix of recorded keys, and for each recorded value. `key_of` makes a key."""
-    table = AgreementTable("Keys and values", "lifecycle", f"recording {recording.provenance}")
+def etcd_agreement(
+    recording: Recording, key_of: KeyOf = registry_key
+) -> AgreementTable:
+    """A row for each prefix of recorded keys, and for each recorded value. `key_of`
+    makes a key.
+    """
+    table = AgreementTable(
+        "Keys and values", "lifecycle", f"recording {recording.provenance}"
+    )
     rows = {resource_prefix(row): row for row in reversed(all_resources())}
     groups: dict[str, list[str]] = {}
     for key in recorded_keys(recording):
         if key.startswith(NOT_OBJECTS):
             continue
-        prefix = max((each for each in rows if key.startswith(each)), key=len, default="")
+        prefix = max(
+            (each for each in rows if key.startswith(each)), key=len, default=""
+        )
         groups.setdefault(prefix or key, []).append(key)
     for prefix, keys in sorted(groups.items()):
         row = rows.get(prefix)
-        ours = [_again(row, key.removeprefix(prefix), key_of) if row is not None else "" for key in keys]
+        ours = [
+            _again(row, key.removeprefix(prefix), key_of) if row is not None else ""
+            for key in keys
+        ]
         table.add("keys", prefix, ours[0], keys[0], compare(ours, keys))
     for kept in recorded_values(recording):
         if kept.key.startswith(NOT_OBJECTS):
             continue
         obj = decode_value(kept.value, kept.mod_revision)
         named = resource_for_kind(obj["apiVersion"], obj["kind"])
-        key = key_of(named, obj["metadata"].get("namespace", ""), obj["metadata"]["name"]) if named else ""
+        key = (
+            key_of(named, obj["metadata"].get("namespace", ""), obj["metadata"]["name"])
+            if named
+            else ""
+        )
         value = encode_value(obj, PROTOBUF)
         ours_kept = {"key": key, "value": value.hex()}
         comparison = compare(ours_kept, {"key": kept.key, "value": kept.value.hex()})
-        table.add("values", kept.key, f"{len(value)} bytes", f"{len(kept.value)} bytes", comparison)
+        table.add(
+            "values",
+            kept.key,
+            f"{len(value)} bytes",
+            f"{len(kept.value)} bytes",
+            comparison,
+        )
     return table
 
 
@@ -101,8 +140,14 @@ def shown_by_api(recording: Recording) -> dict[tuple[str, str], Object]:
         answer = exchange.response
         if not isinstance(answer, dict):
             continue
-        head = {"kind": str(answer.get("kind")).removesuffix("List"), "apiVersion": answer.get("apiVersion")}
+        head = {
+            "kind": str(answer.get("kind")).removesuffix("List"),
+            "apiVersion": answer.get("apiVersion"),
+        }
         for obj in answer.get("items") or [answer]:
             metadata = obj.get("metadata") or {}
-            found[metadata.get("uid", ""), metadata.get("resourceVersion", "")] = {**head, **obj}
+            found[metadata.get("uid", ""), metadata.get("resourceVersion", "")] = {
+                **head,
+                **obj,
+            }
     return found

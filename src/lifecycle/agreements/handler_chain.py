@@ -1,9 +1,12 @@
-"""The handler chain held against a recorded cluster's audit log: each request goes through our chain again.
+"""The handler chain held against a recorded cluster's audit log: each request goes
+through our chain again.
 
-An audit event says who asked for what and what came of it, so it holds all that the chain needs to write the same event: the
-request with its object, the user, the authorizer's decision, the answer. Those stand in for authenticator, authorizer and registry;
-everything between – request info, the audit id, when which stage is written, the reference to the object, the response status – is
-ours, and the events are compared whole.
+An audit event says who asked for what and what came of it, so it holds all that the
+chain needs to write the same event: the request with its object, the user, the
+authorizer's decision, the answer. Those stand in for authenticator, authorizer and
+registry; everything between – request info, the audit id, when which stage is written,
+the reference to the object, the response status – is ours, and the events are compared
+whole.
 """
 
 from __future__ import annotations
@@ -15,7 +18,15 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from lifecycle.agreements.asked_again import OURS
 from lifecycle.agreements.claim_checks.on_a_loop import on_a_loop
 from lifecycle.api.clock import Clock
-from lifecycle.api.wire import Handler, Object, Request, RequestInfo, Response, UserInfo, WatchFrame
+from lifecycle.api.wire import (
+    Handler,
+    Object,
+    Request,
+    RequestInfo,
+    Response,
+    UserInfo,
+    WatchFrame,
+)
 from lifecycle.apiserver.authn.authenticator import Identity
 from lifecycle.apiserver.authn.union import Authenticator
 from lifecycle.apiserver.authz.authorizer import ALLOW, Decision, UserRules, Verdict
@@ -27,7 +38,13 @@ from lifecycle.compare import AgreementTable
 from lifecycle.compare.compare import compare
 from lifecycle.inspector import Recording
 
-METHODS = {"create": "POST", "update": "PUT", "patch": "PATCH", "delete": "DELETE", "deletecollection": "DELETE"}
+METHODS = {
+    "create": "POST",
+    "update": "PUT",
+    "patch": "PATCH",
+    "delete": "DELETE",
+    "deletecollection": "DELETE",
+}
 DECIDED = ("authorization.k8s.io/decision", "authorization.k8s.io/reason")
 DEPRECATED = "k8s.io/deprecated"
 TIMES = ("requestReceivedTimestamp", "stageTimestamp")
@@ -38,7 +55,11 @@ LATENCY = "apiserver.latency.k8s.io/"
 def recorded_events(recording: Recording) -> list[Object]:
     """The audit log of the journey; nothing if it was not recorded."""
     path = recording.path / "audit" / "journey.jsonl"
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.is_file() else []
+    return (
+        [json.loads(line) for line in path.read_text().splitlines()]
+        if path.is_file()
+        else []
+    )
 
 
 def requests_of(events: list[Object]) -> Iterator[list[Object]]:
@@ -54,9 +75,15 @@ class _AsRecorded:
 
     def __init__(self, event: Object) -> None:
         user = event["user"]
-        extra = {key: tuple(values) for key, values in (user.get("extra") or {}).items()}
-        self.user = UserInfo(user["username"], tuple(user.get("groups", ())), user.get("uid", ""), extra)
-        decision, self.reason = ((event.get("annotations") or {}).get(key, "") for key in DECIDED)
+        extra = {
+            key: tuple(values) for key, values in (user.get("extra") or {}).items()
+        }
+        self.user = UserInfo(
+            user["username"], tuple(user.get("groups", ())), user.get("uid", ""), extra
+        )
+        decision, self.reason = (
+            (event.get("annotations") or {}).get(key, "") for key in DECIDED
+        )
         self.allowed = decision == "allow"
 
     def authenticate_request(self, request: Request) -> Identity:
@@ -65,7 +92,9 @@ class _AsRecorded:
 
     def authorize(self, user: UserInfo, info: RequestInfo) -> Verdict:
         """The event's decision."""
-        return Verdict(ALLOW.decision if self.allowed else Decision.NO_OPINION, self.reason)
+        return Verdict(
+            ALLOW.decision if self.allowed else Decision.NO_OPINION, self.reason
+        )
 
     def rules_for(self, user: UserInfo, namespace: str) -> UserRules:
         """Nobody asks."""
@@ -74,8 +103,14 @@ class _AsRecorded:
 
 def _request(event: Object) -> Request:
     url = urlsplit(event["requestURI"])
-    body = json.dumps(event["requestObject"]).encode() if "requestObject" in event else b""
-    headers = {"audit-id": event["auditID"], "user-agent": event.get("userAgent", ""), "authorization": "Bearer x"}
+    body = (
+        json.dumps(event["requestObject"]).encode() if "requestObject" in event else b""
+    )
+    headers = {
+        "audit-id": event["auditID"],
+        "user-agent": event.get("userAgent", ""),
+        "authorization": "Bearer x",
+    }
     return Request(
         METHODS.get(event["verb"], "GET"),
         unquote(url.path),
@@ -88,10 +123,16 @@ def _request(event: Object) -> Request:
 
 
 def _api_handler(event: Object) -> Handler:
-    """What stands in for the registry: the recorded answer, and the notes that the registry and admission made."""
+    """What stands in for the registry: the recorded answer, and the notes that the
+    registry and admission made.
+    """
 
     annotations = event.get("annotations") or {}
-    notes = {key: v for key, v in annotations.items() if key not in (*DECIDED, DEPRECATED) and LATENCY not in key}
+    notes = {
+        key: v
+        for key, v in annotations.items()
+        if key not in (*DECIDED, DEPRECATED) and LATENCY not in key
+    }
 
     async def nothing() -> AsyncIterator[WatchFrame]:
         frames: tuple[WatchFrame, ...] = ()
@@ -104,20 +145,31 @@ def _api_handler(event: Object) -> Handler:
         status = event["responseStatus"]
         if event["verb"] == "watch":
             return Response(status["code"], stream=nothing())
-        return Response(status["code"], obj=event.get("responseObject") or {"metadata": {}, **status})
+        return Response(
+            status["code"],
+            obj=event.get("responseObject") or {"metadata": {}, **status},
+        )
 
     return serve
 
 
-async def written_again(events: list[Object], chain: Callable[[Handler, ChainConfig], Handler]) -> list[Object]:
+async def written_again(
+    events: list[Object], chain: Callable[[Handler, ChainConfig], Handler]
+) -> list[Object]:
     """The events that our chain writes for one recorded request."""
     last = events[-1]
     lines: list[Object] = []
     level = last["level"]
-    log = AuditLog(AuditPolicy({"rules": [{"level": level}]}), lambda line: lines.append(json.loads(line)), Clock())
+    log = AuditLog(
+        AuditPolicy({"rules": [{"level": level}]}),
+        lambda line: lines.append(json.loads(line)),
+        Clock(),
+    )
     as_recorded = _AsRecorded(last)
 
-    config = ChainConfig(Authenticator(as_recorded), as_recorded, audit=log, metrics=RequestMetrics())
+    config = ChainConfig(
+        Authenticator(as_recorded), as_recorded, audit=log, metrics=RequestMetrics()
+    )
     response = await chain(_api_handler(last), config)(_request(last))
     if response.stream is not None:
         async for _ in response.stream:
@@ -126,8 +178,14 @@ async def written_again(events: list[Object], chain: Callable[[Handler, ChainCon
 
 
 def _compared(event: Object) -> Object:
-    """An event without its times; and, since JSON compares dictionaries without regard to order, with the order of its fields."""
-    annotations = {key: v for key, v in (event.get("annotations") or {}).items() if LATENCY not in key}
+    """An event without its times; and, since JSON compares dictionaries without regard
+    to order, with the order of its fields.
+    """
+    annotations = {
+        key: v
+        for key, v in (event.get("annotations") or {}).items()
+        if LATENCY not in key
+    }
     kept = {key: value for key, value in event.items() if key not in TIMES}
     if "annotations" in kept:
         kept["annotations"] = annotations
@@ -135,10 +193,15 @@ def _compared(event: Object) -> Object:
 
 
 def handler_chain_agreement(
-    recording: Recording, chain: Callable[[Handler, ChainConfig], Handler] = default_build_handler_chain
+    recording: Recording,
+    chain: Callable[[Handler, ChainConfig], Handler] = default_build_handler_chain,
 ) -> AgreementTable:
-    """One row for each event of the recorded log, against the event that our chain writes. `chain` is judged in place of ours."""
-    table = AgreementTable("The audit log, written again", OURS, f"recording {recording.provenance}")
+    """One row for each event of the recorded log, against the event that our chain
+    writes. `chain` is judged in place of ours.
+    """
+    table = AgreementTable(
+        "The audit log, written again", OURS, f"recording {recording.provenance}"
+    )
     requests = list(requests_of(recorded_events(recording)))
 
     async def all_of_them() -> list[list[Object]]:
@@ -149,5 +212,11 @@ def handler_chain_agreement(
             mine = ours[i] if i < len(ours) else {}
             asked = f"{theirs['verb']} {theirs['requestURI']}"
             result = compare(_compared(mine) if mine else {}, _compared(theirs))
-            table.add(f"audit: {theirs['stage']}", asked, mine.get("stage", "nothing"), theirs["stage"], result)
+            table.add(
+                f"audit: {theirs['stage']}",
+                asked,
+                mine.get("stage", "nothing"),
+                theirs["stage"],
+                result,
+            )
     return table

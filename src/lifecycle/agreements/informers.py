@@ -1,8 +1,11 @@
-"""Informers held against the recorded journey: led through its watches, on good days and bad, they must hold what the real lists say.
+"""Informers held against the recorded journey: led through its watches, on good days
+and bad, they must hold what the real lists say.
 
-While the real cluster was watched it was also listed, at seven moments. Our informer hears the recorded watches up to the revision of such
-a list; then its cache is compared with the list, object by object. It has to come out the same with a connection that breaks after every
-event, and with a server that also forgets its history each time, so that every step costs a new list.
+While the real cluster was watched it was also listed, at seven moments. Our informer
+hears the recorded watches up to the revision of such a list; then its cache is compared
+with the list, object by object. It has to come out the same with a connection that
+breaks after every event, and with a server that also forgets its history each time, so
+that every step costs a new list.
 """
 
 from __future__ import annotations
@@ -24,7 +27,9 @@ from lifecycle.inspector import Recording
 SCENARIO = "journey"
 CALM = 0.5
 LONG = 120.0
-"""Virtual seconds: until the news has arrived; and until a reflector has got over its failure."""
+"""Virtual seconds: until the news has arrived; and until a reflector has got over its
+failure.
+"""
 
 WEATHER = {
     "each cache at each moment": "calm",
@@ -42,45 +47,78 @@ def watched_resource(path: str) -> tuple[Resource, str]:
     return found, parts[-2] if parts[-3] == "namespaces" else ""
 
 
-def recorded_lists(recording: Recording, path: str) -> list[tuple[str, int, list[Object]]]:
+def recorded_lists(
+    recording: Recording, path: str
+) -> list[tuple[str, int, list[Object]]]:
     """`(moment, revision, items)` of each list of a watched path, in order."""
     return [
-        (exchange.moment, int(exchange.response["metadata"]["resourceVersion"]), exchange.response["items"] or [])
+        (
+            exchange.moment,
+            int(exchange.response["metadata"]["resourceVersion"]),
+            exchange.response["items"] or [],
+        )
         for exchange in recording.exchanges(SCENARIO)
-        if exchange.method == "GET" and exchange.path.partition("?")[0] == path and exchange.status == 200
+        if exchange.method == "GET"
+        and exchange.path.partition("?")[0] == path
+        and exchange.status == 200
     ]
 
 
 def informer_agreement(recording: Recording) -> AgreementTable:
-    """The caches of all watched resources in each weather, and what handlers are told."""
-    table = AgreementTable("Informers", "lifecycle", f"recording {recording.provenance}")
+    """The caches of all watched resources in each weather, and what handlers are
+    told.
+    """
+    table = AgreementTable(
+        "Informers", "lifecycle", f"recording {recording.provenance}"
+    )
     events = recorded_events(recording, SCENARIO)
     for question, weather in WEATHER.items():
         total, lists, objects = Comparison(), 0, 0
         for path in sorted(events):
             listed = recorded_lists(recording, path)
-            lists, objects = lists + len(listed), objects + sum(len(items) for *_, items in listed)
-            total += on_virtual_time(_caches(ReplayedServer(events), path, weather, listed))
+            lists, objects = (
+                lists + len(listed),
+                objects + sum(len(items) for *_, items in listed),
+            )
+            total += on_virtual_time(
+                _caches(ReplayedServer(events), path, weather, listed)
+            )
         count = f"{lists} lists, {objects} objects"
         table.add(SCENARIO, question, count, count, total)
     told, recorded = Comparison(), sum(map(len, events.values()))
     for path in sorted(events):
         told += on_virtual_time(_told(ReplayedServer(events), path))
-    table.add(SCENARIO, "what handlers are told, in order", f"{recorded} calls", f"{recorded} events", told)
+    table.add(
+        SCENARIO,
+        "what handlers are told, in order",
+        f"{recorded} calls",
+        f"{recorded} events",
+        told,
+    )
     return table
 
 
 async def _caches(
-    server: ReplayedServer, path: str, weather: str, lists: list[tuple[str, int, list[Object]]]
+    server: ReplayedServer,
+    path: str,
+    weather: str,
+    lists: list[tuple[str, int, list[Object]]],
 ) -> Comparison:
     informer = _informer(server, path)
     await informer.wait_for_sync()
     total, revisions = Comparison(), [event.revision for event in server.events[path]]
     for moment, revision, items in lists:
-        for step in [] if weather == "calm" else [r for r in revisions if server.revision < r < revision]:
+        for step in (
+            []
+            if weather == "calm"
+            else [r for r in revisions if server.revision < r < revision]
+        ):
             await _step(server, step, weather)
         await _step(server, revision, weather)
-        theirs = {meta_namespace_key(obj): {**_type(informer.resource), **obj} for obj in items}
+        theirs = {
+            meta_namespace_key(obj): {**_type(informer.resource), **obj}
+            for obj in items
+        }
         ours = {meta_namespace_key(obj): obj for obj in informer.indexer}
         total += compare(ours, theirs, path=f"/{path.rpartition('/')[2]} {moment}")
     await informer.stop()
@@ -88,7 +126,9 @@ async def _caches(
 
 
 async def _step(server: ReplayedServer, revision: int, weather: str) -> None:
-    if weather == "forget":  # the watch ends first: the event happens while nobody listens
+    if (
+        weather == "forget"
+    ):  # the watch ends first: the event happens while nobody listens
         server.cut()
     server.advance(revision)
     if weather == "forget":
@@ -99,7 +139,9 @@ async def _step(server: ReplayedServer, revision: int, weather: str) -> None:
 
 
 async def _told(server: ReplayedServer, path: str) -> Comparison:
-    """Everything a handler hears of an undisturbed watch, beside the recorded events."""
+    """Everything a handler hears of an undisturbed watch, beside the recorded
+    events.
+    """
     informer = _informer(server, path)
     heard: list[Object] = []
     informer.add_event_handler(
@@ -112,11 +154,17 @@ async def _told(server: ReplayedServer, path: str) -> Comparison:
         server.advance(event.revision)
         await asyncio.sleep(CALM)
     await informer.stop()
-    return compare(heard, [_note(event.type, event.object) for event in server.events[path]])
+    return compare(
+        heard, [_note(event.type, event.object) for event in server.events[path]]
+    )
 
 
 def _note(kind: str, obj: Object) -> Object:
-    return {"type": kind, "key": meta_namespace_key(obj), "resourceVersion": obj["metadata"]["resourceVersion"]}
+    return {
+        "type": kind,
+        "key": meta_namespace_key(obj),
+        "resourceVersion": obj["metadata"]["resourceVersion"],
+    }
 
 
 def _type(row: Resource) -> Object:
@@ -125,13 +173,19 @@ def _type(row: Resource) -> Object:
 
 def _informer(server: ReplayedServer, path: str) -> SharedInformer:
     row, namespace = watched_resource(path)
-    return SharedInformerFactory(Client(server, "informer")).informer(row, namespace=namespace)
+    return SharedInformerFactory(Client(server, "informer")).informer(
+        row, namespace=namespace
+    )
 
 
-def contract_violations(calls: Iterable[tuple[str, Object | None, Object | None]]) -> list[str]:
-    """What is wrong with the calls that a handler got, in order, each `(add | update | delete, old, new)`.
+def contract_violations(
+    calls: Iterable[tuple[str, Object | None, Object | None]],
+) -> list[str]:
+    """What is wrong with the calls that a handler got, in order, each `(add | update |
+    delete, old, new)`.
 
-    Between add and delete there are only updates, each starts from the object the last call ended with, and no revision ever goes back.
+    Between add and delete there are only updates, each starts from the object the last
+    call ended with, and no revision ever goes back.
     """
     wrong, present = [], dict[str, Object]()
     for what, old, new in calls:
@@ -140,10 +194,17 @@ def contract_violations(calls: Iterable[tuple[str, Object | None, Object | None]
         key = meta_namespace_key(obj)
         known = present.get(key)
         if (what == "add") == (known is not None):
-            wrong.append(f"{what} of {key}, which was {'there' if known else 'not there'}")
+            wrong.append(
+                f"{what} of {key}, which was {'there' if known else 'not there'}"
+            )
         if what == "update" and old is not known:
             wrong.append(f"update of {key} from something else than the last state")
-        if known and new and int(new["metadata"]["resourceVersion"]) < int(known["metadata"]["resourceVersion"]):
+        if (
+            known
+            and new
+            and int(new["metadata"]["resourceVersion"])
+            < int(known["metadata"]["resourceVersion"])
+        ):
             wrong.append(f"{key} went back in time")
         if new is None:
             present.pop(key, None)

@@ -1,8 +1,9 @@
 """Initializers and what does their job now, held against recorded clusters.
 
-No recorded cluster has initializers; what can be compared is that nobody offers them, and that their successors answer alike: the
-resources that configure admission, a policy that refuses, a webhook that cannot be reached. The initializers themselves are a model, and
-`with_initializers` is its stage: an API server of ours with the feature gate on.
+No recorded cluster has initializers; what can be compared is that nobody offers them,
+and that their successors answer alike: the resources that configure admission, a policy
+that refuses, a webhook that cannot be reached. The initializers themselves are a model,
+and `with_initializers` is its stage: an API server of ours with the feature gate on.
 """
 
 from __future__ import annotations
@@ -22,7 +23,11 @@ from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.compare import AgreementTable
 from lifecycle.compare.scenarios import compare_exchanges
 from lifecycle.controllers.initializers.examples import initializer_configuration
-from lifecycle.controllers.initializers.initializer_controller import IncludeUninitialized, InitializerController, Work
+from lifecycle.controllers.initializers.initializer_controller import (
+    IncludeUninitialized,
+    InitializerController,
+    Work,
+)
 from lifecycle.etcd.memory import MemoryStore
 from lifecycle.inspector import Recording
 
@@ -30,7 +35,11 @@ GROUP = "admissionregistration.k8s.io"
 CONFIGURATIONS = f"/apis/{GROUP}/v1alpha1/initializerconfigurations"
 SUCCESSORS = ("ValidatingAdmissionPolicy", "webhook")
 ADMIN = UserInfo("root", (MASTERS, "system:authenticated"))
-ACCOUNT: Object = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}
+ACCOUNT: Object = {
+    "apiVersion": "v1",
+    "kind": "ServiceAccount",
+    "metadata": {"name": "default"},
+}
 
 
 @dataclass(slots=True)
@@ -48,9 +57,11 @@ def with_initializers(
     *,
     gate: bool = True,
 ) -> Any:
-    """Play a scene on an API server that knows initializers, on virtual time. Works in a notebook, too.
+    """Play a scene on an API server that knows initializers, on virtual time. Works in
+    a notebook, too.
 
-    `initializers` maps names to the resource they care about and what they do (None: configured, and nobody comes).
+    `initializers` maps names to the resource they care about and what they do (None:
+    configured, and nobody comes).
     """
 
     async def main() -> Any:
@@ -58,13 +69,25 @@ def with_initializers(
         server = APIServer(MemoryStore(), admission=options)
         await server.start()
         transport = server.in_process_transport(ADMIN)
-        stage = Stage(server, Client(transport, "reader"), Client(IncludeUninitialized(transport), "reader"))
+        stage = Stage(
+            server,
+            Client(transport, "reader"),
+            Client(IncludeUninitialized(transport), "reader"),
+        )
         await stage.client.create(resource("serviceaccounts"), ACCOUNT, "default")
         tasks = []
         for name, (plural, work) in initializers.items():
-            await stage.client.request("POST", CONFIGURATIONS, obj=initializer_configuration(name, name, plural))
+            await stage.client.request(
+                "POST",
+                CONFIGURATIONS,
+                obj=initializer_configuration(name, name, plural),
+            )
             if work is not None:
-                tasks.append(asyncio.create_task(_controller(stage.client, name, resource(plural), work)))
+                tasks.append(
+                    asyncio.create_task(
+                        _controller(stage.client, name, resource(plural), work)
+                    )
+                )
         await asyncio.sleep(0.1)
         try:
             return await scene(stage)
@@ -81,9 +104,17 @@ async def _controller(client: Client, name: str, row: Resource, work: Work) -> N
     await InitializerController(client, name, row, work).run()
 
 
-def initializers_agreement(recording: Recording, tamper: Tamper | None = None) -> AgreementTable:
-    """A row for each resource list of the group, and for each recorded answer of a policy or a webhook."""
-    theirs = [exchange for exchange in recording.exchanges("discovery") if GROUP in exchange.path]
+def initializers_agreement(
+    recording: Recording, tamper: Tamper | None = None
+) -> AgreementTable:
+    """A row for each resource list of the group, and for each recorded answer of a
+    policy or a webhook.
+    """
+    theirs = [
+        exchange
+        for exchange in recording.exchanges("discovery")
+        if GROUP in exchange.path
+    ]
 
     async def main() -> list[Any]:
         server = APIServer(MemoryStore())
@@ -96,16 +127,24 @@ def initializers_agreement(recording: Recording, tamper: Tamper | None = None) -
             await server.stop()
 
     against = f"recording {recording.provenance}"
-    table = compare_exchanges("discovery", on_virtual_time(main()), theirs, OURS, against)
+    table = compare_exchanges(
+        "discovery", on_virtual_time(main()), theirs, OURS, against
+    )
     table.title = "What does the job now"
     answers = asked_again(recording, "admission", table.title, tamper)
-    answers.rows = [row for row in answers.rows if any(f" {name}" in f" {row.stage}" for name in SUCCESSORS)]
+    answers.rows = [
+        row
+        for row in answers.rows
+        if any(f" {name}" in f" {row.stage}" for name in SUCCESSORS)
+    ]
     table.extend(answers)
     return table
 
 
 def resources_of(recording: Recording) -> set[str]:
-    """The resources that configure admission on a recorded cluster, of all versions of the group."""
+    """The resources that configure admission on a recorded cluster, of all versions of
+    the group.
+    """
     found: set[str] = set()
     for exchange in recording.exchanges("discovery"):
         if GROUP in exchange.path and isinstance(exchange.response, dict):

@@ -1,13 +1,17 @@
 """kube-proxy's rules held against recorded nodes, line by line.
 
-A recording holds `iptables-save` of every node at several moments, and the Services and EndpointSlices the cluster had then. Our
-kube-proxy gets those, writes its rules for each node into empty tables, and both savings are compared: every chain, every
-rule, and the order of the rules in each chain. Lines of other tenants of the tables are counted by owner and compared with nobody.
+A recording holds `iptables-save` of every node at several moments, and the Services and
+EndpointSlices the cluster had then. Our kube-proxy gets those, writes its rules for
+each node into empty tables, and both savings are compared: every chain, every rule, and
+the order of the rules in each chain. Lines of other tenants of the tables are counted
+by owner and compared with nobody.
 
-Freedoms: real kube-proxy walks a Go map of its Services, so the order *between* Services in the chains that all of them
-share is another one at every sync; there, rules are put in the order of their Services' names on both sides. The kubelet and
-kube-proxy both make the jump to `KUBE-FIREWALL`, and it stands where the first of them put it. And the Services of the scenario before
-may still be there when the next one begins: whether they are is not recorded, so the node's own rules are asked whether they name them.
+Freedoms: real kube-proxy walks a Go map of its Services, so the order *between*
+Services in the chains that all of them share is another one at every sync; there, rules
+are put in the order of their Services' names on both sides. The kubelet and kube-proxy
+both make the jump to `KUBE-FIREWALL`, and it stands where the first of them put it. And
+the Services of the scenario before may still be there when the next one begins: whether
+they are is not recorded, so the node's own rules are asked whether they name them.
 """
 
 from __future__ import annotations
@@ -46,7 +50,12 @@ FIRST_COMER = "place of the kubelet's jump: whoever came first"
 STILL_THERE = "a Service of the scenario before, still there"
 PROXIED_BY_OTHERS = NOT_OURS.removeprefix("!")
 """kube-proxy does not even ask for Services with this label."""
-SHARED_CHAINS = (KUBE_SERVICES, KUBE_NODEPORTS, KUBE_EXTERNAL_SERVICES, KUBE_PROXY_FIREWALL)
+SHARED_CHAINS = (
+    KUBE_SERVICES,
+    KUBE_NODEPORTS,
+    KUBE_EXTERNAL_SERVICES,
+    KUBE_PROXY_FIREWALL,
+)
 SERVICE_IN_COMMENT = re.compile(r'--comment "([^ "]+)')
 
 MOMENTS: dict[str, tuple[str, str]] = {
@@ -57,13 +66,17 @@ MOMENTS: dict[str, tuple[str, str]] = {
     "services": ("services", ""),
     "": ("", ""),
 }
-"""When `iptables-save` was run → scenario and moment of the Services that were there beside the cluster's own."""
+"""When `iptables-save` was run → scenario and moment of the Services that were there
+beside the cluster's own.
+"""
 
 Generate = Callable[[list[Object], list[Object], Object], str]
 """Services, EndpointSlices, Node → what `iptables-save` prints."""
 
 
-def recorded_objects(recording: Recording, moment: str) -> tuple[list[Object], list[Object]]:
+def recorded_objects(
+    recording: Recording, moment: str
+) -> tuple[list[Object], list[Object]]:
     """The Services and EndpointSlices at a moment."""
     services, slices = _lists(recording, "objects", "")
     scenario, note = MOMENTS[moment]
@@ -78,37 +91,65 @@ def recorded_nodes(recording: Recording) -> dict[str, Object]:
     nodes: dict[str, Object] = {}
     for scenario in ("objects", "scheduling"):
         for exchange in recording.exchanges(scenario):
-            if exchange.method == "GET" and exchange.path.split("?")[0] == "/api/v1/nodes" and exchange.status == 200:
-                nodes |= {item["metadata"]["name"]: item for item in exchange.response["items"]}
+            if (
+                exchange.method == "GET"
+                and exchange.path.split("?")[0] == "/api/v1/nodes"
+                and exchange.status == 200
+            ):
+                nodes |= {
+                    item["metadata"]["name"]: item
+                    for item in exchange.response["items"]
+                }
     return nodes
 
 
 def left_behind(recording: Recording) -> tuple[list[Object], list[Object]]:
-    """The Services and slices of the *etcd* scenario, as they were stored: its namespace may be on its way out for a while."""
-    stored = [decode(b64decode(kv["value"])) for kv in _key_values(recording) if b"k8s\0" in b64decode(kv["value"])[:4]]
+    """The Services and slices of the *etcd* scenario, as they were stored: its
+    namespace may be on its way out for a while.
+    """
+    stored = [
+        decode(b64decode(kv["value"]))
+        for kv in _key_values(recording)
+        if b"k8s\0" in b64decode(kv["value"])[:4]
+    ]
     services = [obj for obj in stored if obj["kind"] == "Service"]
     return services, [obj for obj in stored if obj["kind"] == "EndpointSlice"]
 
 
 def _key_values(recording: Recording) -> list[Object]:
     lines = recording.text("etcd/etcd-look.json").splitlines()
-    return [kv for line in lines if line.startswith("{") for kv in json.loads(line).get("kvs", ())]
+    return [
+        kv
+        for line in lines
+        if line.startswith("{")
+        for kv in json.loads(line).get("kvs", ())
+    ]
 
 
-def _lists(recording: Recording, scenario: str, note: str) -> tuple[list[Object], list[Object]]:
+def _lists(
+    recording: Recording, scenario: str, note: str
+) -> tuple[list[Object], list[Object]]:
     found: dict[str, list[Object]] = {"ServiceList": [], "EndpointSliceList": []}
     for exchange in recording.exchanges(scenario):
         answer: Any = exchange.response
-        looked = exchange.method == "GET" and exchange.moment == note and isinstance(answer, dict)
+        looked = (
+            exchange.method == "GET"
+            and exchange.moment == note
+            and isinstance(answer, dict)
+        )
         if looked and answer.get("kind") in found:
             found[answer["kind"]] = answer["items"]
     return found["ServiceList"], found["EndpointSliceList"]
 
 
 def generate_rules(services: list[Object], slices: list[Object], node: Object) -> str:
-    """Ours: what `iptables-save` prints on a node on which nothing but our kube-proxy ran."""
+    """Ours: what `iptables-save` prints on a node on which nothing but our kube-proxy
+    ran.
+    """
     name = node["metadata"]["name"]
-    address = next(a["address"] for a in node["status"]["addresses"] if a["type"] == "InternalIP")
+    address = next(
+        a["address"] for a in node["status"]["addresses"] if a["type"] == "InternalIP"
+    )
     ports, endpoints = ServicePortMap(), EndpointsMap(name)
     for service in services:
         if PROXIED_BY_OTHERS not in (service["metadata"].get("labels") or {}):
@@ -144,7 +185,9 @@ def compare_saved(ours: str, theirs: str) -> Comparison:
         if not missing and not extra:
             for index, (here, there) in enumerate(zip(left, right)):
                 if here != there:
-                    result.differences.append(Difference(f"/{table}/{chain}/{index}", here, there))
+                    result.differences.append(
+                        Difference(f"/{table}/{chain}/{index}", here, there)
+                    )
     wrong = sum(1 for d in result.differences)
     result.equal = max(0, result.total - wrong)
     return result
@@ -158,11 +201,17 @@ def _by_chain(lines: Iterable[SavedLine]) -> dict[tuple[str, str], list[SavedLin
     return chains
 
 
-def _ordered(chain: str, lines: list[SavedLine], table: str) -> tuple[list[str], Counter[str]]:
-    """The lines of one chain, in the order that is compared, and the freedoms that took."""
+def _ordered(
+    chain: str, lines: list[SavedLine], table: str
+) -> tuple[list[str], Counter[str]]:
+    """The lines of one chain, in the order that is compared, and the freedoms that
+    took.
+    """
     texts = [line.text for line in lines]
     if chain in SHARED_CHAINS:
-        ordered = sorted(texts, key=_service_of)  # stable: the rules of one Service keep their order
+        ordered = sorted(
+            texts, key=_service_of
+        )  # stable: the rules of one Service keep their order
         return ordered, Counter({MAP_ORDER: 1}) if ordered != texts else Counter()
     if chain in BUILT_IN[table]:
         ordered = sorted(texts, key=lambda text: text.endswith(f"-j {KUBE_FIREWALL}"))
@@ -171,7 +220,9 @@ def _ordered(chain: str, lines: list[SavedLine], table: str) -> tuple[list[str],
 
 
 def _service_of(text: str) -> tuple[int, str]:
-    """Sort key: the Service named in a rule's comment; declarations first, rules of no Service last, where they must be."""
+    """Sort key: the Service named in a rule's comment; declarations first, rules of no
+    Service last, where they must be.
+    """
     if text.startswith(":"):
         return (0, "")
     found = SERVICE_IN_COMMENT.search(text)
@@ -182,10 +233,14 @@ def _named(service: Object) -> str:
     return f"{service['metadata']['namespace']}/{service['metadata']['name']}"
 
 
-def iptables_agreement(recording: Recording, generate: Generate = generate_rules) -> AgreementTable:
+def iptables_agreement(
+    recording: Recording, generate: Generate = generate_rules
+) -> AgreementTable:
     """One row for each node and moment. `generate`: judge this one instead of ours."""
     table = AgreementTable(
-        "iptables rules", "lifecycle, from the recorded Services", f"recording {recording.provenance}"
+        "iptables rules",
+        "lifecycle, from the recorded Services",
+        f"recording {recording.provenance}",
     )
     nodes = recorded_nodes(recording)
     old_services, old_slices = left_behind(recording)
@@ -203,5 +258,11 @@ def iptables_agreement(recording: Recording, generate: Generate = generate_rules
             comparison.freedoms += leftover
             here = sum(line.owner == KUBE_PROXY for line in saved_lines(ours))
             there = sum(line.owner == KUBE_PROXY for line in saved_lines(theirs))
-            table.add("iptables", f"{name}, {moment or 'end'}", f"{here} lines", f"{there} lines", comparison)
+            table.add(
+                "iptables",
+                f"{name}, {moment or 'end'}",
+                f"{here} lines",
+                f"{there} lines",
+                comparison,
+            )
     return table

@@ -1,10 +1,13 @@
-"""kubeconfigs held against the real kubectl and the official Python client: the same files, the same questions.
+"""kubeconfigs held against the real kubectl and the official Python client: the same
+files, the same questions.
 
-No cluster is needed for this: `kubectl config` only reads files. A few hundred small sets of files are made by a seeded generator –
-contexts that point nowhere, names that come twice, files that are missing, entries that say everything or nothing – and each set is
-shown to all three.
+No cluster is needed for this: `kubectl config` only reads files. A few hundred small
+sets of files are made by a seeded generator – contexts that point nowhere, names that
+come twice, files that are missing, entries that say everything or nothing – and each
+set is shown to all three.
 
-The Python client's loader is asked only what it knows: it has no flags, and it wants a context and a user to be there.
+The Python client's loader is asked only what it knows: it has no flags, and it wants a
+context and a user to be there.
 """
 
 from __future__ import annotations
@@ -49,14 +52,18 @@ CHANGES = (
     ("delete-context", "prod"),
 )
 UNORDERED = ("get-clusters",)
-"""What kubectl prints in the order of a Go map, which is a different one each time: compared as a set of lines."""
+"""What kubectl prints in the order of a Go map, which is a different one each time:
+compared as a set of lines.
+"""
 
 Answer = tuple[int, str, str]
 
 
 @dataclass(slots=True)
 class Files:
-    """One set: documents by file name in the order of `KUBECONFIG` (None: named there, but missing)."""
+    """One set: documents by file name in the order of `KUBECONFIG` (None: named there,
+    but missing).
+    """
 
     documents: dict[str, Any] = field(default_factory=dict)
 
@@ -66,7 +73,11 @@ class Files:
             if document is not None:
                 (folder / name).write_text(yaml.safe_dump(document))
         paths = os.pathsep.join(str(folder / name) for name in self.documents)
-        return {"HOME": str(folder / "home"), "KUBECONFIG": paths, "PATH": os.environ.get("PATH", "")}
+        return {
+            "HOME": str(folder / "home"),
+            "KUBECONFIG": paths,
+            "PATH": os.environ.get("PATH", ""),
+        }
 
 
 def generated(count: int, seed: int = SEED) -> Iterator[Files]:
@@ -75,7 +86,9 @@ def generated(count: int, seed: int = SEED) -> Iterator[Files]:
     for _ in range(count):
         files = Files()
         for number in range(dice.choice((1, 2, 2, 3))):
-            files.documents[f"file{number}"] = None if number and dice.random() < 0.2 else _document(dice)
+            files.documents[f"file{number}"] = (
+                None if number and dice.random() < 0.2 else _document(dice)
+            )
         yield files
 
 
@@ -84,11 +97,22 @@ def _document(dice: random.Random) -> dict[str, Any]:
         return dice.sample(names, dice.choice((0, 1, 2, 3, 3, 3)))
 
     document: dict[str, Any] = {"apiVersion": "v1", "kind": "Config"}
-    document["clusters"] = [{"name": name, "cluster": _cluster(dice, name)} for name in some("west", "east", "local")]
-    document["users"] = [{"name": name, "user": _user(dice, name)} for name in some("jane", "joe", "robot")]
-    document["contexts"] = [{"name": name, "context": _context(dice)} for name in some("dev", "prod", "test")]
+    document["clusters"] = [
+        {"name": name, "cluster": _cluster(dice, name)}
+        for name in some("west", "east", "local")
+    ]
+    document["users"] = [
+        {"name": name, "user": _user(dice, name)}
+        for name in some("jane", "joe", "robot")
+    ]
+    document["contexts"] = [
+        {"name": name, "context": _context(dice)}
+        for name in some("dev", "prod", "test")
+    ]
     if dice.random() < 0.7:
-        document["current-context"] = dice.choice(("dev", "dev", "prod", "test", "gone"))
+        document["current-context"] = dice.choice(
+            ("dev", "dev", "prod", "test", "gone")
+        )
     if dice.random() < 0.2:
         document["preferences"] = {"colors": True}
     return document
@@ -103,7 +127,9 @@ def _cluster(dice: random.Random, name: str) -> dict[str, Any]:
     if dice.random() < 0.2:
         cluster["tls-server-name"] = "api.internal"
     if dice.random() < 0.2:
-        cluster["extensions"] = [{"name": "minikube.sigs.k8s.io", "extension": {"provider": name}}]
+        cluster["extensions"] = [
+            {"name": "minikube.sigs.k8s.io", "extension": {"provider": name}}
+        ]
     return cluster
 
 
@@ -117,16 +143,26 @@ def _user(dice: random.Random, name: str) -> dict[str, Any]:
         user = {"client-certificate-data": "Q1JU", "client-key-data": "S0VZ"}
     elif kind == "exec":
         plugin: dict[str, Any] = {
-            "apiVersion": f"client.authentication.k8s.io/{dice.choice(('v1', 'v1beta1'))}",
+            "apiVersion": (
+                f"client.authentication.k8s.io/{dice.choice(('v1', 'v1beta1'))}"
+            ),
             "command": "login",
         }
         if dice.random() < 0.5:
-            plugin |= {"args": ["--as", name], "env": [{"name": "HOME", "value": "/x"}], "interactiveMode": "Never"}
+            plugin |= {
+                "args": ["--as", name],
+                "env": [{"name": "HOME", "value": "/x"}],
+                "interactiveMode": "Never",
+            }
         user = {"exec": plugin}
     else:
         user = {}
     if dice.random() < 0.2:
-        user |= {"as": "boss", "as-groups": ["staff", "board"], "as-user-extra": {"reason": ["audit"]}}
+        user |= {
+            "as": "boss",
+            "as-groups": ["staff", "board"],
+            "as-user-extra": {"reason": ["audit"]},
+        }
     return user
 
 
@@ -152,7 +188,12 @@ def real(binary: Path) -> Callable[[tuple[str, ...], dict[str, str]], Answer]:
 
     def ask(arguments: tuple[str, ...], environ: dict[str, str]) -> Answer:
         done = subprocess.run(
-            [binary, "config", *arguments], env=environ, capture_output=True, text=True, timeout=60, check=False
+            [binary, "config", *arguments],
+            env=environ,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
         )
         return done.returncode, done.stdout, done.stderr
 
@@ -167,8 +208,9 @@ def kubeconfig_agreement(
     mine: Callable[[tuple[str, ...], dict[str, str]], Answer] = ours,
     name: str = "kubectl v1.36",
 ) -> AgreementTable:
-    """One row per question, over `count` sets of files; after a change, the files themselves are compared. `mine`: judge another
-    reader."""
+    """One row per question, over `count` sets of files; after a change, the files
+    themselves are compared. `mine`: judge another reader.
+    """
     table = AgreementTable("kubeconfig", "lifecycle", name)
     sets = list(generated(count, seed))
     for question in QUESTIONS:
@@ -176,21 +218,33 @@ def kubeconfig_agreement(
         for files in sets:
             with tempfile.TemporaryDirectory() as folder:
                 environ = files.write(Path(folder))
-                answers.append((_told(mine(question, environ), folder), _told(theirs(question, environ), folder)))
+                answers.append(
+                    (
+                        _told(mine(question, environ), folder),
+                        _told(theirs(question, environ), folder),
+                    )
+                )
         if question[0] in UNORDERED:
             answers = [(_as_a_set(one), _as_a_set(other)) for one, other in answers]
         _add(table, question, answers)
     for change in CHANGES:
-        answers = [(_after(files, change, mine), _after(files, change, theirs)) for files in sets]
+        answers = [
+            (_after(files, change, mine), _after(files, change, theirs))
+            for files in sets
+        ]
         _add(table, change, answers)
     return table
 
 
-def _add(table: AgreementTable, question: tuple[str, ...], answers: list[tuple[Any, Any]]) -> None:
+def _add(
+    table: AgreementTable, question: tuple[str, ...], answers: list[tuple[Any, Any]]
+) -> None:
     refused = [sum(1 for pair in answers if pair[side]["code"]) for side in (0, 1)]
     comparison = compare([pair[0] for pair in answers], [pair[1] for pair in answers])
     shown = [f"{len(answers) - count} answered, {count} refused" for count in refused]
-    table.add("kubeconfig", f"config {' '.join(question)}", shown[0], shown[1], comparison)
+    table.add(
+        "kubeconfig", f"config {' '.join(question)}", shown[0], shown[1], comparison
+    )
 
 
 def _as_a_set(told: dict[str, Any]) -> dict[str, Any]:
@@ -206,20 +260,30 @@ def _told(answer: Answer, folder: str) -> dict[str, Any]:
 
 
 def _after(
-    files: Files, change: tuple[str, ...], ask: Callable[[tuple[str, ...], dict[str, str]], Answer]
+    files: Files,
+    change: tuple[str, ...],
+    ask: Callable[[tuple[str, ...], dict[str, str]], Answer],
 ) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         told = _told(ask(change, files.write(Path(folder))), folder)
         told["out"] = told["out"].replace(folder, "FOLDER")
-        kept = {name: (Path(folder) / name).read_text() for name in files.documents if (Path(folder) / name).exists()}
-    return {**told, "files": {name: yaml.safe_load(text) for name, text in kept.items()}}
+        kept = {
+            name: (Path(folder) / name).read_text()
+            for name in files.documents
+            if (Path(folder) / name).exists()
+        }
+    return {
+        **told,
+        "files": {name: yaml.safe_load(text) for name, text in kept.items()},
+    }
 
 
 def official_client_agreement(*, count: int = 40, seed: int = SEED) -> AgreementTable:
-    """What the official Python client's loader makes of the same files, where both can use the current context.
+    """What the official Python client's loader makes of the same files, where both can
+    use the current context.
 
-    Which context that is, ours says: of several files that name one, the Python client takes the last one's word, kubectl the first
-    one's.
+    Which context that is, ours says: of several files that name one, the Python client
+    takes the last one's word, kubectl the first one's.
     """
     table = AgreementTable("kubeconfig", "lifecycle", "kubernetes, the Python client")
     pairs = []
@@ -242,7 +306,12 @@ def _mine(merged: dict[str, Any]) -> dict[str, Any]:
     except CommandError as error:
         return {"error": str(error)}
     token = f"Bearer {config.token}" if config.token else ""
-    return {"host": config.server, "token": token, "verify": not config.insecure, "server name": config.server_name}
+    return {
+        "host": config.server,
+        "token": token,
+        "verify": not config.insecure,
+        "server name": config.server_name,
+    }
 
 
 def _official(paths: str, context: str) -> dict[str, Any] | None:
@@ -252,9 +321,13 @@ def _official(paths: str, context: str) -> dict[str, Any] | None:
 
     try:
         merger = kube_config.KubeConfigMerger(paths)
-        loader = kube_config.KubeConfigLoader(merger.config, config_base_path=None, active_context=context)
+        loader = kube_config.KubeConfigLoader(
+            merger.config, config_base_path=None, active_context=context
+        )
         user = (loader._user.value if loader._user is not None else None) or {}
-        if "exec" in user or user.get("username"):  # it would start the program, or send the password as an API key
+        if "exec" in user or user.get(
+            "username"
+        ):  # it would start the program, or send the password as an API key
             return None
         configuration = Configuration()
         loader.load_and_set(configuration)
@@ -269,7 +342,9 @@ def _official(paths: str, context: str) -> dict[str, Any] | None:
 
 
 def find_kubectl(start: Path | None = None) -> Path | None:
-    """The kubectl 1.36 that the project fetched (`.tools/kubectl-1.36`), looked for from a folder upwards; None if there is none."""
+    """The kubectl 1.36 that the project fetched (`.tools/kubectl-1.36`), looked for
+    from a folder upwards; None if there is none.
+    """
     for folder in (here := start or Path.cwd(), *here.parents):
         if (folder / ".tools" / "kubectl-1.36").exists():
             return folder / ".tools" / "kubectl-1.36"

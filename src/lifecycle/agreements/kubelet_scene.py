@@ -1,6 +1,8 @@
-"""A short scene on one node of our own, played once: pods whose stories claims about the kubelet are put to.
+"""A short scene on one node of our own, played once: pods whose stories claims about
+the kubelet are put to.
 
-Kept apart from the recorded pods: these are made so that a hook hangs for long, a deadline passes, a container crashes.
+Kept apart from the recorded pods: these are made so that a hook hangs for long, a
+deadline passes, a container crashes.
 """
 
 from __future__ import annotations
@@ -20,20 +22,32 @@ SLEEP = ["sh", "-c", "sleep 3600"]
 
 def _pod(name: str, container: Object | None = None, **spec: Any) -> Object:
     own = {"name": "c", "image": "busybox", "command": SLEEP, **(container or {})}
-    return {"metadata": {"name": name}, "spec": {"containers": [own], "terminationGracePeriodSeconds": 1} | spec}
+    return {
+        "metadata": {"name": name},
+        "spec": {"containers": [own], "terminationGracePeriodSeconds": 1} | spec,
+    }
 
 
 PODS = (
     _pod("plain"),
     _pod("deadline", activeDeadlineSeconds=3),
     _pod("crash", {"command": ["sh", "-c", "exit 1"]}),
-    _pod("slow-hook", {"lifecycle": {"postStart": {"sleep": {"seconds": 20}}}}, terminationGracePeriodSeconds=30),
+    _pod(
+        "slow-hook",
+        {"lifecycle": {"postStart": {"sleep": {"seconds": 20}}}},
+        terminationGracePeriodSeconds=30,
+    ),
     _pod("bad-hook", {"lifecycle": {"postStart": {"exec": {"command": ["false"]}}}}),
     _pod(
         "init",
         initContainers=[
             {"name": "one", "image": "busybox", "command": ["sh", "-c", "sleep 3"]},
-            {"name": "side", "image": "busybox", "command": SLEEP, "restartPolicy": "Always"},
+            {
+                "name": "side",
+                "image": "busybox",
+                "command": SLEEP,
+                "restartPolicy": "Always",
+            },
         ],
     ),
 )
@@ -41,7 +55,9 @@ PODS = (
 
 @dataclass(slots=True)
 class Scene:
-    """Every status of each pod in order, with its second; all calls to the runtime in order; and the events."""
+    """Every status of each pod in order, with its second; all calls to the runtime in
+    order; and the events.
+    """
 
     statuses: dict[str, list[tuple[float, Object]]] = field(default_factory=dict)
     calls: list[tuple[str, str]] = field(default_factory=list)
@@ -56,12 +72,20 @@ def scene() -> Scene:
 
 
 async def _play() -> Scene:
-    cluster, played = Cluster(ClusterConfig(nodes=1, seed=1, https=False, latency=0.1)), Scene()
+    cluster, played = (
+        Cluster(ClusterConfig(nodes=1, seed=1, https=False, latency=0.1)),
+        Scene(),
+    )
     await cluster.start()
     try:
         client, loop = cluster.client("audience"), asyncio.get_running_loop()
         [runtime] = cluster.runtimes.values()
-        for name in ("run_pod_sandbox", "create_container", "start_container", "exec_sync"):
+        for name in (
+            "run_pod_sandbox",
+            "create_container",
+            "start_container",
+            "exec_sync",
+        ):
             _listen(runtime, name, played.calls)
         nodes = resource("nodes")
         node = (await client.list(nodes))["items"][0]["metadata"]["name"]
@@ -78,8 +102,13 @@ async def _play() -> Scene:
         for pod in PODS:
             await client.create(resource("pods"), pod, "default")
         await asyncio.sleep(40)
-        played.pods = {p["metadata"]["name"]: p for p in (await client.list(resource("pods"), "default"))["items"]}
-        played.events = list((await client.list(resource("events"), "default"))["items"])
+        played.pods = {
+            p["metadata"]["name"]: p
+            for p in (await client.list(resource("pods"), "default"))["items"]
+        }
+        played.events = list(
+            (await client.list(resource("events"), "default"))["items"]
+        )
         following.cancel()
         await asyncio.gather(following, return_exceptions=True)
     finally:

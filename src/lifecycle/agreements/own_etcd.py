@@ -1,4 +1,5 @@
-"""A scene on a real etcd of its own: Debian's, on free loopback ports, in a directory that goes with it.
+"""A scene on a real etcd of its own: Debian's, on free loopback ports, in a directory
+that goes with it.
 
 Where no etcd is installed, the scene is not played and the reader is told.
 """
@@ -26,7 +27,9 @@ PATIENCE = 15.0
 
 
 def with_own_etcd(scene: Callable[[APIServer, Client], Awaitable[Any]]) -> Any:
-    """What the scene returns, played on an API server over a real etcd; a line that says why not, where there is none."""
+    """What the scene returns, played on an API server over a real etcd; a line that
+    says why not, where there is none.
+    """
     binary = shutil.which("etcd")
     if binary is None:
         return ABSENT
@@ -39,7 +42,10 @@ def with_own_etcd(scene: Callable[[APIServer, Client], Awaitable[Any]]) -> Any:
                 server = APIServer(await _opened(url))
                 await server.start()
                 try:
-                    return await scene(server, Client(server.in_process_transport(ADMIN), "kubectl/v1.36.2"))
+                    return await scene(
+                        server,
+                        Client(server.in_process_transport(ADMIN), "kubectl/v1.36.2"),
+                    )
                 finally:
                     await server.stop()
             finally:
@@ -50,7 +56,9 @@ def with_own_etcd(scene: Callable[[APIServer, Client], Awaitable[Any]]) -> Any:
 
 
 def _started(command: list[str]) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
 
 
 async def _opened(url: str) -> EtcdStore:
@@ -72,7 +80,10 @@ def _command(binary: str, place: Path) -> tuple[str, list[str]]:
             ports.append(sock.getsockname()[1])
     url, peer = (f"http://127.0.0.1:{port}" for port in ports)
     return url, [
-        binary, "--name=own", f"--data-dir={place / 'data'}", "--log-level=error", f"--listen-client-urls={url}",
-        f"--advertise-client-urls={url}", f"--listen-peer-urls={peer}", f"--initial-advertise-peer-urls={peer}",
-        f"--initial-cluster=own={peer}", "--heartbeat-interval=20", "--election-timeout=200",
+        binary, "--name=own", f"--data-dir={place / 'data'}", "--log-level=error",
+        f"--listen-client-urls={url}",
+        f"--advertise-client-urls={url}", f"--listen-peer-urls={peer}",
+        f"--initial-advertise-peer-urls={peer}",
+        f"--initial-cluster=own={peer}", "--heartbeat-interval=20",
+        "--election-timeout=200",
     ]  # fmt: skip

@@ -1,8 +1,11 @@
-"""The recorded *kubelet* scenario, played on nodes with a disk: what pod sync is compared on.
+"""The recorded *kubelet* scenario, played on nodes with a disk: what pod sync is
+compared on.
 
-Our API server and a kubelet of ours for each recorded worker are given the recorded requests, at the recorded pace, on virtual time. Each
-pod goes to the node it went to then. The kubelets' directories and cgroup trees are ordinary directories; the runtime is the hollow one,
-and what it was asked for is kept. `played` shows what is there when the recorded commands were run on the nodes.
+Our API server and a kubelet of ours for each recorded worker are given the recorded
+requests, at the recorded pace, on virtual time. Each pod goes to the node it went to
+then. The kubelets' directories and cgroup trees are ordinary directories; the runtime
+is the hollow one, and what it was asked for is kept. `played` shows what is there when
+the recorded commands were run on the nodes.
 """
 
 from __future__ import annotations
@@ -35,7 +38,8 @@ from lifecycle.kubelet.volumes.empty_dir import NotedMounter
 NAMESPACE = "kubelet"
 ROOT = "/var/lib/kubelet"
 NODE_HOSTS = (
-    "127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost ip6-loopback\nfe00::0\tip6-localnet\n"
+    "127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost"
+    " ip6-loopback\nfe00::0\tip6-localnet\n"
     "ff00::0\tip6-mcastprefix\nff02::1\tip6-allnodes\nff02::2\tip6-allrouters\n{ipv4}\t{name}\n{ipv6}\t{name}\n"
 )
 """A kind node's own `/etc/hosts`: Docker writes it."""
@@ -49,7 +53,9 @@ NODE_IPV6 = {
 
 @dataclass(slots=True)
 class PlayedNode:
-    """One node at the end. Paths in `tree` and `files` begin at the kubelet's root, uids replaced by pods' names."""
+    """One node at the end. Paths in `tree` and `files` begin at the kubelet's root,
+    uids replaced by pods' names.
+    """
 
     name: str
     tree: set[str] = field(default_factory=set)
@@ -97,8 +103,12 @@ def stripped(obj: Object) -> Object:
     return made
 
 
-def played(recording: Recording, directory: Path | None = None) -> dict[str, PlayedNode]:
-    """The nodes by name, after the last recorded request. `directory`: where to work; a temporary one if None."""
+def played(
+    recording: Recording, directory: Path | None = None
+) -> dict[str, PlayedNode]:
+    """The nodes by name, after the last recorded request. `directory`: where to work; a
+    temporary one if None.
+    """
     if directory is None:
         with TemporaryDirectory() as made:
             return on_virtual_time(_play(recording, Path(made)))
@@ -110,28 +120,49 @@ async def _play(recording: Recording, directory: Path) -> dict[str, PlayedNode]:
     server = APIServer(MemoryStore(), clock=clock, names=names)
     await server.start()
     admin = Client(
-        server.in_process_transport(UserInfo("admin", ("system:masters", "system:authenticated"))), "play/v1"
+        server.in_process_transport(
+            UserInfo("admin", ("system:masters", "system:authenticated"))
+        ),
+        "play/v1",
     )
-    nodes = {node["metadata"]["name"]: copy.deepcopy(node) for node in system_objects(recording, "nodes")}
+    nodes = {
+        node["metadata"]["name"]: copy.deepcopy(node)
+        for node in system_objects(recording, "nodes")
+    }
     on_node = {
-        pod["metadata"]["name"]: pod["spec"]["nodeName"] for pod in settled(recording) if pod["spec"].get("nodeName")
+        pod["metadata"]["name"]: pod["spec"]["nodeName"]
+        for pod in settled(recording)
+        if pod["spec"].get("nodeName")
     }
     workers = sorted({*on_node.values()})
     for pod in settled(recording):  # an earlier scenario had put the nodes into zones
         for label in ("topology.kubernetes.io/zone", "topology.kubernetes.io/region"):
             if pod["spec"].get("nodeName") and label in pod["metadata"]["labels"]:
-                nodes[pod["spec"]["nodeName"]]["metadata"]["labels"][label] = pod["metadata"]["labels"][label]
+                nodes[pod["spec"]["nodeName"]]["metadata"]["labels"][label] = pod[
+                    "metadata"
+                ]["labels"][label]
     kubelets: dict[str, tuple[Kubelet, NotingRuntime, Path]] = {}
     tasks: list[asyncio.Task[None]] = []
     try:
         for name in workers:
-            kubelets[name] = _kubelet(server, nodes[name], directory / name, clock, names, node_pids(recording, name))
+            kubelets[name] = _kubelet(
+                server,
+                nodes[name],
+                directory / name,
+                clock,
+                names,
+                node_pids(recording, name),
+            )
         await _furnish(admin, recording)
-        tasks += [asyncio.create_task(kubelet.run()) for kubelet, _, _ in kubelets.values()]
+        tasks += [
+            asyncio.create_task(kubelet.run()) for kubelet, _, _ in kubelets.values()
+        ]
         await asyncio.sleep(2)
         for pod in system_objects(recording, "pods"):
             if pod["spec"].get("nodeName") in workers:
-                await admin.create(resource("pods"), stripped(pod), pod["metadata"]["namespace"])
+                await admin.create(
+                    resource("pods"), stripped(pod), pod["metadata"]["namespace"]
+                )
         start = clock.now()
         for exchange in recording.exchanges("kubelet"):
             if exchange.method != "POST":
@@ -142,8 +173,19 @@ async def _play(recording: Recording, directory: Path) -> dict[str, PlayedNode]:
             name = body["metadata"]["name"]
             if plural == "pods" and name in on_node:
                 target = {"apiVersion": "v1", "kind": "Node", "name": on_node[name]}
-                binding = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": name}, "target": target}
-                await admin.create(resource("pods"), binding, NAMESPACE, name=name, subresource="binding")
+                binding = {
+                    "apiVersion": "v1",
+                    "kind": "Binding",
+                    "metadata": {"name": name},
+                    "target": target,
+                }
+                await admin.create(
+                    resource("pods"),
+                    binding,
+                    NAMESPACE,
+                    name=name,
+                    subresource="binding",
+                )
         await asyncio.sleep(max(0.0, 90.0 - (clock.now() - start)))
         return {name: await _look(name, *kubelets[name], admin) for name in workers}
     finally:
@@ -154,7 +196,9 @@ async def _play(recording: Recording, directory: Path) -> dict[str, PlayedNode]:
 
 
 def node_pids(recording: Recording, name: str) -> int:
-    """How many processes the recorded machine could have, `kernel.threads-max`: a fact about it, read off the group that holds all pods."""
+    """How many processes the recorded machine could have, `kernel.threads-max`: a fact
+    about it, read off the group that holds all pods.
+    """
     for line in recording.node(name).run("cgroup-values").splitlines():
         if line.partition(" ")[0].endswith("kubelet-kubepods.slice/pids.max"):
             return int(line.rpartition(" ")[2])
@@ -162,13 +206,20 @@ def node_pids(recording: Recording, name: str) -> int:
 
 
 def _kubelet(
-    server: APIServer, node: Object, directory: Path, clock: Clock, names: NameSource, pids: int
+    server: APIServer,
+    node: Object,
+    directory: Path,
+    clock: Clock,
+    names: NameSource,
+    pids: int,
 ) -> tuple[Kubelet, NotingRuntime, Path]:
     name = node["metadata"]["name"]
     for controller in ("cpu", "memory", "pids"):
         (directory / "cgroup" / controller).mkdir(parents=True)
     address = next(
-        a["address"] for a in node["status"]["addresses"] if a["type"] == "InternalIP" and ":" not in a["address"]
+        a["address"]
+        for a in node["status"]["addresses"]
+        if a["type"] == "InternalIP" and ":" not in a["address"]
     )
     runtime = NotingRuntime(clock=clock, names=names, latency=0.15)
     user, groups = node_user(name)
@@ -181,7 +232,9 @@ def _kubelet(
         mounter=NotedMounter(),
         cluster_dns=("10.96.0.10",),
         host_dns=parse_resolv_conf("nameserver 172.19.0.1\noptions ndots:0\n"),
-        node_hosts=NODE_HOSTS.format(ipv4=address, name=name, ipv6=NODE_IPV6.get(address, "::")),
+        node_hosts=NODE_HOSTS.format(
+            ipv4=address, name=name, ipv6=NODE_IPV6.get(address, "::")
+        ),
     )
     kubelet = Kubelet(
         Client(server.in_process_transport(UserInfo(user, groups)), "kubelet"),
@@ -199,21 +252,47 @@ def _kubelet(
 
 
 async def _furnish(admin: Client, recording: Recording) -> None:
-    """What controllers would have made: namespaces' accounts and certificates; and the fresh cluster's own objects."""
+    """What controllers would have made: namespaces' accounts and certificates; and the
+    fresh cluster's own objects.
+    """
     try:
-        namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
+        namespace = {
+            "apiVersion": "v1",
+            "kind": "Namespace",
+            "metadata": {"name": NAMESPACE},
+        }
         await admin.create(resource("namespaces"), namespace)
     except StatusError as error:
         if error.code != 409:
             raise
-    pods, maps = system_objects(recording, "pods"), system_objects(recording, "configmaps")
-    accounts = {(p["metadata"]["namespace"], p["spec"].get("serviceAccountName", "default")) for p in pods}
+    pods, maps = (
+        system_objects(recording, "pods"),
+        system_objects(recording, "configmaps"),
+    )
+    accounts = {
+        (p["metadata"]["namespace"], p["spec"].get("serviceAccountName", "default"))
+        for p in pods
+    }
     for where, name in sorted({*accounts, (NAMESPACE, "default")}):
-        await _create(admin, "serviceaccounts", {"kind": "ServiceAccount", "metadata": {"name": name}}, where)
-    certificates = {"kind": "ConfigMap", "metadata": {"name": "kube-root-ca.crt"}, "data": {"ca.crt": "certificates\n"}}
+        await _create(
+            admin,
+            "serviceaccounts",
+            {"kind": "ServiceAccount", "metadata": {"name": name}},
+            where,
+        )
+    certificates = {
+        "kind": "ConfigMap",
+        "metadata": {"name": "kube-root-ca.crt"},
+        "data": {"ca.crt": "certificates\n"},
+    }
     await _create(admin, "configmaps", certificates, NAMESPACE)
     for config_map in maps:
-        await _create(admin, "configmaps", stripped(config_map), config_map["metadata"]["namespace"])
+        await _create(
+            admin,
+            "configmaps",
+            stripped(config_map),
+            config_map["metadata"]["namespace"],
+        )
 
 
 async def _create(admin: Client, plural: str, obj: Object, namespace: str) -> None:
@@ -221,16 +300,24 @@ async def _create(admin: Client, plural: str, obj: Object, namespace: str) -> No
         await admin.create(resource(plural), {"apiVersion": "v1", **obj}, namespace)
     except StatusError as error:
         if error.code == 404 and "namespaces" in error.message:
-            made = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
+            made = {
+                "apiVersion": "v1",
+                "kind": "Namespace",
+                "metadata": {"name": namespace},
+            }
             await admin.create(resource("namespaces"), made)
             await admin.create(resource(plural), {"apiVersion": "v1", **obj}, namespace)
         elif error.code != 409:
             raise
 
 
-async def _look(name: str, kubelet: Kubelet, runtime: NotingRuntime, directory: Path, admin: Client) -> PlayedNode:
+async def _look(
+    name: str, kubelet: Kubelet, runtime: NotingRuntime, directory: Path, admin: Client
+) -> PlayedNode:
     """Everything there is, read before it goes."""
-    found = PlayedNode(name, sandboxes=runtime.sandbox_configs, containers=runtime.container_configs)
+    found = PlayedNode(
+        name, sandboxes=runtime.sandbox_configs, containers=runtime.container_configs
+    )
     for pod in (await admin.list(resource("pods")))["items"]:
         if pod["spec"].get("nodeName") == name:
             found.pods[pod["metadata"]["name"]] = pod
@@ -238,7 +325,9 @@ async def _look(name: str, kubelet: Kubelet, runtime: NotingRuntime, directory: 
     by_uid = {pod["metadata"]["uid"]: pod_name for pod_name, pod in found.pods.items()}
     root = directory / "kubelet"
     for path in sorted((root / "pods").rglob("*")):
-        inside = "/".join(by_uid.get(part, part) for part in path.relative_to(root).parts)
+        inside = "/".join(
+            by_uid.get(part, part) for part in path.relative_to(root).parts
+        )
         found.tree.add(inside)
         mode = path.lstat().st_mode & 0o7777
         if path.is_symlink():
@@ -253,12 +342,18 @@ async def _look(name: str, kubelet: Kubelet, runtime: NotingRuntime, directory: 
     mounter = kubelet.syncer.local.volumes.mounter
     assert isinstance(mounter, NotedMounter)
     for path, size in mounter.tmpfs.items():
-        found.tmpfs["/".join(by_uid.get(part, part) for part in path.relative_to(root).parts)] = size
-    found.cgroups = dict(_cgroups(CgroupManager(directory / "cgroup", version=1), by_uid))
+        found.tmpfs[
+            "/".join(by_uid.get(part, part) for part in path.relative_to(root).parts)
+        ] = size
+    found.cgroups = dict(
+        _cgroups(CgroupManager(directory / "cgroup", version=1), by_uid)
+    )
     return found
 
 
-def _cgroups(tree: CgroupManager, by_uid: dict[str, str]) -> Iterator[tuple[str, dict[str, str]]]:
+def _cgroups(
+    tree: CgroupManager, by_uid: dict[str, str]
+) -> Iterator[tuple[str, dict[str, str]]]:
     names = {uid.replace("-", "_"): pod_name for uid, pod_name in by_uid.items()}
     groups: dict[str, dict[str, str]] = {}
     for controller in tree.controllers:

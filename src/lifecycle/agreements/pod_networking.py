@@ -1,14 +1,14 @@
-"""Pod networking held against the recorded nodes: what containerd, libcni, ptp, host-local and portmap did there, asked of ours.
+"""Pod networking held against the recorded nodes: what containerd, libcni, ptp,
+host-local and portmap did there, asked of ours.
 
-Four kinds of questions. The node's configuration file: does our libcni read it as containerd's did? Each kept result:
-would ours have written that file? Each
-pod's namespace and its way on the host: are these the addresses and routes that our ptp would set for that result? The
-rules of portmap: the
-same chains, names and order?
+Four kinds of questions. The node's configuration file: does our libcni read it as
+containerd's did? Each kept result: would ours have written that file? Each pod's
+namespace and its way on the host: are these the addresses and routes that our ptp would
+set for that result? The rules of portmap: the same chains, names and order?
 
-What no recording holds is taken from the recording as input: names and MAC addresses of interfaces, DNS settings and
-cgroup paths (the kubelet's), and
-who had which address; that *this* address gets this mask and gateway is asked.
+What no recording holds is taken from the recording as input: names and MAC addresses of
+interfaces, DNS settings and cgroup paths (the kubelet's), and who had which address;
+that *this* address gets this mask and gateway is asked.
 """
 
 from __future__ import annotations
@@ -59,7 +59,8 @@ def lines_equal(ours: Iterable[str], theirs: Iterable[str]) -> Comparison:
     """One field for each line that either side has."""
     here, there = Counter(ours), Counter(theirs)
     return fields_equal(
-        (line, line if here[line] else None, line if there[line] else None) for line in sorted(here | there)
+        (line, line if here[line] else None, line if there[line] else None)
+        for line in sorted(here | there)
     )
 
 
@@ -70,7 +71,9 @@ def cni_conf(text: str) -> str:
 
 def recorded_results(text: str) -> list[dict[str, Any]]:
     """The kept results in a dump of the directory."""
-    return [json.loads(line) for line in text.splitlines() if line.startswith('{"kind"')]
+    return [
+        json.loads(line) for line in text.splitlines() if line.startswith('{"kind"')
+    ]
 
 
 def node_moments(recording: Recording, command: str) -> Iterator[tuple[str, str, str]]:
@@ -81,17 +84,32 @@ def node_moments(recording: Recording, command: str) -> Iterator[tuple[str, str,
             yield name, moment, node.run(command, moment=moment)
 
 
-# -- the configuration ---------------------------------------------------------------------------------------------------------
+# -- the configuration -----------------------------------------------------------------
 
 
 def _as_crictl(if_name: str, network: NetworkConfigList) -> dict[str, Any]:
     """A network as `crictl info` shows it."""
     plugins = []
     for plugin in network.plugins:
-        shown: dict[str, Any] = {"ipam": {k: v for k, v in (plugin.network.get("ipam") or {}).items() if k == "type"}}
-        shown |= {key: plugin.network[key] for key in ("type", "capabilities") if key in plugin.network}
+        shown: dict[str, Any] = {
+            "ipam": {
+                k: v
+                for k, v in (plugin.network.get("ipam") or {}).items()
+                if k == "type"
+            }
+        }
+        shown |= {
+            key: plugin.network[key]
+            for key in ("type", "capabilities")
+            if key in plugin.network
+        }
         plugins.append({"Network": shown, "Source": plugin.text})
-    config = {"CNIVersion": network.cni_version, "Name": network.name, "Plugins": plugins, "Source": network.text}
+    config = {
+        "CNIVersion": network.cni_version,
+        "Name": network.name,
+        "Plugins": plugins,
+        "Source": network.text,
+    }
     return {"Config": config, "IFName": if_name}
 
 
@@ -100,10 +118,17 @@ def _configuration_rows(recording: Recording, table: AgreementTable) -> None:
         node = recording.node(name)
         if not {"cni-conf", "crictl-info"} <= set(node.files()):
             continue
-        info = json.JSONDecoder().raw_decode(node.run("crictl-info").lstrip())[0]["cniconfig"]
+        info = json.JSONDecoder().raw_decode(node.run("crictl-info").lstrip())[0][
+            "cniconfig"
+        ]
         text = cni_conf(node.run("cni-conf"))
-        ours = [_as_crictl("lo", network_conf_from(LOOPBACK)), _as_crictl("eth0", network_conf_from(text))]
-        pairs: list[tuple[str, Any, Any]] = [("networks", len(ours), len(info["Networks"]))]
+        ours = [
+            _as_crictl("lo", network_conf_from(LOOPBACK)),
+            _as_crictl("eth0", network_conf_from(text)),
+        ]
+        pairs: list[tuple[str, Any, Any]] = [
+            ("networks", len(ours), len(info["Networks"]))
+        ]
         for here, there in zip(ours, info["Networks"], strict=False):
             label = here["Config"]["Name"]
             pairs += [
@@ -114,34 +139,58 @@ def _configuration_rows(recording: Recording, table: AgreementTable) -> None:
             for index, (mine, theirs) in enumerate(
                 zip(here["Config"]["Plugins"], there["Config"]["Plugins"], strict=False)
             ):
-                pairs += [(f"{label}/{index}/{key}", mine[key], theirs[key]) for key in ("Network", "Source")]
-        names = " → ".join(plugin["Network"]["type"] for plugin in ours[1]["Config"]["Plugins"])
-        table.add("pod networking", f"{name}: configuration as read", names, names, fields_equal(pairs))
+                pairs += [
+                    (f"{label}/{index}/{key}", mine[key], theirs[key])
+                    for key in ("Network", "Source")
+                ]
+        names = " → ".join(
+            plugin["Network"]["type"] for plugin in ours[1]["Config"]["Plugins"]
+        )
+        table.add(
+            "pod networking",
+            f"{name}: configuration as read",
+            names,
+            names,
+            fields_equal(pairs),
+        )
 
 
-# -- the kept results ----------------------------------------------------------------------------------------------------------
+# -- the kept results ------------------------------------------------------------------
 
 
 def rebuilt_cache(theirs: dict[str, Any]) -> dict[str, Any]:
-    """The file that ours would have kept: the pod from its arguments, the result through our types."""
+    """The file that ours would have kept: the pod from its arguments, the result
+    through our types.
+    """
     args, capabilities = dict(theirs["cniArgs"]), theirs["capabilityArgs"]
     sandbox = Sandbox(
         theirs["containerId"],
         args["K8S_POD_NAME"],
         args["K8S_POD_NAMESPACE"],
         args["K8S_POD_UID"],
-        [{**one, "protocol": one["protocol"].upper()} for one in capabilities.get("portMappings", ())],
+        [
+            {**one, "protocol": one["protocol"].upper()}
+            for one in capabilities.get("portMappings", ())
+        ],
         capabilities.get("dns", {}),
         capabilities.get("io.kubernetes.cri.pod-annotations", {}),
         capabilities.get("cgroupPath", ""),
     )
     rt: RuntimeConf = runtime_conf(sandbox, theirs["netns"], theirs["ifName"])
-    text = LOOPBACK if theirs["ifName"] == "lo" else base64.b64decode(theirs["config"]).decode()
+    text = (
+        LOOPBACK
+        if theirs["ifName"] == "lo"
+        else base64.b64decode(theirs["config"]).decode()
+    )
     network = network_conf_from(text)
     result = results.create(network.cni_version, theirs["result"])
     if theirs["ifName"] != "lo":
         result["ips"] = [
-            {"version": str(parse_cidr(one["address"]).version), "interface": 1, **allocated(network, one["address"])}
+            {
+                "version": str(parse_cidr(one["address"]).version),
+                "interface": 1,
+                **allocated(network, one["address"]),
+            }
             for one in result["ips"]
         ]
         result["routes"] = list(network.plugins[0].network["ipam"]["routes"])
@@ -154,7 +203,9 @@ class _AtOneAddress:
     def __init__(self, only: Any) -> None:
         self._only = only
 
-    def reserve(self, container_id: str, if_name: str, address: Any, range_id: str) -> bool:
+    def reserve(
+        self, container_id: str, if_name: str, address: Any, range_id: str
+    ) -> bool:
         return bool(address == self._only)
 
     def last_reserved_ip(self, range_id: str) -> None:
@@ -168,13 +219,23 @@ class _AtOneAddress:
 
 
 def allocated(network: NetworkConfigList, address: str) -> dict[str, str]:
-    """Address and gateway as our host-local hands them out when this address is the only free one."""
-    conf = load_ipam_config({**network.plugins[0].network, "name": network.name, "cniVersion": network.cni_version})
+    """Address and gateway as our host-local hands them out when this address is the
+    only free one.
+    """
+    conf = load_ipam_config(
+        {
+            **network.plugins[0].network,
+            "name": network.name,
+            "cniVersion": network.cni_version,
+        }
+    )
     wanted = parse_cidr(address).ip
     for index, ranges in enumerate(conf.ranges):
         if ranges.version == wanted.version:
             try:
-                return IPAllocator(ranges, _AtOneAddress(wanted), index).get("c", "eth0")
+                return IPAllocator(ranges, _AtOneAddress(wanted), index).get(
+                    "c", "eth0"
+                )
             except CNIError:
                 return {"address": "none", "gateway": "none"}
     return {"address": "none", "gateway": "none"}
@@ -190,17 +251,26 @@ def _cache_rows(recording: Recording, table: AgreementTable) -> None:
                 found.freedoms[ANY_ORDER] += 1
             for side in (here, there):
                 side["cniArgs"] = sorted(map(list, side["cniArgs"]))
-                side |= {f"result/{key}": value for key, value in side.pop("result").items()}
+                side |= {
+                    f"result/{key}": value for key, value in side.pop("result").items()
+                }
             label = theirs["containerId"][:6]
             found += fields_equal(
-                (f"{label}-{theirs['ifName']}/{k}", here.get(k), there.get(k)) for k in sorted(here | there)
+                (f"{label}-{theirs['ifName']}/{k}", here.get(k), there.get(k))
+                for k in sorted(here | there)
             )
         if files:
             count = f"{len(files)} files"
-            table.add("pod networking", f"{name}: kept results, {moment or 'at the end'}", count, count, found)
+            table.add(
+                "pod networking",
+                f"{name}: kept results, {moment or 'at the end'}",
+                count,
+                count,
+                found,
+            )
 
 
-# -- in the pod, and on the host ------------------------------------------------------------------------------------------------
+# -- in the pod, and on the host -------------------------------------------------------
 
 
 def route_text(route: Route, device: str) -> str:
@@ -218,12 +288,18 @@ def expected_in_pod(theirs: dict[str, Any], routes: Routes = pod_routes) -> list
     lines = []
     for one in theirs["result"]["ips"]:
         address, gateway = parse_cidr(one["address"]), one["gateway"]
-        lines.append(f"inet {address} brd {address.network.broadcast_address} scope global eth0")
+        lines.append(
+            f"inet {address} brd {address.network.broadcast_address} scope global eth0"
+        )
         lines += [route_text(route, "eth0") for route in routes(address, gateway)]
         for route in theirs["result"].get("routes", ()):
             via = parse_ip(route.get("gw") or gateway)
             destination = parse_cidr(route["dst"]).network
-            lines.append(route_text(Route(destination if destination.prefixlen else None, via), "eth0"))
+            lines.append(
+                route_text(
+                    Route(destination if destination.prefixlen else None, via), "eth0"
+                )
+            )
     return lines
 
 
@@ -245,7 +321,11 @@ def namespaces(text: str) -> dict[str, list[str]]:
         if line.startswith("== "):
             name = line[3:].strip()
             found[name] = []
-        elif name and "eth0" in line and (line.strip().startswith("inet ") or re.match(r"default|\d+\.", line)):
+        elif (
+            name
+            and "eth0" in line
+            and (line.strip().startswith("inet ") or re.match(r"default|\d+\.", line))
+        ):
             found[name].append(" ".join(line.split()))
     return found
 
@@ -267,7 +347,13 @@ def _network_rows(recording: Recording, table: AgreementTable, routes: Routes) -
         if not count:
             continue
         shown = f"{count} pods"
-        table.add("pod networking", f"{name}: in the pods, {moment or 'at the end'}", shown, shown, found)
+        table.add(
+            "pod networking",
+            f"{name}: in the pods, {moment or 'at the end'}",
+            shown,
+            shown,
+            found,
+        )
         if moment in node.files().get("ip-route", ()):
             seen = [
                 " ".join(line.split())
@@ -276,19 +362,39 @@ def _network_rows(recording: Recording, table: AgreementTable, routes: Routes) -
             ]
             if not moment and "ip-addr" in node.files():
                 addresses = node.run("ip-addr").splitlines()
-                seen += [" ".join(line.split()) for line in addresses if re.search(r"inet .* veth\w+$", line)]
+                seen += [
+                    " ".join(line.split())
+                    for line in addresses
+                    if re.search(r"inet .* veth\w+$", line)
+                ]
             else:
-                host_lines = [line for line in host_lines if not line.startswith("inet")]
+                host_lines = [
+                    line for line in host_lines if not line.startswith("inet")
+                ]
             on_host = Comparison()
-            kept = {line.split(" dev ")[1].split()[0] for line in host_lines if " dev " in line}
-            for line in [line for line in seen if " dev " in line and line.split(" dev ")[1].split()[0] not in kept]:
+            kept = {
+                line.split(" dev ")[1].split()[0]
+                for line in host_lines
+                if " dev " in line
+            }
+            for line in [
+                line
+                for line in seen
+                if " dev " in line and line.split(" dev ")[1].split()[0] not in kept
+            ]:
                 seen.remove(line)
                 on_host.freedoms[GONE_MEANWHILE] += 1
             on_host += lines_equal(host_lines, seen)
-            table.add("pod networking", f"{name}: on the host, {moment or 'at the end'}", shown, shown, on_host)
+            table.add(
+                "pod networking",
+                f"{name}: on the host, {moment or 'at the end'}",
+                shown,
+                shown,
+                on_host,
+            )
 
 
-# -- host ports ----------------------------------------------------------------------------------------------------------------
+# -- host ports ------------------------------------------------------------------------
 
 
 def saved(chain: str, rule: list[str]) -> str:
@@ -323,24 +429,43 @@ def saved(chain: str, rule: list[str]) -> str:
 
 
 def forwarded(text: str) -> list[tuple[str, dict[str, Any], str]]:
-    """(container, configuration, address with mask) of each container with forwarded ports, as its rules tell."""
+    """(container, configuration, address with mask) of each container with forwarded
+    ports, as its rules tell.
+    """
     found = []
     for line in text.splitlines():
-        entry = re.match(r'-A CNI-HOSTPORT-DNAT .*--comment "dnat name: \\"(.*?)\\" id: \\"(.*?)\\"".* -j (\S+)$', line)
+        entry = re.match(
+            r'-A CNI-HOSTPORT-DNAT .*--comment "dnat name: \\"(.*?)\\" id:'
+            r' \\"(.*?)\\"".* -j (\S+)$',
+            line,
+        )
         if not entry:
             continue
         network, container, chain = entry.groups()
-        own = [shlex.split(one) for one in text.splitlines() if one.startswith(f"-A {chain} ")]
+        own = [
+            shlex.split(one)
+            for one in text.splitlines()
+            if one.startswith(f"-A {chain} ")
+        ]
         mappings, address = [], ""
         subnet = next(
-            (one[one.index("-s") + 1] for one in own if "-s" in one and "127.0.0.1/32" not in one), "0.0.0.0/24"
+            (
+                one[one.index("-s") + 1]
+                for one in own
+                if "-s" in one and "127.0.0.1/32" not in one
+            ),
+            "0.0.0.0/24",
         )
         for one in own:
             if "DNAT" in one:
                 address, _, port = one[-1].rpartition(":")
                 host_port = int(one[one.index("--dport") + 1])
                 mappings.append(
-                    {"hostPort": host_port, "containerPort": int(port), "protocol": one[one.index("-p") + 1]}
+                    {
+                        "hostPort": host_port,
+                        "containerPort": int(port),
+                        "protocol": one[one.index("-p") + 1],
+                    }
                 )
         conf = {"name": network, "runtimeConfig": {"portMappings": mappings}}
         found.append((container, conf, f"{address}/{subnet.rpartition('/')[2]}"))
@@ -349,7 +474,11 @@ def forwarded(text: str) -> list[tuple[str, dict[str, Any], str]]:
 
 def _portmap_rows(recording: Recording, table: AgreementTable) -> None:
     for name, moment, text in node_moments(recording, "iptables-save"):
-        theirs = [line for line in text.splitlines() if re.search(r"^-A CNI-|-j CNI-HOSTPORT-(DNAT|MASQ)$", line)]
+        theirs = [
+            line
+            for line in text.splitlines()
+            if re.search(r"^-A CNI-|-j CNI-HOSTPORT-(DNAT|MASQ)$", line)
+        ]
         ours: list[str] = []
         for container, conf, address in forwarded(text):
             for chain in all_chains(conf, container, parse_cidr(address)):
@@ -359,10 +488,18 @@ def _portmap_rows(recording: Recording, table: AgreementTable) -> None:
         if ours:
             shown = f"{len(theirs)} rules"
             row = f"{name}: forwarded ports, {moment or 'at the end'}"
-            table.add("pod networking", row, f"{len(ours)} rules", shown, lines_equal(ours, theirs))
+            table.add(
+                "pod networking",
+                row,
+                f"{len(ours)} rules",
+                shown,
+                lines_equal(ours, theirs),
+            )
 
 
-def pod_networking_agreement(recording: Recording, routes: Routes = pod_routes) -> AgreementTable:
+def pod_networking_agreement(
+    recording: Recording, routes: Routes = pod_routes
+) -> AgreementTable:
     """All rows. `routes`: judge these instead of our ptp's."""
     table = AgreementTable("Pod networking", OURS, f"recording {recording.provenance}")
     _configuration_rows(recording, table)

@@ -1,11 +1,15 @@
-"""The kubelet's statuses held against the recorded *kubelet* scenario: 32 pods of different shapes, watched until they settled.
+"""The kubelet's statuses held against the recorded *kubelet* scenario: 32 pods of
+different shapes, watched until they settled.
 
-Two kinds of questions. *Asked again*: each recorded status names its container statuses; given those, what phase and which conditions do
-our functions make of them? *Played*: the same pods are created at the recorded pace in our own cluster, on virtual time, with containers
-that last and end as the recorded programs did; what does our kubelet say of them, in the end and on the way, and what do their logs say?
+Two kinds of questions. *Asked again*: each recorded status names its container
+statuses; given those, what phase and which conditions do our functions make of them?
+*Played*: the same pods are created at the recorded pace in our own cluster, on virtual
+time, with containers that last and end as the recorded programs did; what does our
+kubelet say of them, in the end and on the way, and what do their logs say?
 
-Granted freedoms: times, addresses, ids and generated names. A container that is restarted again and again is somewhere in its cycle at any
-moment; of such a one, the states that it is ever seen in are compared.
+Granted freedoms: times, addresses, ids and generated names. A container that is
+restarted again and again is somewhere in its cycle at any moment; of such a one, the
+states that it is ever seen in are compared.
 """
 
 from __future__ import annotations
@@ -38,15 +42,24 @@ STEP = 0.15
 """Seconds that the recorded nodes took for a sandbox or a start, about."""
 
 RACES = {
-    "post-start-http": "the hook asks nginx for a page before it listens; a hollow nginx listens at once",
-    "readiness-fails": "the first probe came before nginx listened, and says so in an event of its own",
+    "post-start-http": (
+        "the hook asks nginx for a page before it listens; a hollow nginx listens at"
+        " once"
+    ),
+    "readiness-fails": (
+        "the first probe came before nginx listened, and says so in an event of its own"
+    ),
 }
-"""Pods whose story hangs on which of two processes of the recorded machine was faster."""
+"""Pods whose story hangs on which of two processes of the recorded machine was
+faster.
+"""
 
 
 @dataclass(slots=True)
 class Played:
-    """What became of the pods: settled objects by name, every status in order, events, and what `logs` answered."""
+    """What became of the pods: settled objects by name, every status in order, events,
+    and what `logs` answered.
+    """
 
     pods: dict[str, Object] = field(default_factory=dict)
     statuses: dict[str, list[Object]] = field(default_factory=dict)
@@ -59,35 +72,48 @@ def recorded(recording: Recording) -> Played:
     played = Played()
     for exchange in recording.exchanges(SCENARIO):
         if exchange.moment == "settled" and exchange.path.endswith("/pods"):
-            played.pods = {pod["metadata"]["name"]: pod for pod in exchange.response["items"]}
+            played.pods = {
+                pod["metadata"]["name"]: pod for pod in exchange.response["items"]
+            }
         elif exchange.moment == "settled":
             played.events = exchange.response["items"]
         elif exchange.moment == "log":
             path, _, query = exchange.path.partition("?")
             container = dict(part.split("=") for part in query.split("&"))["container"]
             said = exchange.response
-            played.logs[path.split("/")[-2], container] = said if isinstance(said, str) else _refusal(said)
+            played.logs[path.split("/")[-2], container] = (
+                said if isinstance(said, str) else _refusal(said)
+            )
     for name, pod in watched(recording):
         played.statuses.setdefault(name, []).append(pod)
     return played
 
 
 def _refusal(said: Any) -> str:
-    return f"refused: {said['message']}" if isinstance(said, dict) and "message" in said else str(said or "")
+    return (
+        f"refused: {said['message']}"
+        if isinstance(said, dict) and "message" in said
+        else str(said or "")
+    )
 
 
 def watched(recording: Recording) -> Iterator[tuple[str, Object]]:
     """Every version of every pod until it was asked to be deleted."""
     for line in recording.watch(SCENARIO):
         obj = line["event"]["object"]
-        of_a_pod = line["path"].endswith("/pods") and line["event"]["type"] in ("ADDED", "MODIFIED")
+        of_a_pod = line["path"].endswith("/pods") and line["event"]["type"] in (
+            "ADDED",
+            "MODIFIED",
+        )
         if of_a_pod and not obj["metadata"].get("deletionTimestamp"):
             yield obj["metadata"]["name"], obj
 
 
 @lru_cache(maxsize=4)
 def play(recording_path: Path) -> Played:
-    """The same pods in our own cluster, until the moment when the recording took stock."""
+    """The same pods in our own cluster, until the moment when the recording took
+    stock.
+    """
     recording = Recording(recording_path)
     asked = [e for e in recording.exchanges(SCENARIO) if e.method == "POST"]
     settled = next(e.t for e in recording.exchanges(SCENARIO) if e.moment == "settled")
@@ -95,8 +121,13 @@ def play(recording_path: Path) -> Played:
     return on_virtual_time(_play(asked, settled, wanted))
 
 
-async def _play(asked: list[Any], settled: float, wanted: list[tuple[str, str]]) -> Played:
-    cluster, played = Cluster(ClusterConfig(nodes=3, seed=1, https=False, latency=STEP)), Played()
+async def _play(
+    asked: list[Any], settled: float, wanted: list[tuple[str, str]]
+) -> Played:
+    cluster, played = (
+        Cluster(ClusterConfig(nodes=3, seed=1, https=False, latency=STEP)),
+        Played(),
+    )
     await cluster.start()
     try:
         client = cluster.client("recorder")
@@ -107,19 +138,29 @@ async def _play(asked: list[Any], settled: float, wanted: list[tuple[str, str]])
         async def follow() -> None:
             async for frame in frames:
                 if frame.type in ("ADDED", "MODIFIED"):
-                    played.statuses.setdefault(frame.object["metadata"]["name"], []).append(frame.object)
+                    played.statuses.setdefault(
+                        frame.object["metadata"]["name"], []
+                    ).append(frame.object)
 
         following = asyncio.create_task(follow())
         begin = asyncio.get_running_loop().time()
         for exchange in asked:
-            await asyncio.sleep(max(0.0, exchange.t - (asyncio.get_running_loop().time() - begin)))
+            await asyncio.sleep(
+                max(0.0, exchange.t - (asyncio.get_running_loop().time() - begin))
+            )
             plural = exchange.path.rsplit("/", 1)[1]
             if plural != "namespaces":
-                await client.create(resource(plural), json.loads(json.dumps(exchange.body)), NAMESPACE)
-        await asyncio.sleep(max(0.0, settled - (asyncio.get_running_loop().time() - begin)))
+                await client.create(
+                    resource(plural), json.loads(json.dumps(exchange.body)), NAMESPACE
+                )
+        await asyncio.sleep(
+            max(0.0, settled - (asyncio.get_running_loop().time() - begin))
+        )
         pods = (await client.list(resource("pods"), NAMESPACE))["items"]
         played.pods = {pod["metadata"]["name"]: pod for pod in pods}
-        played.events = list((await client.list(resource("events"), NAMESPACE))["items"])
+        played.events = list(
+            (await client.list(resource("events"), NAMESPACE))["items"]
+        )
         for pod, container in wanted:
             played.logs[pod, container] = await _log(client, pod, container)
         following.cancel()
@@ -132,7 +173,9 @@ async def _play(asked: list[Any], settled: float, wanted: list[tuple[str, str]])
 async def _log(client: Any, pod: str, container: str) -> str:
     query = {"container": container, "tailLines": "60"}
     try:
-        response = await client.request("GET", resource("pods").path(NAMESPACE, pod, "log"), query=query)
+        response = await client.request(
+            "GET", resource("pods").path(NAMESPACE, pod, "log"), query=query
+        )
     except StatusError as error:
         return f"refused: {error.message}"
     if response.stream is None:
@@ -146,14 +189,19 @@ def container_states(status: Object) -> dict[str, Object]:
     for key in ("initContainerStatuses", "containerStatuses"):
         for container in status.get(key) or ():
             [(kind, details)] = container["state"].items() or [("none", {})]
-            found[container["name"]] = {"state": kind} | {k: details[k] for k in ("reason", "exitCode") if k in details}
+            found[container["name"]] = {"state": kind} | {
+                k: details[k] for k in ("reason", "exitCode") if k in details
+            }
     return found
 
 
 def condition_facts(status: Object) -> Object:
     """Conditions without times."""
     keys = ("status", "reason", "message", "observedGeneration")
-    return {c["type"]: {key: c[key] for key in keys if key in c} for c in status.get("conditions") or ()}
+    return {
+        c["type"]: {key: c[key] for key in keys if key in c}
+        for c in status.get("conditions") or ()
+    }
 
 
 def distinct(values: list[Any]) -> list[Any]:
@@ -163,14 +211,29 @@ def distinct(values: list[Any]) -> list[Any]:
 
 def restarts(pod: Object) -> bool:
     """Whether any container was run more than once, or is tried again and again."""
-    statuses = [s for key in ("initContainerStatuses", "containerStatuses") for s in pod["status"].get(key) or ()]
-    waits = ("ImagePullBackOff", "ErrImagePull", "CrashLoopBackOff", "RunContainerError", "PostStartHookError")
-    return any(s["restartCount"] or (s["state"].get("waiting") or {}).get("reason") in waits for s in statuses)
+    statuses = [
+        s
+        for key in ("initContainerStatuses", "containerStatuses")
+        for s in pod["status"].get(key) or ()
+    ]
+    waits = (
+        "ImagePullBackOff",
+        "ErrImagePull",
+        "CrashLoopBackOff",
+        "RunContainerError",
+        "PostStartHookError",
+    )
+    return any(
+        s["restartCount"] or (s["state"].get("waiting") or {}).get("reason") in waits
+        for s in statuses
+    )
 
 
 def pod_status_agreement(recording: Recording) -> AgreementTable:
     """Phases, container states, conditions, events and logs."""
-    table = AgreementTable("Pod status", "lifecycle", f"recording {recording.provenance}")
+    table = AgreementTable(
+        "Pod status", "lifecycle", f"recording {recording.provenance}"
+    )
     theirs = recorded(recording)
     asked_again(table, theirs)
     if recording.path.is_dir():
@@ -189,28 +252,51 @@ def asked_again(table: AgreementTable, theirs: Played) -> None:
                 count += 1
                 computed = phase_of(pod)
                 public = merge_pod_status(
-                    before, {"phase": computed, "conditions": []}, not is_terminal(status["phase"])
+                    before,
+                    {"phase": computed, "conditions": []},
+                    not is_terminal(status["phase"]),
                 )
                 phases += compare(public["phase"], status["phase"], path=f"/{name}")
-                conditions += compare(conditions_of(spec, status, computed), _ours_only(status), path=f"/{name}")
+                conditions += compare(
+                    conditions_of(spec, status, computed),
+                    _ours_only(status),
+                    path=f"/{name}",
+                )
             before = status
     said = f"{count} statuses"
-    table.add("kubelet", "the phase that each recorded status calls for", said, said, phases)
-    table.add("kubelet", "its conditions Initialized, ContainersReady, Ready", said, said, conditions)
+    table.add(
+        "kubelet", "the phase that each recorded status calls for", said, said, phases
+    )
+    table.add(
+        "kubelet",
+        "its conditions Initialized, ContainersReady, Ready",
+        said,
+        said,
+        conditions,
+    )
 
 
 def phase_of(pod: Object) -> str:
     """Our phase for recorded container statuses. The deadline has its say."""
     spec, status = pod["spec"], pod["status"]
-    statuses = [*(status.get("initContainerStatuses") or ()), *status["containerStatuses"]]
+    statuses = [
+        *(status.get("initContainerStatuses") or ()),
+        *status["containerStatuses"],
+    ]
     newest = max(c.get("lastTransitionTime") or "" for c in status["conditions"])
-    if ActiveDeadlineHandler(lambda uid: status, lambda: parse_time(newest)).should_evict(pod).evict:
+    if (
+        ActiveDeadlineHandler(lambda uid: status, lambda: parse_time(newest))
+        .should_evict(pod)
+        .evict
+    ):
         return FAILED
     return get_phase(spec, statuses, is_terminal(status["phase"]))
 
 
 def conditions_of(spec: Object, status: Object, phase: str) -> Object:
-    """Our three conditions for recorded container statuses. `phase`: as computed, which may not be public yet."""
+    """Our three conditions for recorded container statuses. `phase`: as computed, which
+    may not be public yet.
+    """
     init, own = status.get("initContainerStatuses") or [], status["containerStatuses"]
     ran = any("waiting" not in s["state"] or s.get("lastState") for s in own)
     of_containers = containers_ready(spec, own, init, phase)
@@ -219,13 +305,19 @@ def conditions_of(spec: Object, status: Object, phase: str) -> Object:
         of_containers,
         ready(spec, status["conditions"], of_containers),
     ]
-    return {c["type"]: {key: c[key] for key in ("status", "reason", "message") if key in c} for c in made}
+    return {
+        c["type"]: {key: c[key] for key in ("status", "reason", "message") if key in c}
+        for c in made
+    }
 
 
 def _ours_only(status: Object) -> Object:
     facts = condition_facts(status)
     kinds = ("Initialized", "ContainersReady", "Ready")
-    return {kind: {k: v for k, v in facts[kind].items() if k != "observedGeneration"} for kind in kinds}
+    return {
+        kind: {k: v for k, v in facts[kind].items() if k != "observedGeneration"}
+        for kind in kinds
+    }
 
 
 def add_played(table: AgreementTable, ours: Played, theirs: Played) -> None:
@@ -235,17 +327,25 @@ def add_played(table: AgreementTable, ours: Played, theirs: Played) -> None:
     for name in names:
         mine, other = ours.pods[name], theirs.pods[name]
         rows: dict[str, tuple[Any, Any]] = {
-            "phase of each pod in the end": (mine["status"]["phase"], other["status"]["phase"]),
+            "phase of each pod in the end": (
+                mine["status"]["phase"],
+                other["status"]["phase"],
+            ),
             "phases on the way, in order": (_phases(ours, name), _phases(theirs, name)),
             "state of each container in the end": _in_the_end(ours, theirs, name),
         }
         if not restarts(other):
-            rows["conditions in the end"] = condition_facts(mine["status"]), condition_facts(other["status"])
+            rows["conditions in the end"] = (
+                condition_facts(mine["status"]),
+                condition_facts(other["status"]),
+            )
         for question, (a, b) in rows.items():
             comparison = questions.setdefault(question, Comparison())
             comparison += compare(a, b, path=f"/{name}")
     for question, comparison in questions.items():
-        table.add("kubelet", question, f"{len(names)} pods", f"{len(names)} pods", comparison)
+        table.add(
+            "kubelet", question, f"{len(names)} pods", f"{len(names)} pods", comparison
+        )
     mine_told, they_told = _told(ours, names), _told(theirs, names)
     table.add(
         "kubelet",
@@ -259,12 +359,24 @@ def add_played(table: AgreementTable, ours: Played, theirs: Played) -> None:
         if name not in RACES and comparable_log(name):
             counted += 1
             cut = restarts(theirs.pods[name])
-            logs += compare(_plain(ours.logs[name, container], cut), _plain(said, cut), path=f"/{name}/{container}")
-    table.add("kubelet", "what their logs say, or why there are none", f"{counted} logs", f"{counted} logs", logs)
+            logs += compare(
+                _plain(ours.logs[name, container], cut),
+                _plain(said, cut),
+                path=f"/{name}/{container}",
+            )
+    table.add(
+        "kubelet",
+        "what their logs say, or why there are none",
+        f"{counted} logs",
+        f"{counted} logs",
+        logs,
+    )
 
 
 NGINX_OR_MACHINE = ("volumes", "env", "share-pid", "dns-config", "oom", "two")
-"""Pods that print what their machine looks like: directories, processes, the cluster's own addresses."""
+"""Pods that print what their machine looks like: directories, processes, the cluster's
+own addresses.
+"""
 
 
 def comparable_log(name: str) -> bool:
@@ -273,13 +385,17 @@ def comparable_log(name: str) -> bool:
 
 
 def _plain(text: str, cut: bool) -> str:
-    """Without nginx' own chatter, which is full of times and process numbers. `cut`: what is being waited for changes by the second."""
+    """Without nginx' own chatter, which is full of times and process numbers. `cut`:
+    what is being waited for changes by the second.
+    """
     if cut and text.startswith("refused"):
         return text.partition(" to start: ")[0]
     lines = [
         line
         for line in text.splitlines()
-        if not re.match(r"\d{4}/\d\d/\d\d |/docker-entrypoint|10-listen|\d+\.\d+\.\d+\.\d+ ", line)
+        if not re.match(
+            r"\d{4}/\d\d/\d\d |/docker-entrypoint|10-listen|\d+\.\d+\.\d+\.\d+ ", line
+        )
     ]
     return "\n".join(re.sub(r"[0-9a-f]{64}", "ID", line) for line in lines)
 
@@ -307,6 +423,10 @@ def _told(played: Played, names: list[str]) -> list[str]:
         name = event["involvedObject"]["name"]
         if event["source"].get("component") == "kubelet" and name in names:
             text = event["message"].replace(uids[name], "UID")
-            text = re.sub(r"kube-api-access-\w+", "kube-api-access-*", re.sub(r"\d+\.\d+\.\d+\.\d+", "IP", text))
+            text = re.sub(
+                r"kube-api-access-\w+",
+                "kube-api-access-*",
+                re.sub(r"\d+\.\d+\.\d+\.\d+", "IP", text),
+            )
             texts.add(f"{name}: {event['type']} {event['reason']} {text}")
     return sorted(texts)

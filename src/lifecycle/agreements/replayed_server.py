@@ -1,10 +1,14 @@
-"""A recorded watch, served once more: an API server that knows one journey and nothing else.
+"""A recorded watch, served once more: an API server that knows one journey and nothing
+else.
 
-It lists and watches what the recording's watches saw, as of a revision that its owner moves on: in one go, event by event, or in the
-recorded time (virtual, where the loop is). And it can fail the way real servers do: end every watch without a word, forget all revisions
-before the present one, and refuse to stream lists. So an informer can be led through a real cluster's history on a bad day.
+It lists and watches what the recording's watches saw, as of a revision that its owner
+moves on: in one go, event by event, or in the recorded time (virtual, where the loop
+is). And it can fail the way real servers do: end every watch without a word, forget all
+revisions before the present one, and refuse to stream lists. So an informer can be led
+through a real cluster's history on a bad day.
 
-Upstream: none; `client-go/tools/cache/testing/fake_controller_source.go` does it with made-up objects.
+Upstream: none; `client-go/tools/cache/testing/fake_controller_source.go` does it with
+made-up objects.
 """
 
 from __future__ import annotations
@@ -22,7 +26,9 @@ from lifecycle.inspector import Recording
 
 
 class Recorded(NamedTuple):
-    """One event: the revision it was, seconds since the scenario began, and the frame."""
+    """One event: the revision it was, seconds since the scenario began, and the
+    frame.
+    """
 
     revision: int
     at: float
@@ -30,26 +36,35 @@ class Recorded(NamedTuple):
     object: Object
 
 
-def recorded_events(recording: Recording, scenario: str = "journey") -> dict[str, list[Recorded]]:
-    """The events of each watched path, in order of revision; bookmarks and refused watches left out."""
+def recorded_events(
+    recording: Recording, scenario: str = "journey"
+) -> dict[str, list[Recorded]]:
+    """The events of each watched path, in order of revision; bookmarks and refused
+    watches left out.
+    """
     found: dict[str, list[Recorded]] = {}
     for line in recording.watch(scenario):
         event = line["event"]
         if event.get("type") in ("ADDED", "MODIFIED", "DELETED"):
             revision = int(event["object"]["metadata"]["resourceVersion"])
-            found.setdefault(line["path"], []).append(Recorded(revision, line["t"], event["type"], event["object"]))
+            found.setdefault(line["path"], []).append(
+                Recorded(revision, line["t"], event["type"], event["object"])
+            )
     for events in found.values():
         events.sort(key=lambda event: event.revision)
     return found
 
 
 class ReplayedServer:
-    """A `Transport` over `recorded_events`. `asked` counts lists, watches, and watches that are to stream the list, by path.
+    """A `Transport` over `recorded_events`. `asked` counts lists, watches, and watches
+    that are to stream the list, by path.
 
     While it is not `reachable` every request fails with an OSError.
     """
 
-    def __init__(self, events: Mapping[str, list[Recorded]], *, streams_lists: bool = True) -> None:
+    def __init__(
+        self, events: Mapping[str, list[Recorded]], *, streams_lists: bool = True
+    ) -> None:
         self.events = events
         self.revision = 0
         self.reachable = True
@@ -59,7 +74,7 @@ class ReplayedServer:
         self._connection = 0
         self._moved = asyncio.Event()
 
-    # -- the owner's levers --------------------------------------------------------------------------------------------------
+    # -- the owner's levers ------------------------------------------------------------
 
     def advance(self, revision: int) -> None:
         """Everything up to this revision has happened."""
@@ -72,11 +87,15 @@ class ReplayedServer:
         self._wake()
 
     def forget(self) -> None:
-        """Revisions before the present one are compacted away: who wants to watch from one of them gets a 410."""
+        """Revisions before the present one are compacted away: who wants to watch from
+        one of them gets a 410.
+        """
         self._forgotten = self.revision
 
     async def play(self, path: str, until: float = float("inf")) -> None:
-        """Let the events of a path happen at the seconds they were recorded at, counted from now."""
+        """Let the events of a path happen at the seconds they were recorded at, counted
+        from now.
+        """
         loop = asyncio.get_running_loop()
         begin = loop.time()
         for event in self.events[path]:
@@ -98,7 +117,7 @@ class ReplayedServer:
                 state[key] = event.object
         return state
 
-    # -- the Transport -------------------------------------------------------------------------------------------------------
+    # -- the Transport -----------------------------------------------------------------
 
     async def round_trip(self, request: Request) -> Response:
         """Lists and watches; anything else is a mistake of the caller."""
@@ -109,11 +128,18 @@ class ReplayedServer:
             if not request.param("watch"):
                 self.asked["list", path] += 1
                 meta = {"resourceVersion": str(self.revision)}
-                return Response(obj={"kind": "List", "metadata": meta, "items": list(self.truth(path).values())})
+                return Response(
+                    obj={
+                        "kind": "List",
+                        "metadata": meta,
+                        "items": list(self.truth(path).values()),
+                    }
+                )
             if request.param("sendInitialEvents"):
                 if not self._streams_lists:
                     raise bad_request(
-                        "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled"
+                        "sendInitialEvents is forbidden for watch unless the WatchList"
+                        " feature gate is enabled"
                     )
                 self.asked["stream", path] += 1
                 return Response(stream=self._initial(path))
@@ -136,7 +162,10 @@ class ReplayedServer:
 
     async def _watch(self, path: str, version: str) -> AsyncIterator[WatchFrame]:
         connection = self._connection
-        if version in ("", "0"):  # "from wherever you are": what exists comes first, as if it were new
+        if version in (
+            "",
+            "0",
+        ):  # "from wherever you are": what exists comes first, as if it were new
             reached = self.revision
             for obj in self.truth(path).values():
                 yield WatchFrame("ADDED", obj)
@@ -149,7 +178,10 @@ class ReplayedServer:
         while connection == self._connection:
             moved = self._moved
             for event in self.events.get(path, ()):
-                if reached < event.revision <= self.revision and connection == self._connection:
+                if (
+                    reached < event.revision <= self.revision
+                    and connection == self._connection
+                ):
                     reached = event.revision
                     yield WatchFrame(event.type, event.object)
             if moved is self._moved:

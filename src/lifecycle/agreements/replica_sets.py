@@ -1,10 +1,13 @@
-"""The ReplicaSet controller and the garbage collector held against the recorded journey.
+"""The ReplicaSet controller and the garbage collector held against the recorded
+journey.
 
-The audit log of the recorded cluster has every request of both, the recorded watch every state of the objects they saw. So each recorded
-decision can be put to our code: given this ReplicaSet and these pods, what would *we* have sent?
+The audit log of the recorded cluster has every request of both, the recorded watch
+every state of the objects they saw. So each recorded decision can be put to our code:
+given this ReplicaSet and these pods, what would *we* have sent?
 
-A controller looks at a cache that is a moment old, and the recording does not say how old. Where the answer depends on it (statuses,
-victims), any state of the last `LOOK_BACK` revisions before the write counts as what it may have seen.
+A controller looks at a cache that is a moment old, and the recording does not say how
+old. Where the answer depends on it (statuses, victims), any state of the last
+`LOOK_BACK` revisions before the write counts as what it may have seen.
 """
 
 from __future__ import annotations
@@ -37,7 +40,9 @@ from lifecycle.inspector import Recording
 LOOK_BACK = 12
 REPLICA_SETS, COLLECTOR = "replicaset-controller", "generic-garbage-collector"
 SERVER_DEFAULTS = {"enableServiceLinks": True}
-"""The audit log shows objects as the server decoded them, defaults included; a pod template is stored without this one."""
+"""The audit log shows objects as the server decoded them, defaults included; a pod
+template is stored without this one.
+"""
 
 
 class RecordedJourney:
@@ -48,10 +53,18 @@ class RecordedJourney:
 
     @cached_property
     def _requests(self) -> list[Object]:
-        return [event for event in self.recording.audit("journey") if event["stage"] == "ResponseComplete"]
+        return [
+            event
+            for event in self.recording.audit("journey")
+            if event["stage"] == "ResponseComplete"
+        ]
 
-    def requests(self, component: str, verb: str = "", part: str = "", code: int = 0) -> list[Object]:
-        """Audit events of a component's finished requests: of one verb, with `part` in the URI, with one status."""
+    def requests(
+        self, component: str, verb: str = "", part: str = "", code: int = 0
+    ) -> list[Object]:
+        """Audit events of a component's finished requests: of one verb, with `part` in
+        the URI, with one status.
+        """
         return [
             event
             for event in self._requests
@@ -63,14 +76,26 @@ class RecordedJourney:
 
     @cached_property
     def _watched(self) -> dict[str, list[tuple[int, str, Object]]]:
-        """Plural → (revision, event type, object), as informers keep it: without managed fields."""
+        """Plural → (revision, event type, object), as informers keep it: without
+        managed fields.
+        """
         found: dict[str, list[tuple[int, str, Object]]] = defaultdict(list)
         for line in self.recording.watch("journey"):
             event, obj = line["event"], line["event"]["object"]
             if event["type"] != "BOOKMARK":
                 plural = line["path"].partition("?")[0].rpartition("/")[2]
-                meta = {key: value for key, value in obj["metadata"].items() if key != "managedFields"}
-                found[plural].append((int(meta["resourceVersion"]), event["type"], {**obj, "metadata": meta}))
+                meta = {
+                    key: value
+                    for key, value in obj["metadata"].items()
+                    if key != "managedFields"
+                }
+                found[plural].append(
+                    (
+                        int(meta["resourceVersion"]),
+                        event["type"],
+                        {**obj, "metadata": meta},
+                    )
+                )
         return found
 
     def as_of(self, plural: str, revision: int) -> list[Object]:
@@ -87,13 +112,19 @@ class RecordedJourney:
 
     def at(self, plural: str, revision: str) -> Object:
         """The object that a revision wrote."""
-        return next(obj for version, _, obj in self._watched[plural] if version == int(revision))
+        return next(
+            obj for version, _, obj in self._watched[plural] if version == int(revision)
+        )
 
 
 def replica_set_agreement(recording: Recording) -> AgreementTable:
-    """Owner references, pods, batches, statuses, victims, events, and what the garbage collector asked for."""
+    """Owner references, pods, batches, statuses, victims, events, and what the garbage
+    collector asked for.
+    """
     journey = RecordedJourney(recording)
-    table = AgreementTable("ReplicaSets and ownership", "lifecycle", f"recording {recording.provenance}")
+    table = AgreementTable(
+        "ReplicaSets and ownership", "lifecycle", f"recording {recording.provenance}"
+    )
     for question, count, what, comparison in (
         ("owner reference of each new ReplicaSet", *_owner_references(journey)),
         ("each new pod, as it was posted", *_pods(journey)),
@@ -112,41 +143,69 @@ Answer = tuple[int, str, Comparison]
 
 
 def _owner_references(journey: RecordedJourney) -> Answer:
-    total, created = Comparison(), journey.requests("deployment-controller", "create", "/replicasets", 201)
+    total, created = (
+        Comparison(),
+        journey.requests("deployment-controller", "create", "/replicasets", 201),
+    )
     for event in created:
-        [deployment] = journey.as_of("deployments", int(event["responseObject"]["metadata"]["resourceVersion"]))
+        [deployment] = journey.as_of(
+            "deployments", int(event["responseObject"]["metadata"]["resourceVersion"])
+        )
         recorded = event["responseObject"]["metadata"]
-        total += compare([new_controller_ref(deployment)], recorded["ownerReferences"], path=f"/{recorded['name']}")
+        total += compare(
+            [new_controller_ref(deployment)],
+            recorded["ownerReferences"],
+            path=f"/{recorded['name']}",
+        )
     return len(created), "ReplicaSets", total
 
 
-def _parent(journey: RecordedJourney, event: Object, plural: str = "replicasets") -> Object:
+def _parent(
+    journey: RecordedJourney, event: Object, plural: str = "replicasets"
+) -> Object:
     """The ReplicaSet of the pod that a request created or deleted, as it was before."""
     pod = event["responseObject"]["metadata"]
     uid = pod["ownerReferences"][0]["uid"]
-    return next(r for r in journey.as_of(plural, int(pod["resourceVersion"])) if r["metadata"]["uid"] == uid)
+    return next(
+        r
+        for r in journey.as_of(plural, int(pod["resourceVersion"]))
+        if r["metadata"]["uid"] == uid
+    )
 
 
 def _pods(journey: RecordedJourney) -> Answer:
-    total, created = Comparison(), journey.requests(REPLICA_SETS, "create", "/pods", 201)
+    total, created = (
+        Comparison(),
+        journey.requests(REPLICA_SETS, "create", "/pods", 201),
+    )
     for event in created:
         parent = _parent(journey, event)
         ours = pod_from_template(parent["spec"]["template"], parent)
         ours["spec"] = {**ours["spec"], **SERVER_DEFAULTS}
-        total += compare(ours, event["requestObject"], path=f"/{event['responseObject']['metadata']['name']}")
+        total += compare(
+            ours,
+            event["requestObject"],
+            path=f"/{event['responseObject']['metadata']['name']}",
+        )
     return len(created), "pods", total
 
 
 def _batches(journey: RecordedJourney) -> Answer:
-    """Creates of one sync, recognised by the status write that ends it; those that overlap in time are one batch."""
+    """Creates of one sync, recognised by the status write that ends it; those that
+    overlap in time are one batch.
+    """
     syncs: list[list[tuple[str, str]]] = []
     current: dict[str, list[tuple[str, str]]] = {}
-    for event in sorted(journey.requests(REPLICA_SETS), key=lambda e: str(e["requestReceivedTimestamp"])):
+    for event in sorted(
+        journey.requests(REPLICA_SETS), key=lambda e: str(e["requestReceivedTimestamp"])
+    ):
         if event["verb"] == "create" and event["objectRef"]["resource"] == "pods":
             owner = event["requestObject"]["metadata"]["ownerReferences"][0]["name"]
             if owner not in current:
                 syncs.append(current.setdefault(owner, []))
-            current[owner].append((event["requestReceivedTimestamp"], event["stageTimestamp"]))
+            current[owner].append(
+                (event["requestReceivedTimestamp"], event["stageTimestamp"])
+            )
         elif event["verb"] == "update":
             current.pop(event["objectRef"]["name"], None)
     recorded = []
@@ -178,37 +237,75 @@ async def _batch_sizes(count: int) -> list[int]:
 
 
 def _statuses(journey: RecordedJourney) -> Answer:
-    total, written = Comparison(), journey.requests(REPLICA_SETS, "update", "/status", 200)
+    total, written = (
+        Comparison(),
+        journey.requests(REPLICA_SETS, "update", "/status", 200),
+    )
     for event in written:
         rs = event["requestObject"]
         meta = rs["metadata"]
-        recorded = {key: value for key, value in rs["status"].items() if key != "observedGeneration"}
+        recorded = {
+            key: value
+            for key, value in rs["status"].items()
+            if key != "observedGeneration"
+        }
         newest = int(event["responseObject"]["metadata"]["resourceVersion"])
         possible = []
         for revision in range(int(meta["resourceVersion"]) - LOOK_BACK, newest + 1):
-            mine = [pod for pod in journey.as_of("pods", revision) if _owner(pod) == meta["uid"]]
+            mine = [
+                pod
+                for pod in journey.as_of("pods", revision)
+                if _owner(pod) == meta["uid"]
+            ]
             active = list(filter(is_pod_active, mine))
             possible.append(
-                calculate_status({**rs, "status": {}}, active, sum(map(is_pod_terminating, mine)), None, 0.0)
+                calculate_status(
+                    {**rs, "status": {}},
+                    active,
+                    sum(map(is_pod_terminating, mine)),
+                    None,
+                    0.0,
+                )
             )
         ours = recorded if recorded in possible else possible[-1]
-        total += compare(ours, recorded, path=f"/{meta['name']} {event['requestReceivedTimestamp']}")
+        total += compare(
+            ours, recorded, path=f"/{meta['name']} {event['requestReceivedTimestamp']}"
+        )
     return len(written), "statuses", total
 
 
 def _victims(journey: RecordedJourney) -> Answer:
-    total, deleted = Comparison(), journey.requests(REPLICA_SETS, "delete", "/pods/", 200)
+    total, deleted = (
+        Comparison(),
+        journey.requests(REPLICA_SETS, "delete", "/pods/", 200),
+    )
     for event in deleted:
         name, gone = event["objectRef"]["name"], event["responseObject"]["metadata"]
-        owner, now = gone["ownerReferences"][0]["uid"], parse_time(event["requestReceivedTimestamp"])
+        owner, now = (
+            gone["ownerReferences"][0]["uid"],
+            parse_time(event["requestReceivedTimestamp"]),
+        )
         ours: Any = "nobody"
-        for revision in range(int(gone["resourceVersion"]) - LOOK_BACK, int(gone["resourceVersion"]) + 1):
-            pods = [pod for pod in journey.as_of("pods", revision) if "deletionTimestamp" not in pod["metadata"]]
+        for revision in range(
+            int(gone["resourceVersion"]) - LOOK_BACK, int(gone["resourceVersion"]) + 1
+        ):
+            pods = [
+                pod
+                for pod in journey.as_of("pods", revision)
+                if "deletionTimestamp" not in pod["metadata"]
+            ]
             mine = [pod for pod in pods if _owner(pod) == owner]
-            rs = next(r for r in journey.as_of("replicasets", revision) if r["metadata"]["uid"] == owner)
+            rs = next(
+                r
+                for r in journey.as_of("replicasets", revision)
+                if r["metadata"]["uid"] == owner
+            )
             surplus = len(mine) - rs["spec"]["replicas"]
             if surplus > 0:
-                chosen = [pod["metadata"]["name"] for pod in get_pods_to_delete(mine, pods, surplus, now)]
+                chosen = [
+                    pod["metadata"]["name"]
+                    for pod in get_pods_to_delete(mine, pods, surplus, now)
+                ]
                 ours = name if name in chosen else chosen[0]
             if ours == name:
                 break
@@ -222,7 +319,9 @@ def _owner(pod: Object) -> str:
 
 
 class _Answers:
-    """Client and event recorder of a `PodControl` whose requests all succeed, as recorded."""
+    """Client and event recorder of a `PodControl` whose requests all succeed, as
+    recorded.
+    """
 
     def __init__(self, created: Object) -> None:
         self.created = created
@@ -247,7 +346,9 @@ class _Answers:
 
 
 def _events(journey: RecordedJourney) -> Answer:
-    """What `PodControl` says of each create and delete, sent through the correlator, which combines the eleventh of a kind."""
+    """What `PodControl` says of each create and delete, sent through the correlator,
+    which combines the eleventh of a kind.
+    """
     recorded = {
         event["requestObject"]["message"]: event["requestObject"]
         for event in journey.requests(REPLICA_SETS, "create", "/events", 201)
@@ -265,9 +366,15 @@ def _events(journey: RecordedJourney) -> Answer:
         if act["verb"] == "create":
             on_virtual_time(control.create_pod(orjson.dumps({}), namespace, parent))
         else:
-            on_virtual_time(control.delete_pod(act["objectRef"]["name"], namespace, parent))
+            on_virtual_time(
+                control.delete_pod(act["objectRef"]["name"], namespace, parent)
+            )
         moment = act["requestReceivedTimestamp"]
-        raw = {**answers.said, "count": 1, "metadata": {"namespace": namespace, "name": act["auditID"]}}
+        raw = {
+            **answers.said,
+            "count": 1,
+            "metadata": {"namespace": namespace, "name": act["auditID"]},
+        }
         raw |= {"firstTimestamp": moment, "lastTimestamp": moment}
         combined = correlator.correlate(raw, parse_time(moment))
         if combined is not None:
@@ -276,49 +383,90 @@ def _events(journey: RecordedJourney) -> Answer:
                 ours[combined.event["message"]] = combined.event
     for message in (
         ours.keys() & recorded.keys()
-    ):  # at which revision it saw its ReplicaSet is the cache's; everything else follows
-        seen = journey.at("replicasets", recorded[message]["involvedObject"]["resourceVersion"])
+        # at which revision it saw its ReplicaSet is the cache's; everything else
+        # follows
+    ):
+        seen = journey.at(
+            "replicasets", recorded[message]["involvedObject"]["resourceVersion"]
+        )
         ours[message]["involvedObject"] = object_reference(seen)
     told = ("involvedObject", "type", "reason", "message", "source")
-    here, there = ({m: {key: e[key] for key in told} for m, e in side.items()} for side in (ours, recorded))
+    here, there = (
+        {m: {key: e[key] for key in told} for m, e in side.items()}
+        for side in (ours, recorded)
+    )
     return len(recorded), "events", compare(here, there)
 
 
 def _collected(journey: RecordedJourney) -> Answer:
-    """Our collector plays the end of the journey: a Deployment with two ReplicaSets and a Service are deleted."""
+    """Our collector plays the end of the journey: a Deployment with two ReplicaSets and
+    a Service are deleted.
+    """
     recorded = [
-        (event["verb"], event["objectRef"]["resource"], event.get("requestObject") or {})
+        (
+            event["verb"],
+            event["objectRef"]["resource"],
+            event.get("requestObject") or {},
+        )
         for event in journey.requests(COLLECTOR)
     ]
     verbs = {"GET": "get", "DELETE": "delete", "PATCH": "patch"}
     ours = [
-        (verbs[asked.method], asked.path.split("/")[-2], asked.body or {}) for asked in rehearse(_end_of_the_journey)
+        (verbs[asked.method], asked.path.split("/")[-2], asked.body or {})
+        for asked in rehearse(_end_of_the_journey)
     ]
     return len(recorded), "requests", compare(_summed_up(ours), _summed_up(recorded))
 
 
 def _summed_up(requests: Iterable[tuple[str, str, Object]]) -> dict[str, int]:
-    """How often each kind of request was made; a delete with its policy and what it made conditional."""
+    """How often each kind of request was made; a delete with its policy and what it
+    made conditional.
+    """
     kinds = Counter[str]()
     for verb, plural, options in requests:
         policy = options.get("propagationPolicy", "")
         conditions = " and ".join(sorted(options.get("preconditions", ())))
-        kinds[" ".join(filter(None, (verb, plural, policy, conditions and f"if {conditions} match")))] += 1
+        kinds[
+            " ".join(
+                filter(
+                    None,
+                    (verb, plural, policy, conditions and f"if {conditions} match"),
+                )
+            )
+        ] += 1
     return dict(kinds)
 
 
 async def _end_of_the_journey(cluster: RehearsedCluster) -> list[Any]:
     user, labels = cluster.client("kubectl"), {"app": "nginx"}
-    template: Object = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "nginx", "image": "nginx:1"}]}}
+    template: Object = {
+        "metadata": {"labels": labels},
+        "spec": {"containers": [{"name": "nginx", "image": "nginx:1"}]},
+    }
     spec = {"replicas": 2, "selector": {"matchLabels": labels}, "template": template}
     deployments, services = resource("deployments.apps"), resource("services")
-    made: Object = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "nginx"}, "spec": spec}
+    made: Object = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "nginx"},
+        "spec": spec,
+    }
     await user.create(deployments, made, "default")
-    service: Object = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "nginx"}}
+    service: Object = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "nginx"},
+    }
     service["spec"] = {"selector": labels, "ports": [{"port": 80}]}
     await user.create(services, service, "default")
     await asyncio.sleep(30)
-    changed = {"spec": {"template": {"spec": {"containers": [{"name": "nginx", "image": "nginx:2"}]}}}}
+    changed = {
+        "spec": {
+            "template": {
+                "spec": {"containers": [{"name": "nginx", "image": "nginx:2"}]}
+            }
+        }
+    }
     await user.patch(deployments, "nginx", "default", changed)
     await asyncio.sleep(60)
     before = len(cluster.requests(COLLECTOR))

@@ -1,8 +1,11 @@
-"""Requests on the wire held against recorded traces: the journey's commands typed again, each request beside the one that was recorded.
+"""Requests on the wire held against recorded traces: the journey's commands typed
+again, each request beside the one that was recorded.
 
-Recorded is what kubectl printed with `-v=8` and `-v=9` while it created, exposed, scaled, changed, undid and deleted a Deployment. Ours
-gets the same lines in the same order on a cluster of its own. Compared are method, path, query, the `Accept` and `Content-Type` headers,
-and the body, field by field (protobuf is decoded first). The recorded kubectl had discovery on disk already, so ours is not compared there.
+Recorded is what kubectl printed with `-v=8` and `-v=9` while it created, exposed,
+scaled, changed, undid and deleted a Deployment. Ours gets the same lines in the same
+order on a cluster of its own. Compared are method, path, query, the `Accept` and
+`Content-Type` headers, and the body, field by field (protobuf is decoded first). The
+recorded kubectl had discovery on disk already, so ours is not compared there.
 """
 
 from __future__ import annotations
@@ -50,7 +53,9 @@ def typed_again(lines: dict[str, Transcript]) -> dict[str, Typed]:
 
 def sent(request: Request) -> dict[str, Any]:
     """A request of ours, as it is compared."""
-    body = request.body or (orjson.dumps(request.obj) if request.obj is not None else b"")
+    body = request.body or (
+        orjson.dumps(request.obj) if request.obj is not None else b""
+    )
     return _as_compared(
         Traced(
             request.method,
@@ -63,7 +68,11 @@ def sent(request: Request) -> dict[str, Any]:
 
 
 def _as_compared(traced: Traced) -> dict[str, Any]:
-    headers = {name: traced.headers[name] for name in ("accept", "content-type") if traced.headers.get(name)}
+    headers = {
+        name: traced.headers[name]
+        for name in ("accept", "content-type")
+        if traced.headers.get(name)
+    }
     return {
         "method": traced.method,
         "path": traced.path,
@@ -82,17 +91,39 @@ def _decoded(body: bytes) -> Any:
         return body.decode(errors="replace")
 
 
-def request_agreement(recording: Recording, ours: dict[str, Typed] | None = None) -> AgreementTable:
-    """A row per recorded request. `ours`: judge these answers instead of our kubectl's."""
-    table = AgreementTable("The requests of the journey", "lifecycle", f"recording {recording.provenance}")
-    lines = {name: transcript for name, transcript in journey(recording).items() if traced_requests(transcript.err)}
-    typed = ours or typed_again({name: t for name, t in journey(recording).items() if name in lines})
+def request_agreement(
+    recording: Recording, ours: dict[str, Typed] | None = None
+) -> AgreementTable:
+    """A row per recorded request. `ours`: judge these answers instead of our
+    kubectl's.
+    """
+    table = AgreementTable(
+        "The requests of the journey", "lifecycle", f"recording {recording.provenance}"
+    )
+    lines = {
+        name: transcript
+        for name, transcript in journey(recording).items()
+        if traced_requests(transcript.err)
+    }
+    typed = ours or typed_again(
+        {name: t for name, t in journey(recording).items() if name in lines}
+    )
     for name, transcript in lines.items():
         theirs = [_as_compared(traced) for traced in traced_requests(transcript.err)]
-        mine = [sent(request) for request, _ in typed[name].requests if request.path not in ("/api", "/apis")]
+        mine = [
+            sent(request)
+            for request, _ in typed[name].requests
+            if request.path not in ("/api", "/apis")
+        ]
         for i in range(max(len(theirs), len(mine))):
             left, right = (side[i] if i < len(side) else {} for side in (mine, theirs))
-            table.add(name.partition("-")[2], say(right or left), say(left), say(right), compare(left, right))
+            table.add(
+                name.partition("-")[2],
+                say(right or left),
+                say(left),
+                say(right),
+                compare(left, right),
+            )
     return table
 
 
@@ -101,6 +132,9 @@ def say(request: dict[str, Any]) -> str:
     if not request:
         return "nothing"
     path = (
-        request["path"].removeprefix("/apis/apps/v1").removeprefix("/api/v1").replace(f"/namespaces/{NAMESPACE}", "…")
+        request["path"]
+        .removeprefix("/apis/apps/v1")
+        .removeprefix("/api/v1")
+        .replace(f"/namespaces/{NAMESPACE}", "…")
     )
     return f"{request['method']} {path}"

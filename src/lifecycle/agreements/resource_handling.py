@@ -1,7 +1,9 @@
-"""Resource handling held against a recorded cluster: the *storage* scenario, request by request.
+"""Resource handling held against a recorded cluster: the *storage* scenario, request by
+request.
 
-Creates, updates, every kind of patch, deletes, pages, selectors, tables, watches, and the refusals of each, put to an API server of
-ours. `stage_of_create` is one create taken apart: which stage of ours ran when.
+Creates, updates, every kind of patch, deletes, pages, selectors, tables, watches, and
+the refusals of each, put to an API server of ours. `stage_of_create` is one create
+taken apart: which stage of ours ran when.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ ADMIN = UserInfo("root", (MASTERS, "system:authenticated"))
 T = TypeVar("T")
 
 
-def resource_handling_agreement(recording: Recording, tamper: Tamper | None = None) -> AgreementTable:
+def resource_handling_agreement(
+    recording: Recording, tamper: Tamper | None = None
+) -> AgreementTable:
     """A row for each recorded request of the scenario."""
 
     async def main() -> AgreementTable:
@@ -45,21 +49,33 @@ def resource_handling_agreement(recording: Recording, tamper: Tamper | None = No
     return table
 
 
-def on_a_server(scene: Callable[[APIServer, Client], Awaitable[T]], store: Store | None = None, **options: Any) -> T:
-    """Play a scene with a fresh API server and an administrator's client, on virtual time. Works in a notebook, too."""
+def on_a_server(
+    scene: Callable[[APIServer, Client], Awaitable[T]],
+    store: Store | None = None,
+    **options: Any,
+) -> T:
+    """Play a scene with a fresh API server and an administrator's client, on virtual
+    time. Works in a notebook, too.
+    """
 
     async def main() -> T:
-        server = APIServer(store or MemoryStore(), admission=AdmissionOptions(), **options)
+        server = APIServer(
+            store or MemoryStore(), admission=AdmissionOptions(), **options
+        )
         await server.start()
         try:
-            return await scene(server, Client(server.in_process_transport(ADMIN), "kubectl/v1.36.2"))
+            return await scene(
+                server, Client(server.in_process_transport(ADMIN), "kubectl/v1.36.2")
+            )
         finally:
             await server.stop()
 
     return on_virtual_time(main())
 
 
-def stages_of(scene: Callable[[APIServer, Client], Awaitable[Any]], store: Store | None = None) -> list[Span]:
+def stages_of(
+    scene: Callable[[APIServer, Client], Awaitable[Any]], store: Store | None = None
+) -> list[Span]:
     """The spans of the server's work while a scene plays, by when they began."""
     spans: list[Span] = []
 
@@ -72,14 +88,27 @@ def stages_of(scene: Callable[[APIServer, Client], Awaitable[Any]], store: Store
 
 
 def definition(group: str, kind: str, schema: Object, **version: Any) -> Object:
-    """A CustomResourceDefinition with one version, `v1`, whose `spec` follows a schema."""
+    """A CustomResourceDefinition with one version, `v1`, whose `spec` follows a
+    schema.
+    """
     plural = f"{kind.lower()}s"
     root = {"type": "object", "properties": {"spec": schema}}
-    one = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": root}, **version}
+    one = {
+        "name": "v1",
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": root},
+        **version,
+    }
     names = {"plural": plural, "singular": kind.lower(), "kind": kind}
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
         "metadata": {"name": f"{plural}.{group}"},
-        "spec": {"group": group, "scope": "Namespaced", "names": names, "versions": [one]},
+        "spec": {
+            "group": group,
+            "scope": "Namespaced",
+            "names": names,
+            "versions": [one],
+        },
     }

@@ -1,8 +1,10 @@
-"""The scheduler held against the recorded *scheduling* scenario: every pod decided again from the same nodes and pods.
+"""The scheduler held against the recorded *scheduling* scenario: every pod decided
+again from the same nodes and pods.
 
-Some thirty pods, each made to bring out one rule: too big, a selector nobody meets, ports in use, affinity,
-spreading, a claim that is not there, a preemptor. A pod's answer is its node and every plugin's score of every node
-where the real scheduler's log (`-v=10`) has them, or else the refusal, word for word. Where several nodes have the
+Some thirty pods, each made to bring out one rule: too big, a selector nobody meets,
+ports in use, affinity, spreading, a claim that is not there, a preemptor. A pod's
+answer is its node and every plugin's score of every node where the real scheduler's log
+(`-v=10`) has them, or else the refusal, word for word. Where several nodes have the
 highest sum, chance decided; there any of them is the recorded answer.
 
 `framework` puts a reader's own plugins to the same questions.
@@ -30,7 +32,10 @@ from lifecycle.scheduler.snapshot import Snapshot
 Scores = dict[str, dict[str, int]]
 """Plugin → node → weighted score."""
 
-_SCORE = re.compile(r'"Plugin scored node for pod" pod="sched/([^"]+)" plugin="(\w+)" node="([^"]+)" score=(-?\d+)')
+_SCORE = re.compile(
+    r'"Plugin scored node for pod" pod="sched/([^"]+)" plugin="(\w+)" node="([^"]+)"'
+    r" score=(-?\d+)"
+)
 _LATER = ("gated", "preemptor")
 """Decided after the others: once the gate was lifted, and at the very end."""
 NOBODYS = "other-scheduler"
@@ -57,7 +62,10 @@ class Decision:
     def recorded_refusal(self) -> str:
         """What its condition says."""
         conditions = self.recorded["status"].get("conditions") or []
-        return next((c.get("message", "") for c in conditions if c["type"] == "PodScheduled"), "")
+        return next(
+            (c.get("message", "") for c in conditions if c["type"] == "PodScheduled"),
+            "",
+        )
 
     @property
     def best(self) -> set[str]:
@@ -66,7 +74,9 @@ class Decision:
         for of_plugin in self.scores.values():
             for node, score in of_plugin.items():
                 totals[node] = totals.get(node, 0) + score
-        return {node for node, total in totals.items() if total == max(totals.values())} or {self.host}
+        return {
+            node for node, total in totals.items() if total == max(totals.values())
+        } or {self.host}
 
     def ours(self) -> Object:
         """Our answer. Among equals the recorded one is as good as ours."""
@@ -76,11 +86,17 @@ class Decision:
     def theirs(self) -> Object:
         """The recorded answer."""
         refusal = "" if self.recorded_host else self.recorded_refusal
-        return {"node": self.recorded_host, "scores": self.recorded_scores, "refusal": refusal}
+        return {
+            "node": self.recorded_host,
+            "scores": self.recorded_scores,
+            "refusal": refusal,
+        }
 
 
 def logged_scores(recording: Recording) -> dict[str, Scores]:
-    """Pod → plugin → node → score, from the scheduler's own log. Empty for a version that words it otherwise."""
+    """Pod → plugin → node → score, from the scheduler's own log. Empty for a version
+    that words it otherwise.
+    """
     found: dict[str, Scores] = {}
     for pod, plugin, node, score in _SCORE.findall(recording.log()):
         found.setdefault(pod, {}).setdefault(plugin, {})[node] = int(score)
@@ -88,14 +104,20 @@ def logged_scores(recording: Recording) -> dict[str, Scores]:
 
 
 def pods_of(recording: Recording) -> Iterator[tuple[Object, Object]]:
-    """Each pod as it was posted (with defaults), and as it was found once decided; in the order of the decisions."""
+    """Each pod as it was posted (with defaults), and as it was found once decided; in
+    the order of the decisions.
+    """
     exchanges = recording.exchanges("scheduling")
     settled = {
         e.response["metadata"]["name"]: e.response
         for e in exchanges
-        if e.method == "GET" and re.search(r"/pods/[^/]+$", e.path) and e.response["kind"] == "Pod"
+        if e.method == "GET"
+        and re.search(r"/pods/[^/]+$", e.path)
+        and e.response["kind"] == "Pod"
     }
-    posted = [e.response for e in exchanges if e.method == "POST" and e.path.endswith("/pods")]
+    posted = [
+        e.response for e in exchanges if e.method == "POST" and e.path.endswith("/pods")
+    ]
     for later in (False, True):
         for pod in posted:
             name = pod["metadata"]["name"]
@@ -105,11 +127,19 @@ def pods_of(recording: Recording) -> Iterator[tuple[Object, Object]]:
 
 def noted(recording: Recording, note: str) -> list[Object]:
     """The items of a list that the recorder marked."""
-    return next(e.response["items"] for e in recording.exchanges("scheduling") if e.moment == note)
+    return next(
+        e.response["items"]
+        for e in recording.exchanges("scheduling")
+        if e.moment == note
+    )
 
 
-def decide_again(recording: Recording, framework: Callable[[], Framework] = default_framework) -> list[Decision]:
-    """Every pod in its turn. What was really placed stays where it was really placed."""
+def decide_again(
+    recording: Recording, framework: Callable[[], Framework] = default_framework
+) -> list[Decision]:
+    """Every pod in its turn. What was really placed stays where it was really
+    placed.
+    """
     cache, snapshot, plugins = Cache(), Snapshot(), framework()
     algorithm = Algorithm(plugins, snapshot, batch=False)
     for node in noted(recording, "nodes as the scheduler sees them"):
@@ -122,14 +152,18 @@ def decide_again(recording: Recording, framework: Callable[[], Framework] = defa
         name = pod["metadata"]["name"]
         decision = Decision(name, settled, logged.get(name, {}))
         made.append(decision)
-        spec = {key: value for key, value in pod["spec"].items() if key != "schedulingGates"}
+        spec = {
+            key: value for key, value in pod["spec"].items() if key != "schedulingGates"
+        }
         info, state = PodInfo({**pod, "spec": spec}), CycleState()
         cache.update_snapshot(snapshot)
         try:
             result = algorithm.schedule_pod(state, info)
             decision.host, decision.scores = result.suggested_host, result.scores
         except FitError as error:
-            nominated, message = plugins.run_post_filter_plugins(state, info, snapshot, error.diagnosis.statuses)
+            nominated, message = plugins.run_post_filter_plugins(
+                state, info, snapshot, error.diagnosis.statuses
+            )
             decision.nominated = nominated or ""
             error.diagnosis.post_filter_message = message
             decision.refusal = str(error)
@@ -142,14 +176,22 @@ def scheduling_agreement(
     recording: Recording, framework: Callable[[], Framework] = default_framework
 ) -> AgreementTable:
     """One row per pod."""
-    table = AgreementTable("Scheduling", "lifecycle", f"recording {recording.provenance}")
+    table = AgreementTable(
+        "Scheduling", "lifecycle", f"recording {recording.provenance}"
+    )
     for decision in decide_again(recording, framework):
         ours, theirs = decision.ours(), decision.theirs()
-        if decision.name == "preemptor":  # at the moment of the refusal only the nomination is on record
+        if (
+            decision.name == "preemptor"
+        ):  # at the moment of the refusal only the nomination is on record
             ours = {"node": decision.nominated}
             theirs = {"node": _preempted_on(recording)}
         table.add(
-            "scheduling", decision.name, _said(ours), _said(theirs), compare(ours, theirs, path=f"/{decision.name}")
+            "scheduling",
+            decision.name,
+            _said(ours),
+            _said(theirs),
+            compare(ours, theirs, path=f"/{decision.name}"),
         )
     return table
 
@@ -157,7 +199,11 @@ def scheduling_agreement(
 def _preempted_on(recording: Recording) -> str:
     """The node that the victim's event names."""
     for exchange in recording.exchanges("scheduling"):
-        for event in exchange.response.get("items") or () if exchange.path.endswith("/events") else ():
+        for event in (
+            exchange.response.get("items") or ()
+            if exchange.path.endswith("/events")
+            else ()
+        ):
             if event.get("reason") == "Preempted":
                 return str(event["message"].rpartition(" ")[2])
     return ""

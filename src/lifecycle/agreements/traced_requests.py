@@ -1,7 +1,9 @@
-"""The requests in a recorded `-v=8` or `-v=9` trace: what kubectl put on the wire, read back from what it printed.
+"""The requests in a recorded `-v=8` or `-v=9` trace: what kubectl put on the wire, read
+back from what it printed.
 
-Two dialects are understood: that of 1.36 (structured log lines, `"Request" verb=… url=… headers=<…>` or a curl command) and that of 1.20
-(`GET https://…`, `Request Headers:`, `Request Body: …`).
+Two dialects are understood: that of 1.36 (structured log lines, `"Request" verb=… url=…
+headers=<…>` or a curl command) and that of 1.20 (`GET https://…`, `Request Headers:`,
+`Request Body: …`).
 """
 
 from __future__ import annotations
@@ -12,7 +14,9 @@ from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlsplit
 
 _START = re.compile(r"^[IWE]\d{4} [\d:.]+ +\d+ \S+\] ", re.MULTILINE)
-_CURL = re.compile(r"curl (?:-k )?-v -X(?P<method>\w+) (?P<headers>.*?) '(?P<url>[^']+)'")
+_CURL = re.compile(
+    r"curl (?:-k )?-v -X(?P<method>\w+) (?P<headers>.*?) '(?P<url>[^']+)'"
+)
 _HEADER = re.compile(r'-H "(?P<name>[^:"]+): (?P<value>(?:[^"\\]|\\.)*)"')
 _VERB = re.compile(r'"Request" verb="(?P<method>\w+)" url="(?P<url>[^"]+)"')
 _OLD = re.compile(r"(?P<method>[A-Z]+) (?P<url>https?://\S+)$")
@@ -22,7 +26,9 @@ _DUMP = re.compile(r"\s*[0-9a-f]{8}  (?P<hex>[0-9a-f ]+?)\s*\|")
 
 @dataclass(slots=True, frozen=True)
 class Traced:
-    """One request as a trace shows it. `body` is what was sent: bytes of protobuf, text of JSON, or nothing."""
+    """One request as a trace shows it. `body` is what was sent: bytes of protobuf, text
+    of JSON, or nothing.
+    """
 
     method: str
     path: str
@@ -37,7 +43,9 @@ class Traced:
 
 
 def traced_requests(err: str) -> list[Traced]:
-    """All requests in the stderr of a traced command, in order. Headers have lower-case names."""
+    """All requests in the stderr of a traced command, in order. Headers have lower-case
+    names.
+    """
     found: list[Traced] = []
     body = b""
     heading = False
@@ -45,12 +53,19 @@ def traced_requests(err: str) -> list[Traced]:
     for part in _parts(err):
         if part.startswith(('"Request Body"', "Request Body: ")):
             body = _body(part)
-        elif (curl := _CURL.search(part)) and ("curlCommand=" in part or part.startswith("curl")):
-            named = {m["name"].lower(): m["value"].replace('\\"', '"') for m in _HEADER.finditer(curl["headers"])}
+        elif (curl := _CURL.search(part)) and (
+            "curlCommand=" in part or part.startswith("curl")
+        ):
+            named = {
+                m["name"].lower(): m["value"].replace('\\"', '"')
+                for m in _HEADER.finditer(curl["headers"])
+            }
             found.append(_traced(curl["method"], curl["url"], named, body))
             body = b""
         elif verb := _VERB.match(part):
-            named = dict(_named(line) for line in part.splitlines()[1:] if line.startswith("\t"))
+            named = dict(
+                _named(line) for line in part.splitlines()[1:] if line.startswith("\t")
+            )
             found.append(_traced(verb["method"], verb["url"], named, body))
             body = b""
         elif old := _OLD.match(part.strip()):

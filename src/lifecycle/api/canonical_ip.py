@@ -1,9 +1,11 @@
 """Addresses and networks in the one spelling that programs compare.
 
-Objects that were stored before validation was strict may say `10.0.0.010`, `::ffff:10.0.0.10` or ` 10.0.0.0/08`. Who makes rules or
-endpoints of them parses them as the API once did, and writes them as everybody does.
+Objects that were stored before validation was strict may say `10.0.0.010`,
+`::ffff:10.0.0.10` or ` 10.0.0.0/08`. Who makes rules or endpoints of them parses them
+as the API once did, and writes them as everybody does.
 
-Upstream: `k8s.io/utils/net/parse.go` (`ParseIPSloppy`, `ParseCIDRSloppy`), `net.IP.String`, v1.36.
+Upstream: `k8s.io/utils/net/parse.go` (`ParseIPSloppy`, `ParseCIDRSloppy`),
+`net.IP.String`, v1.36.
 """
 
 from __future__ import annotations

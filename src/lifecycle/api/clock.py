@@ -1,12 +1,13 @@
 """Time that can be real or virtual.
 
-Every timer of the cluster is an ordinary asyncio timer (`asyncio.sleep`, `loop.call_later`), and every timestamp
-comes from a `Clock`, which reads the running loop. Run the same code on a `VirtualTimeLoop` and a 600-second progress
-deadline passes in milliseconds, the same way each time: whenever nothing is left to do *now*, the loop jumps to the
-next timer.
+Every timer of the cluster is an ordinary asyncio timer (`asyncio.sleep`,
+`loop.call_later`), and every timestamp comes from a `Clock`, which reads the running
+loop. Run the same code on a `VirtualTimeLoop` and a 600-second progress deadline passes
+in milliseconds, the same way each time: whenever nothing is left to do *now*, the loop
+jumps to the next timer.
 
-Upstream: `k8s.io/utils/clock` (`Clock`, `testing.FakeClock`). Left out: stepping by hand; the loop's own order of
-timers is the order.
+Upstream: `k8s.io/utils/clock` (`Clock`, `testing.FakeClock`). Left out: stepping by
+hand; the loop's own order of timers is the order.
 """
 
 from __future__ import annotations
@@ -21,19 +22,23 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 VIRTUAL_EPOCH = datetime(2027, 1, 1, tzinfo=UTC).timestamp()
-"""Where virtual time begins: later than every recording, so that what a recorded cluster made is never from the future."""
+"""Where virtual time begins: later than every recording, so that what a recorded
+cluster made is never from the future.
+"""
 
 
 class Clock:
     """Wall time, tied to the loop that runs the cluster.
 
-    On a `VirtualTimeLoop` the wall time starts at `VIRTUAL_EPOCH` and moves with the loop's timers; on any other loop it is the
-    machine's.
+    On a `VirtualTimeLoop` the wall time starts at `VIRTUAL_EPOCH` and moves with the
+    loop's timers; on any other loop it is the machine's.
     """
 
     def now(self) -> float:
         """Seconds since 1970."""
-        loop = asyncio._get_running_loop()  # the cheap look: called for every stored object
+        loop = (
+            asyncio._get_running_loop()
+        )  # the cheap look: called for every stored object
         if isinstance(loop, VirtualTimeLoop):
             return VIRTUAL_EPOCH + loop.time()
         return time.time()
@@ -43,7 +48,9 @@ class Clock:
         return format_time(self.now())
 
     def micro_timestamp(self) -> str:
-        """`metav1.MicroTime`: RFC 3339 in UTC with microseconds, as in leases and events."""
+        """`metav1.MicroTime`: RFC 3339 in UTC with microseconds, as in leases and
+        events.
+        """
         return format_micro_time(self.now())
 
 
@@ -58,30 +65,40 @@ def format_micro_time(seconds: float) -> str:
 
 
 def parse_time(text: str) -> float:
-    """Seconds since 1970 of a `metav1.Time` or `metav1.MicroTime`. Raises ValueError."""
+    """Seconds since 1970 of a `metav1.Time` or `metav1.MicroTime`. Raises
+    ValueError.
+    """
     return datetime.fromisoformat(text).timestamp()
 
 
 class _JumpingSelector(selectors.DefaultSelector):
-    """A selector that never waits for time: asked to wait, it moves the virtual time instead."""
+    """A selector that never waits for time: asked to wait, it moves the virtual time
+    instead.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.elapsed = 0.0
 
     def select(self, timeout: float | None = None) -> list[Any]:
-        """Ready file descriptors; if there are none and a timer is due later, jump there."""
+        """Ready file descriptors; if there are none and a timer is due later, jump
+        there.
+        """
         ready = super().select(0)
         if ready or timeout == 0:
             return ready
-        if timeout is None:  # no timer at all: only a socket or another thread can wake us
+        if (
+            timeout is None
+        ):  # no timer at all: only a socket or another thread can wake us
             return super().select(None)
         self.elapsed += timeout
         return []
 
 
 class VirtualTimeLoop(asyncio.SelectorEventLoop):
-    """An event loop whose time jumps to the next timer as soon as nothing is left to do."""
+    """An event loop whose time jumps to the next timer as soon as nothing is left to
+    do.
+    """
 
     def __init__(self) -> None:
         self._jumping = _JumpingSelector()

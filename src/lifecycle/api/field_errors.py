@@ -1,9 +1,11 @@
 """`field.Error`: one thing wrong with one field.
 
-Validation never stops at the first error: it returns a list of these, and the `Status` that refuses the object carries each as a cause.
+Validation never stops at the first error: it returns a list of these, and the `Status`
+that refuses the object carries each as a cause.
 
-Upstream: `apimachinery/pkg/util/validation/field/errors.go` (`Error`, `ErrorBody`, `Required`, `Invalid` …), v1.36. Left out: origins
-and stability levels, which only upstream's own tests look at.
+Upstream: `apimachinery/pkg/util/validation/field/errors.go` (`Error`, `ErrorBody`,
+`Required`, `Invalid` …), v1.36. Left out: origins and stability levels, which only
+upstream's own tests look at.
 """
 
 from __future__ import annotations
@@ -52,7 +54,9 @@ OMIT = object()
 
 @dataclass(slots=True, frozen=True)
 class FieldError:
-    """One error. `type` is the cause's reason, `field` a path such as `spec.ports[0].name`, `bad_value` what was found there."""
+    """One error. `type` is the cause's reason, `field` a path such as
+    `spec.ports[0].name`, `bad_value` what was found there.
+    """
 
     type: str
     field: str
@@ -60,7 +64,9 @@ class FieldError:
     detail: str = ""
 
     def body(self) -> str:
-        """The message without the field: `Invalid value: -1: must be greater than or equal to 0`."""
+        """The message without the field: `Invalid value: -1: must be greater than or
+        equal to 0`.
+        """
         text = _WORDS[self.type]
         if self.type not in _WITHOUT_VALUE and self.bad_value is not OMIT:
             text += f": {show(self.bad_value)}"
@@ -75,7 +81,9 @@ class FieldError:
 
 
 def show(value: Any) -> str:
-    """A bad value as a message prints it: strings quoted, numbers plain, everything else as Go's JSON."""
+    """A bad value as a message prints it: strings quoted, numbers plain, everything
+    else as Go's JSON.
+    """
     if isinstance(value, str):
         return go_quote(value)
     if isinstance(value, bool):
@@ -111,9 +119,13 @@ def forbidden(field: str, detail: str = "") -> FieldError:
 
 
 def not_supported(field: str, value: Any, supported: Iterable[str]) -> FieldError:
-    """A value outside an enumeration. The values are printed in the order given: callers sort where upstream does."""
+    """A value outside an enumeration. The values are printed in the order given:
+    callers sort where upstream does.
+    """
     names = ", ".join(go_quote(name) for name in supported)
-    return FieldError(NOT_SUPPORTED, field, value, f"supported values: {names}" if names else "")
+    return FieldError(
+        NOT_SUPPORTED, field, value, f"supported values: {names}" if names else ""
+    )
 
 
 def duplicate(field: str, value: Any) -> FieldError:
@@ -123,13 +135,21 @@ def duplicate(field: str, value: Any) -> FieldError:
 
 def too_long(field: str, limit: int) -> FieldError:
     """More bytes than allowed; the value is not shown."""
-    detail = f"may not be more than {limit} byte{'' if limit == 1 else 's'}" if limit >= 0 else "value is too long"
+    detail = (
+        f"may not be more than {limit} byte{'' if limit == 1 else 's'}"
+        if limit >= 0
+        else "value is too long"
+    )
     return FieldError(TOO_LONG, field, "", detail)
 
 
 def too_many(field: str, actual: int, limit: int) -> FieldError:
     """More items than allowed."""
-    detail = f"must have at most {limit} item{'' if limit == 1 else 's'}" if limit >= 0 else "has too many items"
+    detail = (
+        f"must have at most {limit} item{'' if limit == 1 else 's'}"
+        if limit >= 0
+        else "has too many items"
+    )
     return FieldError(TOO_MANY, field, actual if actual >= 0 else OMIT, detail)
 
 
@@ -143,6 +163,8 @@ def internal(field: str, detail: str) -> FieldError:
     return FieldError(INTERNAL, field, "", detail)
 
 
-def invalid_object(kind: str, group: str, name: str, errors: Iterable[FieldError]) -> StatusError:
+def invalid_object(
+    kind: str, group: str, name: str, errors: Iterable[FieldError]
+) -> StatusError:
     """The 422 that refuses an object for its field errors."""
     return invalid_status(kind, name, [error.cause() for error in errors], group)

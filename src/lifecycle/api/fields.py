@@ -1,9 +1,12 @@
-r"""Field selectors: the few fields by which the server itself can filter (`status.phase=Running,spec.nodeName!=a`).
+r"""Field selectors: the few fields by which the server itself can filter
+(`status.phase=Running,spec.nodeName!=a`).
 
-Only `=`, `==` and `!=`; a backslash protects `\`, `,` and `=` in values. Which fields a kind knows is the registry's business
-(`lifecycle.api.strategy`); here is only the grammar and the matching.
+Only `=`, `==` and `!=`; a backslash protects `\`, `,` and `=` in values. Which fields a
+kind knows is the registry's business (`lifecycle.api.strategy`); here is only the
+grammar and the matching.
 
-Upstream: `apimachinery/pkg/fields/selector.go` (`ParseSelector`, `splitTerms`, `UnescapeValue`), v1.36.
+Upstream: `apimachinery/pkg/fields/selector.go` (`ParseSelector`, `splitTerms`,
+`UnescapeValue`), v1.36.
 """
 
 from __future__ import annotations
@@ -19,7 +22,9 @@ _OPERATORS = ("!=", "==", "=")
 
 @dataclass(slots=True, frozen=True)
 class FieldRequirement:
-    """One condition: `operator` is `=` or `!=`. An absent field counts as the empty string."""
+    """One condition: `operator` is `=` or `!=`. An absent field counts as the empty
+    string.
+    """
 
     field: str
     operator: str
@@ -31,7 +36,9 @@ class FieldRequirement:
 
 @dataclass(slots=True, frozen=True)
 class FieldSelector:
-    """Requirements that must all hold, sorted as upstream sorts them (by their text)."""
+    """Requirements that must all hold, sorted as upstream sorts them (by their
+    text).
+    """
 
     requirements: tuple[FieldRequirement, ...] = ()
 
@@ -42,11 +49,23 @@ class FieldSelector:
 
     def matches(self, values: Mapping[str, str]) -> bool:
         """Whether an object with these selectable fields is selected."""
-        return all((values.get(r.field, "") == r.value) is (r.operator == "=") for r in self.requirements)
+        return all(
+            (values.get(r.field, "") == r.value) is (r.operator == "=")
+            for r in self.requirements
+        )
 
     def requires_exact_match(self, field: str) -> str | None:
-        """The one value `field` must have, if the selector fixes it. `metadata.name` makes a list a get."""
-        return next((r.value for r in self.requirements if r.field == field and r.operator == "="), None)
+        """The one value `field` must have, if the selector fixes it. `metadata.name`
+        makes a list a get.
+        """
+        return next(
+            (
+                r.value
+                for r in self.requirements
+                if r.field == field and r.operator == "="
+            ),
+            None,
+        )
 
     def __str__(self) -> str:
         return ",".join(str(r) for r in self.requirements)
@@ -58,7 +77,9 @@ def escape_value(value: str) -> str:
 
 
 def unescape_value(text: str) -> str:
-    """The literal value of a term's right side. Raises StatusError 400 for stray separators and unknown escapes."""
+    """The literal value of a term's right side. Raises StatusError 400 for stray
+    separators and unknown escapes.
+    """
     if not any(c in text for c in "\\,="):
         return text
     value: list[str] = []
@@ -67,10 +88,14 @@ def unescape_value(text: str) -> str:
         if c == "\\":
             escaped = next(rest, "")
             if escaped not in ("\\", ",", "="):
-                raise bad_request(f"invalid field selector: invalid escape sequence: \\{escaped}")
+                raise bad_request(
+                    f"invalid field selector: invalid escape sequence: \\{escaped}"
+                )
             value.append(escaped)
         elif c in ",=":
-            raise bad_request(f"invalid field selector: unescaped character in value: {ord(c)}")
+            raise bad_request(
+                f"invalid field selector: unescaped character in value: {ord(c)}"
+            )
         else:
             value.append(c)
     return "".join(value)
@@ -102,7 +127,9 @@ def _split_term(term: str) -> tuple[str, str, str] | None:
 
 @lru_cache(maxsize=4096)
 def parse_field_selector(text: str) -> FieldSelector:
-    """A field selector from its text. A term that names no field and no value restricts nothing. Raises StatusError 400."""
+    """A field selector from its text. A term that names no field and no value restricts
+    nothing. Raises StatusError 400.
+    """
     requirements: list[FieldRequirement] = []
     for term in sorted(split_terms(text)):
         if not term:
@@ -113,5 +140,7 @@ def parse_field_selector(text: str) -> FieldSelector:
         field, operator, raw = parts
         value = unescape_value(raw)
         if field or value:
-            requirements.append(FieldRequirement(field, "!=" if operator == "!=" else "=", value))
+            requirements.append(
+                FieldRequirement(field, "!=" if operator == "!=" else "=", value)
+            )
     return FieldSelector(tuple(requirements))

@@ -1,7 +1,9 @@
-"""What a client makes of an answer that is no success and no `Status`: a load balancer's page, an empty body.
+"""What a client makes of an answer that is no success and no `Status`: a load
+balancer's page, an empty body.
 
-Upstream: `apimachinery/pkg/api/errors/errors.go` (`NewGenericServerResponse`), `client-go/rest/request.go` (`transformResponse`,
-`newUnstructuredResponseError`), v1.36. Left out: the resource and name that are appended where a request has them.
+Upstream: `apimachinery/pkg/api/errors/errors.go` (`NewGenericServerResponse`),
+`client-go/rest/request.go` (`transformResponse`, `newUnstructuredResponseError`),
+v1.36. Left out: the resource and name that are appended where a request has them.
 """
 
 from __future__ import annotations
@@ -13,30 +15,60 @@ _OF_CODE = {
     400: ("BadRequest", "the server rejected our request for an unknown reason"),
     401: ("Unauthorized", "the server has asked for the client to provide credentials"),
     404: ("NotFound", "the server could not find the requested resource"),
-    405: ("MethodNotAllowed", "the server does not allow this method on the requested resource"),
+    405: (
+        "MethodNotAllowed",
+        "the server does not allow this method on the requested resource",
+    ),
     422: ("Invalid", "the server rejected our request due to an error in our request"),
-    429: ("TooManyRequests", "the server has received too many requests and has asked us to try again later"),
+    429: (
+        "TooManyRequests",
+        "the server has received too many requests and has asked us to try again later",
+    ),
     503: ("ServiceUnavailable", "the server is currently unable to handle the request"),
     504: (
         "Timeout",
-        "the server was unable to return a response in the time allotted, but may still be processing the request",
+        (
+            "the server was unable to return a response in the time allotted, but may"
+            " still be processing the request"
+        ),
     ),
 }
 _SAID_BY_SERVER = {403: "Forbidden", 415: "UnsupportedMediaType"}
 
 
-def generic_server_response(code: int, said: str = "unknown", *, method: str = "") -> StatusError:
-    """The error for a status code; `said` is the body where it was text. Only some codes repeat it."""
+def generic_server_response(
+    code: int, said: str = "unknown", *, method: str = ""
+) -> StatusError:
+    """The error for a status code; `said` is the body where it was text. Only some
+    codes repeat it.
+    """
     if code in _SAID_BY_SERVER:
         return failure(code, _SAID_BY_SERVER[code], said)
     if code == 406:
-        words = "the server was unable to respond with a content type that the client supports"
-        return failure(code, "NotAcceptable", words if said in ("", "unknown") else said)
+        words = (
+            "the server was unable to respond with a content type that the client"
+            " supports"
+        )
+        return failure(
+            code, "NotAcceptable", words if said in ("", "unknown") else said
+        )
     if code == 409:
-        return failure(code, "AlreadyExists" if method == "POST" else "Conflict", "the server reported a conflict")
+        return failure(
+            code,
+            "AlreadyExists" if method == "POST" else "Conflict",
+            "the server reported a conflict",
+        )
     if code in _OF_CODE:
         return failure(code, *_OF_CODE[code])
     if code >= 500:
-        words = f"an error on the server ({go_quote(said)}) has prevented the request from succeeding"
+        words = (
+            f"an error on the server ({go_quote(said)}) has prevented the request from"
+            " succeeding"
+        )
         return failure(code, "InternalError", words)
-    return failure(code, "", f"the server responded with the status code {code} but did not return more information")
+    return failure(
+        code,
+        "",
+        f"the server responded with the status code {code} but did not return more"
+        " information",
+    )

@@ -9,7 +9,16 @@ import re
 
 from lifecycle.api.go_format import go_quote
 
-UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+UNITS = {
+    "ns": 1e-9,
+    "us": 1e-6,
+    "µs": 1e-6,
+    "μs": 1e-6,
+    "ms": 1e-3,
+    "s": 1.0,
+    "m": 60.0,
+    "h": 3600.0,
+}
 _PART = re.compile(r"(\d+\.?\d*|\.\d+)([^.\d]*)")
 
 
@@ -25,7 +34,9 @@ def parse_duration(text: str) -> float:
         if not unit:
             raise ValueError(f"time: missing unit in duration {go_quote(text)}")
         if unit not in UNITS:
-            raise ValueError(f"time: unknown unit {go_quote(unit)} in duration {go_quote(text)}")
+            raise ValueError(
+                f"time: unknown unit {go_quote(unit)} in duration {go_quote(text)}"
+            )
         seconds += float(number) * UNITS[unit]
     return -seconds if text.startswith("-") else seconds
 

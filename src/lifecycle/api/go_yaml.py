@@ -1,10 +1,12 @@
-"""YAML as Go's library writes it: keys sorted, lists not indented, long lines folded, `"3"` and `"y"` in quotes because they would read
-as something else.
+"""YAML as Go's library writes it: keys sorted, lists not indented, long lines folded,
+`"3"` and `"y"` in quotes because they would read as something else.
 
-What would read as something else is decided by Go's rules, which are those of YAML 1.1 with exceptions: `12:30` is quoted for the sake of
-others, `1e5` is a number, `=` is not special.
+What would read as something else is decided by Go's rules, which are those of YAML 1.1
+with exceptions: `12:30` is quoted for the sake of others, `1e5` is a number, `=` is not
+special.
 
-Upstream: `go.yaml.in/yaml/v2` (`encode.go`, `resolve.go`) through `sigs.k8s.io/yaml` (`Marshal`), v1.36.
+Upstream: `go.yaml.in/yaml/v2` (`encode.go`, `resolve.go`) through `sigs.k8s.io/yaml`
+(`Marshal`), v1.36.
 """
 
 from __future__ import annotations
@@ -21,14 +23,25 @@ import yaml
 # Go's library was translated from the C one, and folds lines like it
 _LIBRARY = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 _TEXT = "tag:yaml.org,2002:str"
-_BOOLS = "y Y yes Yes YES true True TRUE on On ON n N no No NO false False FALSE off Off OFF"
+_BOOLS = (
+    "y Y yes Yes YES true True TRUE on On ON n N no No NO false False FALSE off Off OFF"
+)
 _FLOATS = ".nan .NaN .NAN .inf .Inf .INF +.inf +.Inf +.INF -.inf -.Inf -.INF"
-_WORDS = {"bool": _BOOLS.split(), "null": ["", "~", "null", "Null", "NULL"], "float": _FLOATS.split()}
-_MEANING = {word: f"tag:yaml.org,2002:{tag}" for tag, words in _WORDS.items() for word in words}
-_INT = re.compile(r"[-+]?(0[bB][01]+|0[xX][0-9a-fA-F]+|0[oO]?[0-7]+|0|[1-9][0-9]*)", re.ASCII)
+_WORDS = {
+    "bool": _BOOLS.split(),
+    "null": ["", "~", "null", "Null", "NULL"],
+    "float": _FLOATS.split(),
+}
+_MEANING = {
+    word: f"tag:yaml.org,2002:{tag}" for tag, words in _WORDS.items() for word in words
+}
+_INT = re.compile(
+    r"[-+]?(0[bB][01]+|0[xX][0-9a-fA-F]+|0[oO]?[0-7]+|0|[1-9][0-9]*)", re.ASCII
+)
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", re.ASCII)
 _TIME = re.compile(
-    r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[Tt ]([0-9]{1,2}):([0-9]{1,2}):([0-9]{1,2})(?:\.[0-9]+)?(?:Z|[-+][0-9]{2}:[0-9]{2})?)?",
+    r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[Tt"
+    r" ]([0-9]{1,2}):([0-9]{1,2}):([0-9]{1,2})(?:\.[0-9]+)?(?:Z|[-+][0-9]{2}:[0-9]{2})?)?",
     re.ASCII,
 )
 _BASE_60 = re.compile(r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?", re.ASCII)
@@ -40,10 +53,16 @@ def _resolve(text: str) -> str:
     if known is not None:
         return known
     if text[0] in "+-.0123456789":
-        plain = text.replace("_", "") if text[0] != "." else re.sub("(?<=[0-9])_(?=[0-9])", "", text)
+        plain = (
+            text.replace("_", "")
+            if text[0] != "."
+            else re.sub("(?<=[0-9])_(?=[0-9])", "", text)
+        )
         if _INT.fullmatch(plain):
             return "tag:yaml.org,2002:int"
-        if (_FLOAT.fullmatch(plain) and isfinite(float(plain))) or _BASE_60.fullmatch(text):
+        if (_FLOAT.fullmatch(plain) and isfinite(float(plain))) or _BASE_60.fullmatch(
+            text
+        ):
             return "tag:yaml.org,2002:float"
         if _is_time(text):
             return "tag:yaml.org,2002:timestamp"
@@ -59,7 +78,8 @@ def _is_time(text: str) -> bool:
     except ValueError:
         return False
     return not found[1] or all(
-        int(part) < limit for part, limit in zip(found.group(1, 2, 3), (24, 60, 60), strict=True)
+        int(part) < limit
+        for part, limit in zip(found.group(1, 2, 3), (24, 60, 60), strict=True)
     )
 
 
@@ -67,7 +87,9 @@ class _GoDumper(_LIBRARY):  # type: ignore[misc, valid-type]
     """Safe YAML with Go's choice of quotes."""
 
     def ignore_aliases(self, data: Any) -> bool:
-        """Values are written out where they stand, even if one object stands in two places."""
+        """Values are written out where they stand, even if one object stands in two
+        places.
+        """
         return True
 
     def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
@@ -90,7 +112,8 @@ def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
 
 def _represent_dict(dumper: yaml.SafeDumper, value: dict[str, Any]) -> yaml.MappingNode:
     return dumper.represent_mapping(
-        "tag:yaml.org,2002:map", {key: value[key] for key in sorted(value, key=_natural)}.items()
+        "tag:yaml.org,2002:map",
+        {key: value[key] for key in sorted(value, key=_natural)}.items(),
     )
 
 
@@ -100,7 +123,9 @@ def _natural(key: str) -> Any:
 
 
 def _compare(a: str, b: str) -> int:
-    """What is no letter comes before letters, and numbers count as numbers. Upstream: `keyList.Less`."""
+    """What is no letter comes before letters, and numbers count as numbers. Upstream:
+    `keyList.Less`.
+    """
     for at, (mine, theirs) in enumerate(zip(a, b, strict=False)):
         if mine == theirs:
             continue
@@ -112,7 +137,9 @@ def _compare(a: str, b: str) -> int:
                 if theirs.isalpha()
                 else 1
             )
-        within = "0" in (mine, theirs) and any(digit != "0" for digit in _digits_before(a, at))
+        within = "0" in (mine, theirs) and any(
+            digit != "0" for digit in _digits_before(a, at)
+        )
         (one, long), (other, length) = _number(a, at, within), _number(b, at, within)
         if one != other:
             return -1 if one < other else 1
@@ -130,21 +157,23 @@ def _digits_before(text: str, at: int) -> str:
 
 
 def _number(text: str, at: int, within: bool) -> tuple[int, int]:
-    """The number that begins at a place (with a 1 in front in the middle of one), and how long it is."""
+    """The number that begins at a place (with a 1 in front in the middle of one), and
+    how long it is.
+    """
     digits = text[at : len(text) - len(text[at:].lstrip("0123456789"))]
     return int(f"{int(within)}{digits}"), len(digits)
 
 
 def _represent_float(dumper: yaml.SafeDumper, value: float) -> yaml.ScalarNode:
-    """As `strconv.FormatFloat(value, 'g', -1, 64)`: with an exponent as soon as there are more than six digits in front."""
+    """As `strconv.FormatFloat(value, 'g', -1, 64)`: with an exponent as soon as there
+    are more than six digits in front.
+    """
     _, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
     power = len(digits) + int(exponent) - 1
     shown = repr(value).removesuffix(".0")
     if value and not -4 <= power < 6:
         first, rest = digits[0], "".join(map(str, digits[1:]))
-        shown = (
-            f"{'-' if value < 0 else ''}{first}{'.' if rest else ''}{rest}e{'-' if power < 0 else '+'}{abs(power):02}"
-        )
+        shown = f"{'-' if value < 0 else ''}{first}{'.' if rest else ''}{rest}e{'-' if power < 0 else '+'}{abs(power):02}"
     return dumper.represent_scalar("tag:yaml.org,2002:float", shown)
 
 
@@ -155,5 +184,14 @@ _GoDumper.add_representer(float, _represent_float)
 
 def to_yaml(obj: Any) -> str:
     """A JSON value as one YAML document."""
-    text = yaml.dump(obj, Dumper=_GoDumper, sort_keys=False, default_flow_style=False, width=80, allow_unicode=True)
-    return str(text[:-4] if text.endswith("\n...\n") else text)  # the library marks an end that Go's leaves open
+    text = yaml.dump(
+        obj,
+        Dumper=_GoDumper,
+        sort_keys=False,
+        default_flow_style=False,
+        width=80,
+        allow_unicode=True,
+    )
+    return str(
+        text[:-4] if text.endswith("\n...\n") else text
+    )  # the library marks an end that Go's leaves open

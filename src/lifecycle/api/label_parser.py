@@ -1,11 +1,13 @@
 """The grammar of label selectors.
 
-    selector    = [ requirement { "," requirement } ]
-    requirement = [ "!" ] KEY  |  KEY ( "=" | "==" | "!=" | ">" | "<" ) VALUE  |  KEY ( "in" | "notin" ) "(" VALUES ")"
+    selector    = [ requirement { "," requirement } ] requirement = [ "!" ] KEY  |  KEY
+    ( "=" | "==" | "!=" | ">" | "<" ) VALUE  |  KEY ( "in" | "notin" ) "(" VALUES ")"
 
-`in` and `notin` are words only where an operator is due, so a label may be called `in`. Empty values are allowed, in sets too: `x in (,a)`.
+`in` and `notin` are words only where an operator is due, so a label may be called `in`.
+Empty values are allowed, in sets too: `x in (,a)`.
 
-Upstream: `apimachinery/pkg/labels/selector.go` (`Lexer.Lex`, `Parser.parse`), v1.36. The messages are upstream's: kubectl shows them.
+Upstream: `apimachinery/pkg/labels/selector.go` (`Lexer.Lex`, `Parser.parse`), v1.36.
+The messages are upstream's: kubectl shows them.
 """
 
 from __future__ import annotations
@@ -13,7 +15,11 @@ from __future__ import annotations
 import re
 
 from lifecycle.api.go_format import go_quote
-from lifecycle.api.label_requirements import Requirement, new_requirement, validate_label_key
+from lifecycle.api.label_requirements import (
+    Requirement,
+    new_requirement,
+    validate_label_key,
+)
 from lifecycle.api.status import StatusError, bad_request
 
 _SYMBOLS = ("==", "!=", "=", "!", ">", "<", "(", ")", ",")
@@ -21,7 +27,15 @@ _token = re.compile(r"[ \t\r\n]*(?:([=!(),><]+)|([^=!(),>< \t\r\n\0]+)|$|\0)")
 
 END = "end"
 WORD = "word"
-_OPERATOR_TOKENS = {"=": "=", "==": "==", "!=": "!=", ">": "gt", "<": "lt", "in": "in", "notin": "notin"}
+_OPERATOR_TOKENS = {
+    "=": "=",
+    "==": "==",
+    "!=": "!=",
+    ">": "gt",
+    "<": "lt",
+    "in": "in",
+    "notin": "notin",
+}
 _EXPECTED = "in, notin, =, ==, !=, gt, lt"
 
 Token = tuple[str, str]
@@ -29,7 +43,9 @@ Token = tuple[str, str]
 
 
 def tokens(text: str) -> list[Token]:
-    """Split a selector into symbols and words, longest symbol first; the last token is END. A zero byte ends the text."""
+    """Split a selector into symbols and words, longest symbol first; the last token is
+    END. A zero byte ends the text.
+    """
     found: list[Token] = []
     at = 0
     while True:
@@ -76,7 +92,9 @@ class _Parser:
             try:
                 requirements.append(self.requirement())
             except StatusError as wrong:
-                raise bad_request(f"unable to parse requirement: {wrong.message}") from None
+                raise bad_request(
+                    f"unable to parse requirement: {wrong.message}"
+                ) from None
             kind, literal = self.take()
             if kind == END:
                 return requirements
@@ -94,7 +112,9 @@ class _Parser:
         if kind != WORD:
             raise _expected(key, "identifier")
         if wrong := validate_label_key(key):
-            raise bad_request(f"<nil>: Invalid value: {go_quote(key)}: {'; '.join(wrong)}")
+            raise bad_request(
+                f"<nil>: Invalid value: {go_quote(key)}: {'; '.join(wrong)}"
+            )
         if absent:
             return new_requirement(key, "!", [])
         if self.peek()[0] in (END, ","):
@@ -153,5 +173,7 @@ class _Parser:
 
 
 def parse(text: str) -> list[Requirement]:
-    """The requirements a selector's text names, in the order written. Raises StatusError 400."""
+    """The requirements a selector's text names, in the order written. Raises
+    StatusError 400.
+    """
     return _Parser(text).selector()

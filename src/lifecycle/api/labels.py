@@ -1,10 +1,13 @@
 """Labels and label selectors: how everything in Kubernetes finds everything else.
 
-A selector is text on the wire (`app in (web,api),tier!=cache`) or an object in a spec (`matchLabels`, `matchExpressions`); both become
-the same list of requirements, all of which must hold. Parsed selectors are cached: a watch asks the same question of every event.
+A selector is text on the wire (`app in (web,api),tier!=cache`) or an object in a spec
+(`matchLabels`, `matchExpressions`); both become the same list of requirements, all of
+which must hold. Parsed selectors are cached: a watch asks the same question of every
+event.
 
-Upstream: `apimachinery/pkg/labels/selector.go` (`internalSelector`, `Parse`), `apimachinery/pkg/apis/meta/v1/helpers.go`
-(`LabelSelectorAsSelector`, `FormatLabelSelector`), v1.36. Left out: adding requirements to an existing selector.
+Upstream: `apimachinery/pkg/labels/selector.go` (`internalSelector`, `Parse`),
+`apimachinery/pkg/apis/meta/v1/helpers.go` (`LabelSelectorAsSelector`,
+`FormatLabelSelector`), v1.36. Left out: adding requirements to an existing selector.
 """
 
 from __future__ import annotations
@@ -41,15 +44,23 @@ __all__ = [
 
 
 class Selector:
-    """Requirements that must all hold. Immutable; `str()` gives canonical text that parses to the same selector."""
+    """Requirements that must all hold. Immutable; `str()` gives canonical text that
+    parses to the same selector.
+    """
 
     __slots__ = ("_equals", "_others", "nothing", "requirements")
 
-    def __init__(self, requirements: Iterable[Requirement] = (), *, nothing: bool = False) -> None:
+    def __init__(
+        self, requirements: Iterable[Requirement] = (), *, nothing: bool = False
+    ) -> None:
         self.requirements = tuple(sorted(requirements, key=lambda r: r.key))
         self.nothing = nothing
-        self._equals = tuple((r.key, r.values[0]) for r in self.requirements if r.operator in ("=", "=="))
-        self._others = tuple(r for r in self.requirements if r.operator not in ("=", "=="))
+        self._equals = tuple(
+            (r.key, r.values[0]) for r in self.requirements if r.operator in ("=", "==")
+        )
+        self._others = tuple(
+            r for r in self.requirements if r.operator not in ("=", "==")
+        )
 
     @property
     def empty(self) -> bool:
@@ -69,20 +80,31 @@ class Selector:
         return not self.nothing
 
     def requires_exact_match(self, key: str) -> str | None:
-        """The one value a selected object must have under `key`, if the selector fixes it."""
+        """The one value a selected object must have under `key`, if the selector fixes
+        it.
+        """
         for r in self.requirements:
             if r.key == key:
-                return r.values[0] if r.operator in ("=", "==", "in") and len(r.values) == 1 else None
+                return (
+                    r.values[0]
+                    if r.operator in ("=", "==", "in") and len(r.values) == 1
+                    else None
+                )
         return None
 
     def __str__(self) -> str:
         return ",".join(str(r) for r in self.requirements)
 
     def __repr__(self) -> str:
-        return f"Selector({str(self)!r})" if not self.nothing else "Selector(nothing=True)"
+        return (
+            f"Selector({str(self)!r})" if not self.nothing else "Selector(nothing=True)"
+        )
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Selector) and (self.requirements, self.nothing) == (other.requirements, other.nothing)
+        return isinstance(other, Selector) and (self.requirements, self.nothing) == (
+            other.requirements,
+            other.nothing,
+        )
 
     def __hash__(self) -> int:
         return hash((self.requirements, self.nothing))
@@ -94,12 +116,16 @@ NOTHING = Selector(nothing=True)
 
 @lru_cache(maxsize=4096)
 def parse_selector(text: str) -> Selector:
-    """A selector from its text form. Raises StatusError 400 with the parser's own words."""
+    """A selector from its text form. Raises StatusError 400 with the parser's own
+    words.
+    """
     return Selector(parse(text)) if text else EVERYTHING
 
 
 def selector_from_labels(labels: Mapping[str, str]) -> Selector:
-    """The selector that wants exactly these values, unchecked. Upstream: `SelectorFromSet`."""
+    """The selector that wants exactly these values, unchecked. Upstream:
+    `SelectorFromSet`.
+    """
     return Selector(Requirement(key, "=", (value,)) for key, value in labels.items())
 
 
@@ -109,21 +135,31 @@ _OPERATORS = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": 
 @lru_cache(maxsize=4096)
 def _from_json(encoded: bytes) -> Selector:
     obj = orjson.loads(encoded)
-    requirements = [new_requirement(k, "=", [v]) for k, v in (obj.get("matchLabels") or {}).items()]
+    requirements = [
+        new_requirement(k, "=", [v]) for k, v in (obj.get("matchLabels") or {}).items()
+    ]
     for expression in obj.get("matchExpressions") or ():
         operator = expression.get("operator", "")
         if operator not in _OPERATORS:
-            raise bad_request(f"{go_quote(operator)} is not a valid label selector operator")
+            raise bad_request(
+                f"{go_quote(operator)} is not a valid label selector operator"
+            )
         requirements.append(
-            new_requirement(expression.get("key", ""), _OPERATORS[operator], expression.get("values") or [])
+            new_requirement(
+                expression.get("key", ""),
+                _OPERATORS[operator],
+                expression.get("values") or [],
+            )
         )
     return Selector(requirements)
 
 
 def selector_from_label_selector(obj: Object | None) -> Selector:
-    """The selector a `metav1.LabelSelector` means: None selects nothing, an empty one everything.
+    """The selector a `metav1.LabelSelector` means: None selects nothing, an empty one
+    everything.
 
-    Raises StatusError 400 for bad keys, values or operators. Upstream: `LabelSelectorAsSelector`.
+    Raises StatusError 400 for bad keys, values or operators. Upstream:
+    `LabelSelectorAsSelector`.
     """
     if obj is None:
         return NOTHING
@@ -131,7 +167,9 @@ def selector_from_label_selector(obj: Object | None) -> Selector:
 
 
 def format_label_selector(obj: Object | None) -> str:
-    """A `metav1.LabelSelector` as one line for people: `<none>` if it says nothing, `<error>` if it is wrong."""
+    """A `metav1.LabelSelector` as one line for people: `<none>` if it says nothing,
+    `<error>` if it is wrong.
+    """
     try:
         return str(selector_from_label_selector(obj)) or "<none>"
     except StatusError:

@@ -1,6 +1,7 @@
 """Where uids and generated names come from.
 
-A seeded source gives the same cluster the same names twice, which is what lets a chapter print them.
+A seeded source gives the same cluster the same names twice, which is what lets a
+chapter print them.
 
 Upstream: `apimachinery/pkg/util/rand/rand.go` (`String`, `SafeEncodeString`),
 `apiserver/pkg/storage/names/generate.go` (`SimpleNameGenerator`), v1.36.
@@ -36,10 +37,14 @@ class NameSource:
         return "".join(self.random.choices(ALPHANUMS, k=length))
 
     def generate_name(self, base: str) -> str:
-        """`generateName` made into a name: the base, cut to fit, and five random letters."""
+        """`generateName` made into a name: the base, cut to fit, and five random
+        letters.
+        """
         return base[: MAX_NAME_LENGTH - RANDOM_LENGTH] + self.suffix()
 
 
 def safe_encode_string(text: str) -> str:
-    """Each character mapped onto the safe alphabet (the last step of pod-template-hash)."""
+    """Each character mapped onto the safe alphabet (the last step of
+    pod-template-hash).
+    """
     return "".join(ALPHANUMS[ord(c) % len(ALPHANUMS)] for c in text)

@@ -1,10 +1,10 @@
 """Node selectors: which nodes a pod says it can, or would like to, run on.
 
-`nodeSelector` and `requiredDuringScheduling…` must hold; terms are alternatives (or), requirements within a term must
-all hold (and). An empty term matches nothing.
+`nodeSelector` and `requiredDuringScheduling…` must hold; terms are alternatives (or),
+requirements within a term must all hold (and). An empty term matches nothing.
 
-Upstream: `component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go` (`GetRequiredNodeAffinity`,
-`nodeSelectorTerm`), v1.36.
+Upstream: `component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go`
+(`GetRequiredNodeAffinity`, `nodeSelectorTerm`), v1.36.
 """
 
 from __future__ import annotations
@@ -73,16 +73,24 @@ def term_matcher(term: Object) -> Matcher:
 
 
 def required_node_affinity(spec: Object) -> Matcher | None:
-    """What the pod's `nodeSelector` and required node affinity demand together; None if nothing."""
+    """What the pod's `nodeSelector` and required node affinity demand together; None if
+    nothing.
+    """
     selector = spec.get("nodeSelector")
     node_affinity = (spec.get("affinity") or {}).get("nodeAffinity") or {}
     required = node_affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
     if not selector and required is None:
         return None
-    terms = None if required is None else [term_matcher(t) for t in required.get("nodeSelectorTerms") or ()]
+    terms = (
+        None
+        if required is None
+        else [term_matcher(t) for t in required.get("nodeSelectorTerms") or ()]
+    )
 
     def matches(name: str, labels: Mapping[str, str]) -> bool:
-        if selector and any(labels.get(key) != value for key, value in selector.items()):
+        if selector and any(
+            labels.get(key) != value for key, value in selector.items()
+        ):
             return False
         return terms is None or any(term(name, labels) for term in terms)
 

@@ -1,10 +1,11 @@
 """Claims and volumes: when one fits the other, and how their bond is written.
 
-Both the controller that binds and the scheduler, which chooses for claims that wait for their first pod, go by these
-rules.
+Both the controller that binds and the scheduler, which chooses for claims that wait for
+their first pod, go by these rules.
 
-Upstream: `component-helpers/storage/volume/pv_helpers.go` (`FindMatchingVolume`, `IsVolumeBoundToClaim`,
-`GetBindVolumeToClaim`, `CheckNodeAffinity`), `helpers.go` (`GetPersistentVolumeClaimClass`), v1.36.
+Upstream: `component-helpers/storage/volume/pv_helpers.go` (`FindMatchingVolume`,
+`IsVolumeBoundToClaim`, `GetBindVolumeToClaim`, `CheckNodeAffinity`), `helpers.go`
+(`GetPersistentVolumeClaimClass`), v1.36.
 """
 
 from __future__ import annotations
@@ -30,26 +31,40 @@ def annotations_of(obj: Object) -> Mapping[str, str]:
 
 def storage_class_of(obj: Object) -> str:
     """The class of a claim or a volume; empty without one."""
-    return str(annotations_of(obj).get(BETA_STORAGE_CLASS) or obj["spec"].get("storageClassName") or "")
+    return str(
+        annotations_of(obj).get(BETA_STORAGE_CLASS)
+        or obj["spec"].get("storageClassName")
+        or ""
+    )
 
 
 def is_fully_bound(claim: Object) -> bool:
     """Whether the claim has its volume, and both sides know."""
-    return bool(claim["spec"].get("volumeName")) and BIND_COMPLETED in annotations_of(claim)
+    return bool(claim["spec"].get("volumeName")) and BIND_COMPLETED in annotations_of(
+        claim
+    )
 
 
 def fits_node(volume: Object, labels: Mapping[str, str]) -> bool:
-    """Whether the volume can be reached from a node with these labels. Upstream: `CheckNodeAffinity`."""
+    """Whether the volume can be reached from a node with these labels. Upstream:
+    `CheckNodeAffinity`.
+    """
     required = (volume["spec"].get("nodeAffinity") or {}).get("required")
     if required is None:
         return True
-    return any(term_matcher(term)("", labels) for term in required.get("nodeSelectorTerms") or ())
+    return any(
+        term_matcher(term)("", labels)
+        for term in required.get("nodeSelectorTerms") or ()
+    )
 
 
 def is_bound_to(volume: Object, claim: Object) -> bool:
     """Whether the volume is kept for, or bound to, this very claim."""
     reference, meta = volume["spec"].get("claimRef"), claim["metadata"]
-    if reference is None or (reference.get("namespace"), reference.get("name")) != (meta["namespace"], meta["name"]):
+    if reference is None or (reference.get("namespace"), reference.get("name")) != (
+        meta["namespace"],
+        meta["name"],
+    ):
         return False
     return not reference.get("uid") or bool(reference["uid"] == meta["uid"])
 
@@ -62,13 +77,20 @@ def find_matching_volume(
     *,
     only_kept: bool = False,
 ) -> Object | None:
-    """The volume kept for the claim, or else the smallest free one that has what it asks for. `labels`: the node's, if it matters.
+    """The volume kept for the claim, or else the smallest free one that has what it
+    asks for. `labels`: the node's, if it matters.
 
     `only_kept`: leave free ones alone.
     """
     spec = claim["spec"]
-    wanted = parse_quantity(((spec.get("resources") or {}).get("requests") or {}).get("storage", "0"))
-    selector = None if spec.get("selector") is None else selector_from_label_selector(spec["selector"])
+    wanted = parse_quantity(
+        ((spec.get("resources") or {}).get("requests") or {}).get("storage", "0")
+    )
+    selector = (
+        None
+        if spec.get("selector") is None
+        else selector_from_label_selector(spec["selector"])
+    )
     best: Object | None = None
     for volume in volumes:
         offer, meta = volume["spec"], volume["metadata"]
@@ -77,8 +99,10 @@ def find_matching_volume(
             meta["name"] in excluded
             or (offer.get("claimRef") is not None and not is_bound_to(volume, claim))
             or size < wanted
-            or (offer.get("volumeMode") or "Filesystem") != (spec.get("volumeMode") or "Filesystem")
-            or (offer.get("volumeAttributesClassName") or "") != (spec.get("volumeAttributesClassName") or "")
+            or (offer.get("volumeMode") or "Filesystem")
+            != (spec.get("volumeMode") or "Filesystem")
+            or (offer.get("volumeAttributesClassName") or "")
+            != (spec.get("volumeAttributesClassName") or "")
             or "deletionTimestamp" in meta
         ):
             continue
@@ -91,7 +115,8 @@ def find_matching_volume(
             or (volume.get("status") or {}).get("phase") != "Available"
             or (selector is not None and not selector.matches(meta.get("labels")))
             or storage_class_of(volume) != storage_class_of(claim)
-            or not set(spec.get("accessModes") or ()) <= set(offer.get("accessModes") or ())
+            or not set(spec.get("accessModes") or ())
+            <= set(offer.get("accessModes") or ())
         ):
             continue
         if best is None or size < parse_quantity(best["spec"]["capacity"]["storage"]):
@@ -105,9 +130,20 @@ def bound_to(volume: Object, claim: Object) -> Object:
     reference = {
         "kind": "PersistentVolumeClaim",
         "apiVersion": "v1",
-        **{key: meta[key] for key in ("namespace", "name", "uid", "resourceVersion") if key in meta},
+        **{
+            key: meta[key]
+            for key in ("namespace", "name", "uid", "resourceVersion")
+            if key in meta
+        },
     }
     metadata = volume["metadata"]
     if not is_bound_to(volume, claim):
-        metadata = {**metadata, "annotations": {**annotations_of(volume), BOUND_BY_CONTROLLER: "yes"}}
-    return {**volume, "metadata": metadata, "spec": {**volume["spec"], "claimRef": reference}}
+        metadata = {
+            **metadata,
+            "annotations": {**annotations_of(volume), BOUND_BY_CONTROLLER: "yes"},
+        }
+    return {
+        **volume,
+        "metadata": metadata,
+        "spec": {**volume["spec"], "claimRef": reference},
+    }

@@ -1,13 +1,17 @@
 """The resolver configuration that a pod gets.
 
-`dnsPolicy` says where names go: `ClusterFirst` to cluster DNS, with search domains that make `web` and `web.shop` work;
-`Default` to wherever the node's own names go; `None` only to what `dnsConfig` says. A pod on the node's own network is
-`Default` even if it says `ClusterFirst`, unless it says `ClusterFirstWithHostNet`. `dnsConfig` is added to any of them.
+`dnsPolicy` says where names go: `ClusterFirst` to cluster DNS, with search domains that
+make `web` and `web.shop` work; `Default` to wherever the node's own names go; `None`
+only to what `dnsConfig` says. A pod on the node's own network is `Default` even if it
+says `ClusterFirst`, unless it says `ClusterFirstWithHostNet`. `dnsConfig` is added to
+any of them.
 
-`ndots:5` is why a pod asks for `example.com` four times: a name with fewer than five dots is first tried in every search domain.
+`ndots:5` is why a pod asks for `example.com` four times: a name with fewer than five
+dots is first tried in every search domain.
 
-Upstream: `pkg/kubelet/network/dns/dns.go` (`Configurer.GetPodDNS`, `formDNSSearchFitsLimits`, `parseResolvConf`), v1.36; the
-file's layout is containerd's (`internal/cri/server/podsandbox/sandbox_run_linux.go`, `parseDNSOptions`).
+Upstream: `pkg/kubelet/network/dns/dns.go` (`Configurer.GetPodDNS`,
+`formDNSSearchFitsLimits`, `parseResolvConf`), v1.36; the file's layout is containerd's
+(`internal/cri/server/podsandbox/sandbox_run_linux.go`, `parseDNSOptions`).
 """
 
 from __future__ import annotations
@@ -35,7 +39,9 @@ Warn = Callable[[str], None]
 
 @dataclass(slots=True, frozen=True)
 class DNSConfig:
-    """Nameservers, search domains, options: what the kubelet tells the runtime (CRI `DNSConfig`)."""
+    """Nameservers, search domains, options: what the kubelet tells the runtime (CRI
+    `DNSConfig`).
+    """
 
     servers: tuple[str, ...] = ()
     searches: tuple[str, ...] = ()
@@ -50,7 +56,9 @@ class DNSConfig:
 
 
 def parse_resolv_conf(text: str) -> DNSConfig:
-    """The node's own file. Upstream: `parseResolvConf`; of several `search` or `options` lines the last one counts."""
+    """The node's own file. Upstream: `parseResolvConf`; of several `search` or
+    `options` lines the last one counts.
+    """
     servers: list[str] = []
     searches: list[str] = []
     options: list[str] = []
@@ -59,7 +67,9 @@ def parse_resolv_conf(text: str) -> DNSConfig:
         if word == "nameserver" and rest:
             servers.append(rest[0])
         elif word == "search":
-            searches = [domain if domain == "." else domain.removesuffix(".") for domain in rest]
+            searches = [
+                domain if domain == "." else domain.removesuffix(".") for domain in rest
+            ]
         elif word == "options":
             options = append_options(options, rest)
     return DNSConfig(tuple(servers), tuple(searches), tuple(options))
@@ -71,7 +81,9 @@ def pod_dns_type(pod: Object) -> str:
     policy = spec.get("dnsPolicy", CLUSTER_FIRST)
     if policy == CLUSTER_FIRST_WITH_HOST_NET:
         return CLUSTER_FIRST
-    return DEFAULT if policy == CLUSTER_FIRST and spec.get("hostNetwork") else str(policy)
+    return (
+        DEFAULT if policy == CLUSTER_FIRST and spec.get("hostNetwork") else str(policy)
+    )
 
 
 def pod_dns(
@@ -82,7 +94,9 @@ def pod_dns(
     cluster_domain: str = "cluster.local",
     warn: Warn = lambda message: None,
 ) -> DNSConfig:
-    """The DNS configuration of a pod. `host` is the node's, `cluster_dns` the addresses of cluster DNS (none: as if `Default`)."""
+    """The DNS configuration of a pod. `host` is the node's, `cluster_dns` the addresses
+    of cluster DNS (none: as if `Default`).
+    """
     policy = pod_dns_type(pod)
     namespace = pod["metadata"]["namespace"]
     result = host
@@ -94,14 +108,19 @@ def pod_dns(
             result = DNSConfig(tuple(cluster_dns), unique(searches), DEFAULT_OPTIONS)
         else:
             warn(
-                f"pod: {namespace}/{pod['metadata']['name']}. kubelet does not have ClusterDNS IP configured and cannot "
-                'create Pod using "ClusterFirst" policy. Falling back to "Default" policy.'
+                f"pod: {namespace}/{pod['metadata']['name']}. kubelet does not have"
+                " ClusterDNS IP configured and cannot create Pod using"
+                ' "ClusterFirst" policy. Falling back to "Default" policy.'
             )
-    return fit_limits(append_pod_config(result, pod["spec"].get("dnsConfig") or {}), warn)
+    return fit_limits(
+        append_pod_config(result, pod["spec"].get("dnsConfig") or {}), warn
+    )
 
 
 def cluster_searches(namespace: str, domain: str) -> tuple[str, ...]:
-    """The search domains of `ClusterFirst`. Upstream: `generateSearchesForDNSClusterFirst`."""
+    """The search domains of `ClusterFirst`. Upstream:
+    `generateSearchesForDNSClusterFirst`.
+    """
     return (f"{namespace}.svc.{domain}", f"svc.{domain}", domain) if domain else ()
 
 
@@ -132,20 +151,26 @@ def unique(items: Iterable[str]) -> tuple[str, ...]:
 
 
 def fit_limits(config: DNSConfig, warn: Warn) -> DNSConfig:
-    """What the resolver of the C library can take; the rest is left out, with a warning."""
+    """What the resolver of the C library can take; the rest is left out, with a
+    warning.
+    """
     servers = config.servers
     if len(servers) > MAX_NAMESERVERS:
         servers = servers[:MAX_NAMESERVERS]
         warn(
-            "Nameserver limits were exceeded, some nameservers have been omitted, the applied nameserver line is: "
-            + " ".join(servers)
+            "Nameserver limits were exceeded, some nameservers have been omitted, the"
+            " applied nameserver line is: " + " ".join(servers)
         )
-    searches = tuple(domain for domain in config.searches[:MAX_SEARCHES] if len(domain) <= MAX_DOMAIN_CHARACTERS)
+    searches = tuple(
+        domain
+        for domain in config.searches[:MAX_SEARCHES]
+        if len(domain) <= MAX_DOMAIN_CHARACTERS
+    )
     while len(" ".join(searches)) > MAX_SEARCH_CHARACTERS:
         searches = searches[:-1]
     if searches != config.searches:
         warn(
-            "Search Line limits were exceeded, some search paths have been omitted, the applied search line is: "
-            + " ".join(searches)
+            "Search Line limits were exceeded, some search paths have been omitted, the"
+            " applied search line is: " + " ".join(searches)
         )
     return DNSConfig(servers, searches, config.options)

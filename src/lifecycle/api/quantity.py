@@ -1,15 +1,18 @@
 """`resource.Quantity`: how much CPU, memory or storage, exactly.
 
-`100m`, `1.5Gi`, `12e6`: a decimal number and a suffix that says which of three notations the author chose. A quantity
-is never a float; it is an integer times a power of ten, and it is written back in the notation it came in, in
-canonical form: no fraction, the largest suffix that loses nothing. That is why `1024Mi` asked for comes back as
-`1Gi`, `0.5` as `500m`, and why `1.5` and `1500m` are equal.
+`100m`, `1.5Gi`, `12e6`: a decimal number and a suffix that says which of three
+notations the author chose. A quantity is never a float; it is an integer times a power
+of ten, and it is written back in the notation it came in, in canonical form: no
+fraction, the largest suffix that loses nothing. That is why `1024Mi` asked for comes
+back as `1Gi`, `0.5` as `500m`, and why `1.5` and `1500m` are equal.
 
-Two oddities are upstream's and kept, because clients see them: a number that is "canonical enough" keeps its text
-(`+5`, `007Mi`, `1.500`), and whatever is missing reads as zero (`+`, `k` and `.` are all 0).
+Two oddities are upstream's and kept, because clients see them: a number that is
+"canonical enough" keeps its text (`+5`, `007Mi`, `1.500`), and whatever is missing
+reads as zero (`+`, `k` and `.` are all 0).
 
-Upstream: `apimachinery/pkg/api/resource/quantity.go` (`ParseQuantity`, `CanonicalizeBytes`), `suffix.go`,
-`amount.go`, v1.36. Left out: int64 overflow (our integers neither wrap nor fall back to 0).
+Upstream: `apimachinery/pkg/api/resource/quantity.go` (`ParseQuantity`,
+`CanonicalizeBytes`), `suffix.go`, `amount.go`, v1.36. Left out: int64 overflow (our
+integers neither wrap nor fall back to 0).
 """
 
 from __future__ import annotations
@@ -28,40 +31,71 @@ class Format(Enum):
     DECIMAL_EXPONENT = "DecimalExponent"
 
 
-_DECIMAL_EXPONENTS = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_DECIMAL_EXPONENTS = {
+    "n": -9,
+    "u": -6,
+    "m": -3,
+    "": 0,
+    "k": 3,
+    "M": 6,
+    "G": 9,
+    "T": 12,
+    "P": 15,
+    "E": 18,
+}
 _BINARY_EXPONENTS = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
-_DECIMAL_SUFFIXES = {exponent: suffix for suffix, exponent in _DECIMAL_EXPONENTS.items()}
-_BINARY_SUFFIXES = {exponent: suffix for suffix, exponent in _BINARY_EXPONENTS.items()} | {0: ""}
+_DECIMAL_SUFFIXES = {
+    exponent: suffix for suffix, exponent in _DECIMAL_EXPONENTS.items()
+}
+_BINARY_SUFFIXES = {
+    exponent: suffix for suffix, exponent in _BINARY_EXPONENTS.items()
+} | {0: ""}
 
-FORMAT_WRONG = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+FORMAT_WRONG = (
+    "quantities must match the regular expression"
+    " '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+)
 SUFFIX_WRONG = "unable to parse quantity's suffix"
 
 _SCANNER = re.compile(
-    r"(?P<sign>[+-]?)0*(?P<num>[0-9]*)(?:\.(?P<denom>[0-9]*))?(?P<suffix>[eEinumkKMGTP]*[-+]?[0-9]*)", re.ASCII
+    r"(?P<sign>[+-]?)0*(?P<num>[0-9]*)(?:\.(?P<denom>[0-9]*))?(?P<suffix>[eEinumkKMGTP]*[-+]?[0-9]*)",
+    re.ASCII,
 )
 _FAST_DIGITS = 18
 _NANO = -9
 _MAX_INT64 = 2**63 - 1
 _HUGE = 1000
-"""Nobody needs `1e2000000000` written out: beyond 10^1000 amounts are as good as 10^1000 of them."""
+"""Nobody needs `1e2000000000` written out: beyond 10^1000 amounts are as good as
+10^1000 of them.
+"""
 
 
 class Quantity:
-    """`mantissa` × 10^`exponent`, and the notation it is written in. Immutable; equal when the amounts are.
+    """`mantissa` × 10^`exponent`, and the notation it is written in. Immutable; equal
+    when the amounts are.
 
-    `text` is the author's own spelling where that already counts as canonical, else empty until `str()` is first asked for.
+    `text` is the author's own spelling where that already counts as canonical, else
+    empty until `str()` is first asked for.
     """
 
     __slots__ = ("_text", "exponent", "format", "mantissa")
 
-    def __init__(self, mantissa: int, exponent: int = 0, format: Format = Format.DECIMAL_SI, text: str = "") -> None:
+    def __init__(
+        self,
+        mantissa: int,
+        exponent: int = 0,
+        format: Format = Format.DECIMAL_SI,
+        text: str = "",
+    ) -> None:
         self.mantissa = mantissa
         self.exponent = exponent
         self.format = format
         self._text = text
 
     def scaled(self, scale: int) -> int:
-        """How many 10^`scale` this is, rounded away from zero. Upstream: `ScaledValue`."""
+        """How many 10^`scale` this is, rounded away from zero. Upstream:
+        `ScaledValue`.
+        """
         shift = self.exponent - scale
         if shift >= 0:
             return self.mantissa * 10 ** min(shift, _HUGE)
@@ -107,14 +141,30 @@ class Quantity:
     def _sum(self, other: Quantity, sign: int) -> Quantity:
         """Zero has no notation of its own: the sum takes the other one's."""
         format = self.format if self.mantissa else other.format
-        if self.mantissa and other.mantissa and abs(self.exponent - other.exponent) > _HUGE:
-            return self if self.exponent > other.exponent else (other if sign > 0 else -other)
+        if (
+            self.mantissa
+            and other.mantissa
+            and abs(self.exponent - other.exponent) > _HUGE
+        ):
+            return (
+                self
+                if self.exponent > other.exponent
+                else (other if sign > 0 else -other)
+            )
         if not self.mantissa or not other.mantissa:
             amount = self if self.mantissa else other
-            return Quantity(amount.mantissa * (1 if amount is self else sign), amount.exponent, format)
+            return Quantity(
+                amount.mantissa * (1 if amount is self else sign),
+                amount.exponent,
+                format,
+            )
         lowest = min(self.exponent, other.exponent)
         mine = self.mantissa * 10 ** (self.exponent - lowest)
-        return Quantity(mine + sign * other.mantissa * 10 ** (other.exponent - lowest), lowest, format)
+        return Quantity(
+            mine + sign * other.mantissa * 10 ** (other.exponent - lowest),
+            lowest,
+            format,
+        )
 
     def _compare(self, other: Quantity) -> int:
         """Negative, zero or positive. Upstream: `Cmp`."""
@@ -162,7 +212,8 @@ class Quantity:
             return "0"
         if self.format is Format.BINARY_SI:
             whole = self.value()
-            # Between -1024 and 1024, or with a fraction, a binary suffix would lose something: decimal then.
+            # Between -1024 and 1024, or with a fraction, a binary suffix would lose
+            # something: decimal then.
             if not -1024 < whole < 1024 and self.is_integer():
                 mantissa, times = _without_factors(whole, 0, 1024)
                 return f"{mantissa}{_BINARY_SUFFIXES.get(times * 10, '')}"
@@ -176,7 +227,9 @@ class Quantity:
 
 
 def _magnitude(quantity: Quantity) -> int:
-    return len(str(abs(quantity.mantissa))) + quantity.exponent if quantity.mantissa else 0
+    return (
+        len(str(abs(quantity.mantissa))) + quantity.exponent if quantity.mantissa else 0
+    )
 
 
 def _without_factors(mantissa: int, exponent: int, base: int) -> tuple[int, int]:
@@ -200,9 +253,11 @@ def _divide_away_from_zero(mantissa: int, digits: int) -> int:
 
 
 def parse_quantity(text: str | int | float) -> Quantity:
-    """A quantity from its text, or from a JSON number. Raises ValueError with upstream's message.
+    """A quantity from its text, or from a JSON number. Raises ValueError with
+    upstream's message.
 
-    Surrounding white space is forgiven, as upstream's JSON decoding does. Results are cached and shared.
+    Surrounding white space is forgiven, as upstream's JSON decoding does. Results are
+    cached and shared.
     """
     if not isinstance(text, str):
         text = str(text)
@@ -210,7 +265,9 @@ def parse_quantity(text: str | int | float) -> Quantity:
 
 
 def canonical_quantity(text: Any) -> str:
-    """The spelling a server answers with for a quantity it was sent. Raises ValueError like `parse_quantity`."""
+    """The spelling a server answers with for a quantity it was sent. Raises ValueError
+    like `parse_quantity`.
+    """
     return str(parse_quantity(text))
 
 
@@ -238,13 +295,22 @@ def _parse(text: str) -> Quantity:
     return Quantity(signed, scale, format)
 
 
-def _binary(text: str, mantissa: int, places: int, exponent: int, negative: bool) -> Quantity:
-    """A binary quantity: capped at the largest int64, and shown in decimal notation if less than one."""
+def _binary(
+    text: str, mantissa: int, places: int, exponent: int, negative: bool
+) -> Quantity:
+    """A binary quantity: capped at the largest int64, and shown in decimal notation if
+    less than one.
+    """
     amount = mantissa << exponent
     if not places:
         as_written = bool(mantissa & 7) and _fits_fast_path(mantissa, exponent)
         amount = min(amount, _MAX_INT64)
-        return Quantity(-amount if negative else amount, 0, Format.BINARY_SI, text if as_written else "")
+        return Quantity(
+            -amount if negative else amount,
+            0,
+            Format.BINARY_SI,
+            text if as_written else "",
+        )
     if places > -_NANO:
         amount, places = _divide_away_from_zero(amount, places + _NANO), -_NANO
     if amount > _MAX_INT64 * 10**places:
@@ -255,7 +321,10 @@ def _binary(text: str, mantissa: int, places: int, exponent: int, negative: bool
 
 def _fits_fast_path(mantissa: int, exponent: int) -> bool:
     """Whether upstream parses it without big numbers, and so remembers the text."""
-    return 15 - len(str(mantissa)) - exponent * 3 // 10 - 1 >= 0 and mantissa << exponent <= _MAX_INT64
+    return (
+        15 - len(str(mantissa)) - exponent * 3 // 10 - 1 >= 0
+        and mantissa << exponent <= _MAX_INT64
+    )
 
 
 @lru_cache(maxsize=256)
@@ -268,7 +337,9 @@ def _interpret(suffix: str) -> tuple[int, Format]:
     if suffix[0] in "eE":
         digits = suffix[1:]
         if digits.lstrip("+-").isdigit() and -(2**63) <= int(digits) <= _MAX_INT64:
-            wrapped = (int(digits) + 2**31) % 2**32 - 2**31  # upstream narrows it to int32
+            wrapped = (
+                int(digits) + 2**31
+            ) % 2**32 - 2**31  # upstream narrows it to int32
             return wrapped, Format.DECIMAL_EXPONENT
     raise ValueError(SUFFIX_WRONG)
 

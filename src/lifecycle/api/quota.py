@@ -1,10 +1,14 @@
-"""What an object uses, in the terms of a quota: admission charges by it, and the quota controller counts by it.
+"""What an object uses, in the terms of a quota: admission charges by it, and the quota
+controller counts by it.
 
-Pods use CPU and memory, claims use storage, services use ports and load balancers; of everything else a quota can only limit how many
-there are (`count/deployments.apps`, or for a few old types simply `configmaps`).
+Pods use CPU and memory, claims use storage, services use ports and load balancers; of
+everything else a quota can only limit how many there are (`count/deployments.apps`, or
+for a few old types simply `configmaps`).
 
-Upstream: `pkg/quota/v1/evaluator/core/{pods,services,persistent_volume_claims,resource_claims}.go`,
-`apiserver/pkg/quota/v1/generic/evaluator.go`, v1.36. Left out: pods whose grace period is long over still count.
+Upstream:
+`pkg/quota/v1/evaluator/core/{pods,services,persistent_volume_claims,resource_claims}.go`,
+`apiserver/pkg/quota/v1/generic/evaluator.go`, v1.36. Left out: pods whose grace period
+is long over still count.
 """
 
 from __future__ import annotations
@@ -22,20 +26,39 @@ Usage = dict[str, Quantity]
 ONE = parse_quantity("1")
 ZERO = parse_quantity("0")
 COMPUTE = ("cpu", "memory", "ephemeral-storage")
-REQUIRED = frozenset({"cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"})
-POD_NAMES = REQUIRED | {"ephemeral-storage", "requests.ephemeral-storage", "limits.ephemeral-storage", "pods"}
+REQUIRED = frozenset(
+    {"cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"}
+)
+POD_NAMES = REQUIRED | {
+    "ephemeral-storage",
+    "requests.ephemeral-storage",
+    "limits.ephemeral-storage",
+    "pods",
+}
 DEVICES_OF_CLASS = ".deviceclass.resource.k8s.io/devices"
 ALL_DEVICES = 32
 """How many devices a claim can get at most: `AllocationResultsMaxSize`."""
 
 PLAIN_COUNTS = frozenset(
-    {"pods", "services", "replicationcontrollers", "resourcequotas", "secrets", "configmaps", "persistentvolumeclaims"}
+    {
+        "pods",
+        "services",
+        "replicationcontrollers",
+        "resourcequotas",
+        "secrets",
+        "configmaps",
+        "persistentvolumeclaims",
+    }
 )
 
 
 def usage(resource: Resource, obj: Object) -> Usage:
     """All that an object uses."""
-    count = f"count/{resource.plural}.{resource.group}" if resource.group else f"count/{resource.plural}"
+    count = (
+        f"count/{resource.plural}.{resource.group}"
+        if resource.group
+        else f"count/{resource.plural}"
+    )
     used: Usage = {count: ONE}
     if (resource.group, resource.plural) == ("resource.k8s.io", "resourceclaims"):
         return used | _device_usage(obj)
@@ -60,7 +83,9 @@ def _pod_usage(pod: Object, used: Usage) -> Usage:
 
 
 def _compute_usage(requests: Usage, limits: Usage) -> Usage:
-    """Under which names a quota knows requests and limits. Upstream: `podComputeUsageHelper`."""
+    """Under which names a quota knows requests and limits. Upstream:
+    `podComputeUsageHelper`.
+    """
     used: Usage = {}
     for name, amount in requests.items():
         if name in COMPUTE or name.startswith("hugepages-"):
@@ -99,7 +124,9 @@ def _service_usage(service: Object) -> Usage:
 def _claim_usage(claim: Object) -> Usage:
     spec = claim.get("spec") or {}
     asked = ((spec.get("resources") or {}).get("requests") or {}).get("storage")
-    allocated = ((claim.get("status") or {}).get("allocatedResources") or {}).get("storage")
+    allocated = ((claim.get("status") or {}).get("allocatedResources") or {}).get(
+        "storage"
+    )
     used: Usage = {}
     class_name = _class_of_claim(claim)
     prefix = f"{class_name}.storageclass.storage.k8s.io/" if class_name else ""
@@ -109,27 +136,46 @@ def _claim_usage(claim: Object) -> Usage:
         storage = parse_quantity(asked)
         if allocated is not None:
             storage = max(storage, parse_quantity(allocated))
-        used["requests.storage"] = parse_quantity(str(storage.value())) if storage.milli() % 1000 else storage
+        used["requests.storage"] = (
+            parse_quantity(str(storage.value())) if storage.milli() % 1000 else storage
+        )
         if prefix:
             used[f"{prefix}requests.storage"] = used["requests.storage"]
     return used
 
 
 def _class_of_claim(claim: Object) -> str:
-    """Upstream: `GetPersistentVolumeClaimClass`; the annotation is from before there was a field."""
-    annotated = (claim["metadata"].get("annotations") or {}).get("volume.beta.kubernetes.io/storage-class")
-    return str(annotated if annotated is not None else (claim.get("spec") or {}).get("storageClassName") or "")
+    """Upstream: `GetPersistentVolumeClaimClass`; the annotation is from before there
+    was a field.
+    """
+    annotated = (claim["metadata"].get("annotations") or {}).get(
+        "volume.beta.kubernetes.io/storage-class"
+    )
+    return str(
+        annotated
+        if annotated is not None
+        else (claim.get("spec") or {}).get("storageClassName") or ""
+    )
 
 
 def _device_usage(claim: Object) -> Usage:
-    """A device claim charges each class for the devices it may get; of alternatives, each class for its worst."""
+    """A device claim charges each class for the devices it may get; of alternatives,
+    each class for its worst.
+    """
     used: Usage = {}
-    for request in ((claim.get("spec") or {}).get("devices") or {}).get("requests") or ():
+    for request in ((claim.get("spec") or {}).get("devices") or {}).get(
+        "requests"
+    ) or ():
         exactly = request.get("exactly")
         worst: dict[str, int] = {}
         for wish in request.get("firstAvailable") or ([exactly] if exactly else ()):
-            mode, name = wish.get("allocationMode"), f"{wish.get('deviceClassName', '')}{DEVICES_OF_CLASS}"
-            count = {"ExactCount": int(wish.get("count") or 0), "All": ALL_DEVICES}.get(mode, 0)
+            mode, name = (
+                wish.get("allocationMode"),
+                f"{wish.get('deviceClassName', '')}{DEVICES_OF_CLASS}",
+            )
+            count = {"ExactCount": int(wish.get("count") or 0), "All": ALL_DEVICES}.get(
+                mode, 0
+            )
             worst[name] = max(worst.get(name, 0), count)
         for name, count in worst.items():
             used[name] = used.get(name, ZERO) + parse_quantity(str(count))
@@ -137,8 +183,14 @@ def _device_usage(claim: Object) -> Usage:
 
 
 def matching_resources(resource: Resource, names: Iterable[str]) -> list[str]:
-    """Those names of a quota that are about a type, sorted. Upstream: the evaluators' `MatchingResources`."""
-    count = f"count/{resource.plural}.{resource.group}" if resource.group else f"count/{resource.plural}"
+    """Those names of a quota that are about a type, sorted. Upstream: the evaluators'
+    `MatchingResources`.
+    """
+    count = (
+        f"count/{resource.plural}.{resource.group}"
+        if resource.group
+        else f"count/{resource.plural}"
+    )
     return sorted(name for name in names if name == count or _is_about(resource, name))
 
 
@@ -149,7 +201,11 @@ def _is_about(resource: Resource, name: str) -> bool:
         return False
     if resource.plural == "pods":
         extended = name.startswith("requests.") and not _is_native(name)
-        return name in POD_NAMES or name.startswith(("hugepages-", "requests.hugepages-")) or extended
+        return (
+            name in POD_NAMES
+            or name.startswith(("hugepages-", "requests.hugepages-"))
+            or extended
+        )
     if resource.plural == "services":
         return name in ("services", "services.nodeports", "services.loadbalancers")
     if resource.plural == "persistentvolumeclaims":
@@ -158,10 +214,14 @@ def _is_about(resource: Resource, name: str) -> bool:
     return resource.plural in PLAIN_COUNTS and name == resource.plural
 
 
-def missing_requirements(resource: Resource, obj: Object, limited: Iterable[str]) -> str:
-    """Under a compute quota every container has to say what it needs: which do not, in upstream's words ("" if all do).
+def missing_requirements(
+    resource: Resource, obj: Object, limited: Iterable[str]
+) -> str:
+    """Under a compute quota every container has to say what it needs: which do not, in
+    upstream's words ("" if all do).
 
-    Nobody has to where the pod speaks for all of its containers. Upstream: `podEvaluator.Constraints`.
+    Nobody has to where the pod speaks for all of its containers. Upstream:
+    `podEvaluator.Constraints`.
     """
     if resource.group or resource.plural != "pods" or names_pod_level(obj["spec"]):
         return ""
@@ -170,8 +230,15 @@ def missing_requirements(resource: Resource, obj: Object, limited: Iterable[str]
     for name in sorted(REQUIRED.intersection(limited)):
         key, _, plain = name.partition(".")
         key, plain = (key, plain) if plain else ("requests", name)
-        containers = [*(spec.get("initContainers") or ()), *(spec.get("containers") or ())]
-        without = {c.get("name", "") for c in containers if plain not in ((c.get("resources") or {}).get(key) or {})}
+        containers = [
+            *(spec.get("initContainers") or ()),
+            *(spec.get("containers") or ()),
+        ]
+        without = {
+            c.get("name", "")
+            for c in containers
+            if plain not in ((c.get("resources") or {}).get(key) or {})
+        }
         if without:
             complaints.append(f"{name} for: {','.join(sorted(without))}")
     return "must specify " + "; ".join(complaints) if complaints else ""
@@ -180,7 +247,9 @@ def missing_requirements(resource: Resource, obj: Object, limited: Iterable[str]
 def matches_scopes(quota: Object, resource: Resource, obj: Object) -> bool:
     """Whether a quota with scopes is about an object."""
     spec = quota["spec"]
-    wanted = [{"scopeName": scope, "operator": "Exists"} for scope in spec.get("scopes") or ()]
+    wanted = [
+        {"scopeName": scope, "operator": "Exists"} for scope in spec.get("scopes") or ()
+    ]
     wanted += (spec.get("scopeSelector") or {}).get("matchExpressions") or ()
     if not wanted:
         return True
@@ -205,7 +274,9 @@ def _pod_in_scope(requirement: Object, pod: Object) -> bool:
 
 
 def _claim_in_scope(requirement: Object, claim: Object) -> bool:
-    """Upstream: `pvcMatchesScopeFunc`; what a claim asks for counts as well as what it has and what it is changing to."""
+    """Upstream: `pvcMatchesScopeFunc`; what a claim asks for counts as well as what it
+    has and what it is changing to.
+    """
     if requirement.get("scopeName") != "VolumeAttributesClass":
         return False
     status = claim.get("status") or {}
@@ -224,7 +295,10 @@ def _selects(requirement: Object, names: set[str]) -> bool:
         return bool(names & values)
     if operator == "NotIn":
         return not names or bool(names - values)
-    return bool(names) is (operator == "Exists") and operator in ("Exists", "DoesNotExist")
+    return bool(names) is (operator == "Exists") and operator in (
+        "Exists",
+        "DoesNotExist",
+    )
 
 
 def is_terminating(pod: Object) -> bool:
@@ -237,8 +311,14 @@ def _looks_into_other_namespaces(spec: Object) -> bool:
     """Upstream: `usesCrossNamespacePodAffinity`."""
     affinity = spec.get("affinity") or {}
     terms: list[Object] = []
-    for side in (affinity.get("podAffinity") or {}, affinity.get("podAntiAffinity") or {}):
+    for side in (
+        affinity.get("podAffinity") or {},
+        affinity.get("podAntiAffinity") or {},
+    ):
         terms += side.get("requiredDuringSchedulingIgnoredDuringExecution") or ()
         preferred = side.get("preferredDuringSchedulingIgnoredDuringExecution") or ()
         terms += [weighted.get("podAffinityTerm") or {} for weighted in preferred]
-    return any(term.get("namespaces") or term.get("namespaceSelector") is not None for term in terms)
+    return any(
+        term.get("namespaces") or term.get("namespaceSelector") is not None
+        for term in terms
+    )

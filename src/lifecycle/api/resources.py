@@ -1,10 +1,11 @@
 """Which resources exist: the table that discovery publishes.
 
-The REST registry, the client and the RESTMapper all read the same rows; a resource that is not in the table does not
-exist.
+The REST registry, the client and the RESTMapper all read the same rows; a resource that
+is not in the table does not exist.
 
-Upstream: `apimachinery/pkg/apis/meta/v1/types.go` (`APIResource`), `apimachinery/pkg/runtime/schema/group_version.go`
-(`GroupVersionResource`, `GroupVersionKind`), v1.36.
+Upstream: `apimachinery/pkg/apis/meta/v1/types.go` (`APIResource`),
+`apimachinery/pkg/runtime/schema/group_version.go` (`GroupVersionResource`,
+`GroupVersionKind`), v1.36.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from lifecycle.api.published import published, published_names
 
 @dataclass(slots=True, frozen=True)
 class Subresource:
-    """A subresource such as `pods/binding`: its name, the kind it speaks and its verbs."""
+    """A subresource such as `pods/binding`: its name, the kind it speaks and its
+    verbs.
+    """
 
     name: str
     group: str
@@ -44,7 +47,9 @@ class Resource:
     subresources: tuple[Subresource, ...] = ()
 
     def __hash__(self) -> int:
-        return hash((self.group, self.version, self.plural))  # enough to tell rows apart; asked for on every request
+        return hash(
+            (self.group, self.version, self.plural)
+        )  # enough to tell rows apart; asked for on every request
 
     @property
     def api_version(self) -> str:
@@ -54,11 +59,17 @@ class Resource:
     @property
     def prefix(self) -> str:
         """The URL below which the resource lives: `/api/v1` or `/apis/apps/v1`."""
-        return f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
+        return (
+            f"/apis/{self.group}/{self.version}"
+            if self.group
+            else f"/api/{self.version}"
+        )
 
     @property
     def store_key(self) -> tuple[str, str]:
-        """Under what a server keeps registry and cache: group and plural. A version that shows what another one stores has its own."""
+        """Under what a server keeps registry and cache: group and plural. A version
+        that shows what another one stores has its own.
+        """
         if (self.group, self.version, self.plural) in _later_versions():
             return self.api_version, self.plural
         return self.group, self.plural
@@ -84,7 +95,11 @@ def _rows(document: dict[str, Any]) -> list[Resource]:
         plural, _, sub = entry["name"].partition("/")
         if sub:
             row = Subresource(
-                sub, entry.get("group", group), entry.get("version", version), entry["kind"], tuple(entry["verbs"])
+                sub,
+                entry.get("group", group),
+                entry.get("version", version),
+                entry["kind"],
+                tuple(entry["verbs"]),
             )
             subresources.setdefault(plural, []).append(row)
     return [
@@ -119,11 +134,17 @@ def all_resources() -> tuple[Resource, ...]:
 
 @cache
 def _later_versions() -> frozenset[tuple[str, str, str]]:
-    """Rows whose objects an earlier row serves already: the first version of a group is the preferred one, and the one that is stored."""
+    """Rows whose objects an earlier row serves already: the first version of a group is
+    the preferred one, and the one that is stored.
+    """
     first: dict[tuple[str, str], str] = {}
     for row in all_resources():
         first.setdefault((row.group, row.plural), row.version)
-    return frozenset((r.group, r.version, r.plural) for r in all_resources() if first[r.group, r.plural] != r.version)
+    return frozenset(
+        (r.group, r.version, r.plural)
+        for r in all_resources()
+        if first[r.group, r.plural] != r.version
+    )
 
 
 @cache
@@ -148,7 +169,9 @@ def resource_for_kind(api_version: str, kind: str) -> Resource | None:
 
 @cache
 def resource(name: str) -> Resource:
-    """The resource called `deployments.apps`, `pods`, … (preferred version). Raises KeyError if there is none."""
+    """The resource called `deployments.apps`, `pods`, … (preferred version). Raises
+    KeyError if there is none.
+    """
     plural, _, group = name.partition(".")
     for row in all_resources():
         if row.plural == plural and row.group == group:

@@ -1,11 +1,14 @@
 """Whether a container that ended is started again: by the pod's policy, or by its own.
 
-Since 1.35 any container may have a `restartPolicy` of its own, and rules in front of it that look at the exit code.
+Since 1.35 any container may have a `restartPolicy` of its own, and rules in front of it
+that look at the exit code.
 
-The API server asks, too: where a container is not started again, its status may not say that it runs.
+The API server asks, too: where a container is not started again, its status may not say
+that it runs.
 
-Upstream: `pkg/api/v1/pod/util.go` (`ContainerShouldRestart`, `FindMatchingContainerRestartRule`,
-`AllContainersCouldRestart`), feature gates ContainerRestartRules (on by default since 1.35) and
+Upstream: `pkg/api/v1/pod/util.go` (`ContainerShouldRestart`,
+`FindMatchingContainerRestartRule`, `AllContainersCouldRestart`), feature gates
+ContainerRestartRules (on by default since 1.35) and
 RestartAllContainersOnContainerExits (since 1.36), v1.36.
 """
 
@@ -38,11 +41,18 @@ def container_should_restart(spec: Object, container: Object, exit_code: int) ->
     rule = matching_rule(container, exit_code)
     if rule is not None and rule.get("action") in (RESTART, RESTART_ALL_CONTAINERS):
         return True
-    return should_restart(container.get("restartPolicy") or spec.get("restartPolicy") or "Always", exit_code)
+    return should_restart(
+        container.get("restartPolicy") or spec.get("restartPolicy") or "Always",
+        exit_code,
+    )
 
 
 def all_containers_could_restart(spec: Object) -> bool:
     """Whether any container's end may start all of them again."""
     containers = [*(spec.get("initContainers") or ()), *(spec.get("containers") or ())]
-    rules = (rule for container in containers for rule in container.get("restartPolicyRules") or ())
+    rules = (
+        rule
+        for container in containers
+        for rule in container.get("restartPolicyRules") or ()
+    )
     return any(rule.get("action") == RESTART_ALL_CONTAINERS for rule in rules)

@@ -1,6 +1,7 @@
 """A SPDY connection: streams that either side opens, and bytes on them.
 
-Upstream: `apimachinery/pkg/util/httpstream/spdy/connection.go`, `github.com/moby/spdystream/connection.go`, v1.36.
+Upstream: `apimachinery/pkg/util/httpstream/spdy/connection.go`,
+`github.com/moby/spdystream/connection.go`, v1.36.
 """
 
 from __future__ import annotations
@@ -24,9 +25,13 @@ CHUNK = 32 * 1024
 
 
 class SpdyStream:
-    """One stream. Reading it yields what the other side sends, until it closes its half."""
+    """One stream. Reading it yields what the other side sends, until it closes its
+    half.
+    """
 
-    def __init__(self, connection: SpdyConnection, number: int, headers: Mapping[str, str]) -> None:
+    def __init__(
+        self, connection: SpdyConnection, number: int, headers: Mapping[str, str]
+    ) -> None:
         self.number = number
         self.headers = headers
         self._connection = connection
@@ -40,13 +45,17 @@ class SpdyStream:
     async def write(self, data: bytes) -> None:
         """Send bytes."""
         for start in range(0, len(data), CHUNK):
-            await self._connection.send(self._connection.encoder.data(self.number, data[start : start + CHUNK]))
+            await self._connection.send(
+                self._connection.encoder.data(self.number, data[start : start + CHUNK])
+            )
 
     async def close(self) -> None:
         """Our half is done; the other may still send."""
         if not self._closed:
             self._closed = True
-            await self._connection.send(self._connection.encoder.data(self.number, b"", fin=True))
+            await self._connection.send(
+                self._connection.encoder.data(self.number, b"", fin=True)
+            )
 
     async def reset(self) -> None:
         """Both halves are done."""
@@ -59,7 +68,9 @@ class SpdyStream:
 
 
 class SpdyConnection:
-    """Over `connection`: `await run()` in the background, take streams from `streams()` as they are opened, or `open` some."""
+    """Over `connection`: `await run()` in the background, take streams from `streams()`
+    as they are opened, or `open` some.
+    """
 
     def __init__(self, connection: Connection) -> None:
         self.encoder = FrameEncoder()
@@ -101,7 +112,9 @@ class SpdyConnection:
     async def _frame(self, frame: Frame) -> None:
         stream = self._streams.get(frame.stream)
         if frame.kind == SYN_STREAM:
-            stream = self._streams[frame.stream] = SpdyStream(self, frame.stream, dict(frame.headers))
+            stream = self._streams[frame.stream] = SpdyStream(
+                self, frame.stream, dict(frame.headers)
+            )
             await self.send(self.encoder.syn_reply(frame.stream))
             self._opened.put_nowait(stream)
         elif frame.kind == PING:

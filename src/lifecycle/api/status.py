@@ -1,10 +1,11 @@
 """`metav1.Status`: how the API says no.
 
-A stage that refuses raises `StatusError`; the server turns it into the answer, an in-process client sees the
-exception itself. The messages are part of the API: kubectl prints them word for word.
+A stage that refuses raises `StatusError`; the server turns it into the answer, an
+in-process client sees the exception itself. The messages are part of the API: kubectl
+prints them word for word.
 
-Upstream: `apimachinery/pkg/api/errors/errors.go` (`NewNotFound`, `NewAlreadyExists`, `NewConflict`, `NewInvalid` …),
-v1.36.
+Upstream: `apimachinery/pkg/api/errors/errors.go` (`NewNotFound`, `NewAlreadyExists`,
+`NewConflict`, `NewInvalid` …), v1.36.
 """
 
 from __future__ import annotations
@@ -39,8 +40,12 @@ class StatusError(Exception):
         return str(self.status.get("message", ""))
 
 
-def failure(code: int, reason: str, message: str, details: Object | None = None) -> StatusError:
-    """A `Status` of kind Failure. `details=None` leaves the key out, as upstream does where it sets none."""
+def failure(
+    code: int, reason: str, message: str, details: Object | None = None
+) -> StatusError:
+    """A `Status` of kind Failure. `details=None` leaves the key out, as upstream does
+    where it sets none.
+    """
     status: Object = {
         "kind": "Status",
         "apiVersion": "v1",
@@ -58,7 +63,9 @@ def failure(code: int, reason: str, message: str, details: Object | None = None)
 
 
 def qualified(resource: str, group: str) -> str:
-    """`deployments.apps`, or plain `pods` for the core group. Upstream: `GroupResource.String`."""
+    """`deployments.apps`, or plain `pods` for the core group. Upstream:
+    `GroupResource.String`.
+    """
     return f"{resource}.{group}" if group else resource
 
 
@@ -75,7 +82,10 @@ def _details(name: str, group: str, kind: str) -> Object:
 def not_found(resource: str, name: str, group: str = "") -> StatusError:
     """404 for an object that is not there."""
     return failure(
-        404, "NotFound", f"{qualified(resource, group)} {go_quote(name)} not found", _details(name, group, resource)
+        404,
+        "NotFound",
+        f"{qualified(resource, group)} {go_quote(name)} not found",
+        _details(name, group, resource),
     )
 
 
@@ -85,12 +95,20 @@ def already_exists(resource: str, name: str, group: str = "") -> StatusError:
     return failure(409, "AlreadyExists", message, _details(name, group, resource))
 
 
-MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
+MODIFIED = (
+    "the object has been modified; please apply your changes to the latest version and"
+    " try again"
+)
 
 
-def conflict(resource: str, name: str, why: str = MODIFIED, group: str = "") -> StatusError:
+def conflict(
+    resource: str, name: str, why: str = MODIFIED, group: str = ""
+) -> StatusError:
     """409 for a lost race."""
-    message = f"Operation cannot be fulfilled on {qualified(resource, group)} {go_quote(name)}: {why}"
+    message = (
+        f"Operation cannot be fulfilled on {qualified(resource, group)}"
+        f" {go_quote(name)}: {why}"
+    )
     return failure(409, "Conflict", message, _details(name, group, resource))
 
 
@@ -124,7 +142,12 @@ def gone(message: str) -> StatusError:
 def too_large_resource_version(asked: int, current: int) -> StatusError:
     """504: a revision from the future was asked for."""
     details: Object = {
-        "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
+        "causes": [
+            {
+                "reason": "ResourceVersionTooLarge",
+                "message": "Too large resource version",
+            }
+        ],
         "retryAfterSeconds": 1,
     }
     message = f"Timeout: Too large resource version: {asked}, current: {current}"
@@ -133,7 +156,9 @@ def too_large_resource_version(asked: int, current: int) -> StatusError:
 
 def generic_not_found() -> StatusError:
     """404 for a path that means nothing."""
-    return failure(404, "NotFound", "the server could not find the requested resource", {})
+    return failure(
+        404, "NotFound", "the server could not find the requested resource", {}
+    )
 
 
 def method_not_allowed() -> StatusError:
@@ -150,11 +175,17 @@ def internal_error(message: str) -> StatusError:
 
 def request_entity_too_large(limit: int) -> StatusError:
     """413: a body over the limit in bytes."""
-    return failure(413, "RequestEntityTooLarge", f"Request entity too large: limit is {limit}")
+    return failure(
+        413, "RequestEntityTooLarge", f"Request entity too large: limit is {limit}"
+    )
 
 
-def invalid(kind: str, name: str, causes: Sequence[Object], group: str = "") -> StatusError:
-    """422 from field errors. Each cause: `reason` (`FieldValueInvalid` …), `message` and `field`."""
+def invalid(
+    kind: str, name: str, causes: Sequence[Object], group: str = ""
+) -> StatusError:
+    """422 from field errors. Each cause: `reason` (`FieldValueInvalid` …), `message`
+    and `field`.
+    """
     parts = list(dict.fromkeys(f"{c['field']}: {c['message']}" for c in causes))
     joined = parts[0] if len(parts) == 1 else "[" + ", ".join(parts) + "]"
     details: Object = {}
@@ -172,7 +203,12 @@ def invalid(kind: str, name: str, causes: Sequence[Object], group: str = "") -> 
 
 def success(details: Object | None = None, **more: Any) -> Object:
     """A `Status` of kind Success, as a delete answers."""
-    status: Object = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
+    status: Object = {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Success",
+    }
     if details is not None:
         status["details"] = details
     status.update(more)

@@ -1,11 +1,13 @@
 """Spans of the real code path.
 
-A stage wraps its work in `span("authorization", ...)`. Nobody listening: the call costs a global look-up.
-`lifecycle.trace` listens by registering a sink; it learns the start, the end, the nesting and the attributes (above
-all `uid`, `owner_uid`, `key`) of every stage that touched a request.
+A stage wraps its work in `span("authorization", ...)`. Nobody listening: the call costs
+a global look-up. `lifecycle.trace` listens by registering a sink; it learns the start,
+the end, the nesting and the attributes (above all `uid`, `owner_uid`, `key`) of every
+stage that touched a request.
 
-Upstream: `component-base/tracing` (OpenTelemetry spans in the API server and kubelet). Ours stay in the process, so
-the plain `contextvars` nesting is all that is needed; `lifecycle.trace` can export them as OpenTelemetry.
+Upstream: `component-base/tracing` (OpenTelemetry spans in the API server and kubelet).
+Ours stay in the process, so the plain `contextvars` nesting is all that is needed;
+`lifecycle.trace` can export them as OpenTelemetry.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ from typing import Any
 
 @dataclass(slots=True)
 class Span:
-    """One piece of work: `start` and `end` are `time.perf_counter()` seconds, `parent` the enclosing span's id (0: none)."""
+    """One piece of work: `start` and `end` are `time.perf_counter()` seconds, `parent`
+    the enclosing span's id (0: none).
+    """
 
     id: int
     parent: int
@@ -40,8 +44,12 @@ _current: ContextVar[int] = ContextVar("lifecycle_span", default=0)
 _NOBODY: AbstractContextManager[None] = nullcontext()
 
 
-def span(component: str, name: str, **attributes: Any) -> AbstractContextManager[Span | None]:
-    """Time a piece of work of a component. Yields the span, or None when nobody listens."""
+def span(
+    component: str, name: str, **attributes: Any
+) -> AbstractContextManager[Span | None]:
+    """Time a piece of work of a component. Yields the span, or None when nobody
+    listens.
+    """
     if not _sinks:
         return _NOBODY
     return _recorded(component, name, attributes)
@@ -54,7 +62,14 @@ def heard() -> bool:
 
 @contextmanager
 def _recorded(component: str, name: str, attributes: dict[str, Any]) -> Iterator[Span]:
-    mine = Span(next(_ids), _current.get(), component, name, time.perf_counter(), attributes=attributes)
+    mine = Span(
+        next(_ids),
+        _current.get(),
+        component,
+        name,
+        time.perf_counter(),
+        attributes=attributes,
+    )
     token = _current.set(mine.id)
     try:
         yield mine

@@ -1,9 +1,11 @@
 """A connection that stops being HTTP.
 
-With the answer *101 Switching Protocols*, what follows on the connection is no request any more. The socket is taken
-away from the HTTP parser and handed to whoever answered, as plain bytes in both directions.
+With the answer *101 Switching Protocols*, what follows on the connection is no request
+any more. The socket is taken away from the HTTP parser and handed to whoever answered,
+as plain bytes in both directions.
 
-Upstream: `net/http.Hijacker`, as used by `apimachinery/pkg/util/httpstream/spdy/upgrade.go`, v1.36.
+Upstream: `net/http.Hijacker`, as used by
+`apimachinery/pkg/util/httpstream/spdy/upgrade.go`, v1.36.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ class UpgradedConnection:
         transport.set_protocol(self._protocol)
         self._protocol.connection_made(transport)
         self._transport = transport
-        self._writer = asyncio.StreamWriter(transport, self._protocol, self._reader, loop)
+        self._writer = asyncio.StreamWriter(
+            transport, self._protocol, self._reader, loop
+        )
 
     async def read(self) -> bytes:
         """See `Connection`."""
@@ -49,7 +53,9 @@ class UpgradedConnection:
         self._transport.close()
 
 
-async def hand_over(transport: asyncio.Transport, serve: Callable[[Connection], Awaitable[None]]) -> None:
+async def hand_over(
+    transport: asyncio.Transport, serve: Callable[[Connection], Awaitable[None]]
+) -> None:
     """Let `serve` have the connection until it returns, then close it."""
     connection = UpgradedConnection(transport)
     try:

@@ -1,13 +1,15 @@
 """A request and its answer, as every stage of the API server sees them.
 
-One shape serves both ways in: the HTTPS server builds a `Request` from a socket, the in-process transport builds one
-from a Python call. Everything behind (the handler chain) cannot tell the difference, which is the point: an
-in-process client passes through authentication, authorization and admission exactly as kubectl does.
+One shape serves both ways in: the HTTPS server builds a `Request` from a socket, the
+in-process transport builds one from a Python call. Everything behind (the handler
+chain) cannot tell the difference, which is the point: an in-process client passes
+through authentication, authorization and admission exactly as kubectl does.
 
-The only shortcut is the codec. An in-process request may carry its object as `obj` instead of bytes, and an answer
-carries the object until somebody needs bytes.
+The only shortcut is the codec. An in-process request may carry its object as `obj`
+instead of bytes, and an answer carries the object until somebody needs bytes.
 
-Upstream: `net/http.Request` with its context; `apiserver/pkg/endpoints/request/requestinfo.go` (`RequestInfo`),
+Upstream: `net/http.Request` with its context;
+`apiserver/pkg/endpoints/request/requestinfo.go` (`RequestInfo`),
 `apiserver/pkg/authentication/user/user.go` (`Info`), v1.36.
 """
 
@@ -39,8 +41,9 @@ MASTERS = "system:masters"
 class RequestInfo:
     """What a URL and method mean. Upstream: `request.RequestInfo`.
 
-    `verb` is the API verb (get, list, watch, create, update, patch, delete, deletecollection, proxy) for
-    resource requests and the lower-case HTTP method otherwise.
+    `verb` is the API verb (get, list, watch, create, update, patch, delete,
+    deletecollection, proxy) for resource requests and the lower-case HTTP method
+    otherwise.
     """
 
     is_resource_request: bool
@@ -62,10 +65,12 @@ class RequestInfo:
 class Request:
     """One request on its way through the handler chain.
 
-    `query` maps each key to all its values; `headers` has lower-case keys; `body` is what came over the wire, empty when `obj` is
-    given. Filters fill in `user`, `info` and `audit_id` on the way. `peer_certificate` is the client's DER, if it sent one.
-    `accepts_object` says that the caller takes the answer as a Python object (in-process), so nothing is encoded. `target` is path
-    and query as they came over the wire, `deadline` the loop's time at which the request is given up (None: never).
+    `query` maps each key to all its values; `headers` has lower-case keys; `body` is
+    what came over the wire, empty when `obj` is given. Filters fill in `user`, `info`
+    and `audit_id` on the way. `peer_certificate` is the client's DER, if it sent one.
+    `accepts_object` says that the caller takes the answer as a Python object
+    (in-process), so nothing is encoded. `target` is path and query as they came over
+    the wire, `deadline` the loop's time at which the request is given up (None: never).
     """
 
     method: str
@@ -101,7 +106,8 @@ class EncodedOnce(Protocol):
 
 @dataclass(slots=True)
 class WatchFrame:
-    """One watch event. All watchers of a change share the frame, and with it `source`'s JSON and `encoded`, the whole line.
+    """One watch event. All watchers of a change share the frame, and with it `source`'s
+    JSON and `encoded`, the whole line.
 
     Upstream: `apiserver/pkg/storage/cacher/caching_object.go`.
     """
@@ -130,10 +136,12 @@ class Connection(Protocol):
 
 @dataclass(slots=True)
 class Response:
-    """An answer: exactly one of `obj` (to be encoded as negotiated), `body` (ready bytes) or `stream` (a watch).
+    """An answer: exactly one of `obj` (to be encoded as negotiated), `body` (ready
+    bytes) or `stream` (a watch).
 
-    `encode_frame` turns a frame of the stream into the bytes that were negotiated; in-process callers take the frames as they are.
-    With status 101, `upgrade` serves the connection once the head is written, and returns when it is done.
+    `encode_frame` turns a frame of the stream into the bytes that were negotiated;
+    in-process callers take the frames as they are. With status 101, `upgrade` serves
+    the connection once the head is written, and returns when it is done.
     """
 
     status: int = 200
@@ -146,4 +154,6 @@ class Response:
 
 
 Handler = Callable[[Request], Awaitable[Response]]
-"""A stage of the chain: takes a request, returns an answer. Filters wrap handlers; the signature never changes."""
+"""A stage of the chain: takes a request, returns an answer. Filters wrap handlers; the
+signature never changes.
+"""

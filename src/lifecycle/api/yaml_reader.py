@@ -1,11 +1,14 @@
 """YAML read as Go's library reads it.
 
-A program that believes whatever a YAML library makes of its input has surprises coming. `12:30` is a number in YAML 1.1 and a text here;
-`2026-01-01` stays a text; an anchor may not contain itself; and ten lines of aliases to aliases must not become a billion objects. So the
-text is only *parsed* by the library; what the scalars mean is decided here.
+A program that believes whatever a YAML library makes of its input has surprises coming.
+`12:30` is a number in YAML 1.1 and a text here; `2026-01-01` stays a text; an anchor
+may not contain itself; and ten lines of aliases to aliases must not become a billion
+objects. So the text is only *parsed* by the library; what the scalars mean is decided
+here.
 
-Upstream: `sigs.k8s.io/yaml` (`YAMLToJSON`, `YAMLToJSONStrict`) on its own copy of go-yaml v2 (`resolve.go`, `decode.go`, "excessive
-aliasing"), v1.36. Left out: upstream's exact words for a text that is not YAML.
+Upstream: `sigs.k8s.io/yaml` (`YAMLToJSON`, `YAMLToJSONStrict`) on its own copy of
+go-yaml v2 (`resolve.go`, `decode.go`, "excessive aliasing"), v1.36. Left out:
+upstream's exact words for a text that is not YAML.
 """
 
 from __future__ import annotations
@@ -18,27 +21,38 @@ from typing import Any
 import yaml
 
 _NULL = frozenset({"", "~", "null", "Null", "NULL"})
-_TRUE = frozenset({"y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"})
-_FALSE = frozenset({"n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"})
+_TRUE = frozenset(
+    {"y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"}
+)
+_FALSE = frozenset(
+    {"n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"}
+)
 _INT = re.compile(r"[-+]?(0[bB][01_]+|0[xX][0-9a-fA-F_]+|0[oO]?[0-7_]*|[1-9][0-9_]*)")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _GO_ENDLESS = {".inf": "+Inf", "-.inf": "-Inf", ".nan": "NaN"}
 _ENDLESS = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 _MERGE = "<<"
 _BINARY = "tag:yaml.org,2002:binary"
-_RESOLVED_TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("int", "float", "bool", "null"))
+_RESOLVED_TAGS = frozenset(
+    f"tag:yaml.org,2002:{name}" for name in ("int", "float", "bool", "null")
+)
 """What is tagged so means what it would mean without the tag."""
 MAX_DEPTH = 200
-"""How deep a document may nest. Go allows 10,000; nothing that is stored comes near this."""
+"""How deep a document may nest. Go allows 10,000; nothing that is stored comes near
+this.
+"""
 
 MAX_NODES = 400_000
-"""How many values a document may have, those included that its aliases stand for. Go counts only the latter."""
+"""How many values a document may have, those included that its aliases stand for. Go
+counts only the latter.
+"""
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def read_yaml(text: bytes) -> tuple[Any, list[str]]:
-    """The first document as JSON values, and what is wrong with it that a lenient reader would not notice (keys given twice).
+    """The first document as JSON values, and what is wrong with it that a lenient
+    reader would not notice (keys given twice).
 
     Raises ValueError for a text that is not YAML, or cannot be said in JSON.
     """
@@ -49,19 +63,31 @@ def read_yaml(text: bytes) -> tuple[Any, list[str]]:
 
 
 def _one_line(error: Exception) -> str:
-    """Go's library counts lines from zero, says none on the first, and adds one only for its scanner. Upstream: yaml.v2's `parser.fail`."""
+    """Go's library counts lines from zero, says none on the first, and adds one only
+    for its scanner. Upstream: yaml.v2's `parser.fail`.
+    """
     if isinstance(error, yaml.MarkedYAMLError):
         mark, context = error.problem_mark, error.context_mark
-        line = mark.line + isinstance(error, yaml.scanner.ScannerError) if mark is not None and mark.line else 0
+        line = (
+            mark.line + isinstance(error, yaml.scanner.ScannerError)
+            if mark is not None and mark.line
+            else 0
+        )
         line = line or (context.line if context is not None else 0)
         return f"line {line}: {error.problem}" if line else f"{error.problem}"
-    return error.reason if isinstance(error, yaml.reader.ReaderError) else " ".join(str(error).split())
+    return (
+        error.reason
+        if isinstance(error, yaml.reader.ReaderError)
+        else " ".join(str(error).split())
+    )
 
 
 def _decoded(text: str) -> str:
     """A text written as base64. Raises ValueError."""
     try:
-        return base64.b64decode(re.sub(r"\s", "", text), validate=True).decode(errors="replace")
+        return base64.b64decode(re.sub(r"\s", "", text), validate=True).decode(
+            errors="replace"
+        )
     except ValueError:
         raise ValueError("yaml: !!binary value contains invalid base64 data") from None
 
@@ -80,7 +106,9 @@ class _Key:
 
 
 class _Open:
-    """A list or map that is not complete yet. `count` is how many values there were before it."""
+    """A list or map that is not complete yet. `count` is how many values there were
+    before it.
+    """
 
     __slots__ = ("anchor", "count", "height", "key", "merged", "value")
 
@@ -92,7 +120,9 @@ class _Open:
 
 
 class _Reader:
-    """Builds values straight from the parser's events: one pass, no tree of nodes, and it stops where a limit is reached."""
+    """Builds values straight from the parser's events: one pass, no tree of nodes, and
+    it stops where a limit is reached.
+    """
 
     def __init__(self) -> None:
         self._stack: list[_Open] = []
@@ -112,7 +142,9 @@ class _Reader:
             try:
                 self._take(event)
             except _Meaningless as error:
-                for later in events:  # what is no YAML at all is said first, wherever it stands
+                for (
+                    later
+                ) in events:  # what is no YAML at all is said first, wherever it stands
                     if type(later) is yaml.DocumentEndEvent:
                         break
                 raise ValueError(str(error)) from None
@@ -121,7 +153,9 @@ class _Reader:
     def _take(self, event: Any) -> None:
         kind = type(event)
         if kind is yaml.ScalarEvent:
-            plain = (event.implicit[0] and event.tag in (None, "!")) or event.tag in _RESOLVED_TAGS
+            plain = (
+                event.implicit[0] and event.tag in (None, "!")
+            ) or event.tag in _RESOLVED_TAGS
             if event.tag == _BINARY:
                 event.value = _decoded(event.value)
             self._one_more(1)
@@ -145,7 +179,13 @@ class _Reader:
         if parent is not None and parent.key is None and type(parent.value) is dict:
             line = event.start_mark.line + 1
             key = _scalar(text) if plain and not _ENDLESS.fullmatch(text) else text
-            shown = "null" if key is None else str(key).lower() if isinstance(key, bool) else str(key)
+            shown = (
+                "null"
+                if key is None
+                else str(key).lower()
+                if isinstance(key, bool)
+                else str(key)
+            )
             parent.key = _Key(shown, line, plain and text == _MERGE)
         else:
             self._put(_scalar(text) if plain else text)
@@ -163,7 +203,12 @@ class _Reader:
         done = self._stack.pop()
         value = {**done.merged, **done.value} if done.merged else done.value
         if done.anchor:
-            self._anchors[done.anchor] = (value, self._count - done.count, done.height, False)
+            self._anchors[done.anchor] = (
+                value,
+                self._count - done.count,
+                done.height,
+                False,
+            )
         if self._stack:
             self._stack[-1].height = max(self._stack[-1].height, done.height + 1)
         self._put(value)
@@ -201,7 +246,9 @@ class _Reader:
             parent.merged |= _merged(value)
             return
         if key.text in parent.value:
-            self._strict.append(f'line {key.number}: key "{key.text}" already set in map')
+            self._strict.append(
+                f'line {key.number}: key "{key.text}" already set in map'
+            )
         parent.value[key.text] = value
 
 
@@ -216,12 +263,16 @@ def _merged(value: Any) -> dict[str, Any]:
         parts = [_merged(part) for part in value]
         return {key: item for part in reversed(parts) for key, item in part.items()}
     if type(value) is not dict:
-        raise _Meaningless("yaml: map merge requires map or sequence of maps as the value")
+        raise _Meaningless(
+            "yaml: map merge requires map or sequence of maps as the value"
+        )
     return value
 
 
 def _scalar(text: str) -> Any:
-    """What a scalar without quotes means. Raises _Meaningless for what JSON cannot say."""
+    """What a scalar without quotes means. Raises _Meaningless for what JSON cannot
+    say.
+    """
     if text in _NULL:
         return None
     if text in _TRUE or text in _FALSE:
@@ -234,20 +285,30 @@ def _scalar(text: str) -> Any:
         value = float(text)
         if math.isinf(value):
             return text
-        return int(value) if value.is_integer() and abs(value) < 1e21 else value  # as Go writes it in JSON
+        return (
+            int(value) if value.is_integer() and abs(value) < 1e21 else value
+        )  # as Go writes it in JSON
     if _ENDLESS.fullmatch(text):
-        raise _Meaningless(f"json: unsupported value: {_GO_ENDLESS[text.lower().lstrip('+')]}")
+        raise _Meaningless(
+            f"json: unsupported value: {_GO_ENDLESS[text.lower().lstrip('+')]}"
+        )
     return text
 
 
 def _integer(text: str) -> int | None:
-    """An integer of 64 bits; None if it is none, or too large (then it is a float, as in JSON)."""
+    """An integer of 64 bits; None if it is none, or too large (then it is a float, as
+    in JSON).
+    """
     digits = text.lstrip("+-")
     if len(digits) > 80:
         return None
-    base = {"0b": 2, "0x": 16, "0o": 8}.get(digits[:2].lower(), 8 if len(digits) > 1 and digits[0] == "0" else 10)
+    base = {"0b": 2, "0x": 16, "0o": 8}.get(
+        digits[:2].lower(), 8 if len(digits) > 1 and digits[0] == "0" else 10
+    )
     try:
-        number = int(digits[2:] if digits[:2].lower() in ("0b", "0x", "0o") else digits, base)
+        number = int(
+            digits[2:] if digits[:2].lower() in ("0b", "0x", "0o") else digits, base
+        )
     except ValueError:
         return None
     number = -number if text[0] == "-" else number

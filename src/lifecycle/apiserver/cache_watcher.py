@@ -1,11 +1,14 @@
 """One client's view of a watch: what it asked for, and the frames waiting for it.
 
-A watcher with selectors sees objects enter and leave its view: an object that starts to match is ADDED for this
-watcher although it was merely changed, and one that no longer matches is DELETED although it lives on.
+A watcher with selectors sees objects enter and leave its view: an object that starts to
+match is ADDED for this watcher although it was merely changed, and one that no longer
+matches is DELETED although it lives on.
 
-A client that does not read is cut off rather than waited for: it will come back and list again.
+A client that does not read is cut off rather than waited for: it will come back and
+list again.
 
-Upstream: `apiserver/pkg/storage/cacher/cache_watcher.go` (`cacheWatcher`, `convertToWatchEvent`), v1.36.
+Upstream: `apiserver/pkg/storage/cacher/cache_watcher.go` (`cacheWatcher`,
+`convertToWatchEvent`), v1.36.
 """
 
 from __future__ import annotations
@@ -28,10 +31,12 @@ MAX_PENDING = 100_000
 
 @dataclass(slots=True)
 class Criteria:
-    """What a list or watch selects: a namespace, a single name, labels, fields, a node. None or empty selects everything.
+    """What a list or watch selects: a namespace, a single name, labels, fields, a node.
+    None or empty selects everything.
 
-    `name` and `node_name` are field selectors that pin one value. They stand apart, because a watcher with one of them is
-    found by it: each of a thousand kubelets follows the pods of its own node, and a change must not ask all of them.
+    `name` and `node_name` are field selectors that pin one value. They stand apart,
+    because a watcher with one of them is found by it: each of a thousand kubelets
+    follows the pods of its own node, and a change must not ask all of them.
     """
 
     namespace: str = ""
@@ -43,18 +48,27 @@ class Criteria:
     @property
     def everything(self) -> bool:
         """Whether nothing but the namespace is asked for."""
-        return self.labels is None and self.fields is None and not self.name and not self.node_name
+        return (
+            self.labels is None
+            and self.fields is None
+            and not self.name
+            and not self.node_name
+        )
 
     @property
     def filed_under(self) -> tuple[str, ...]:
-        """The drawer in which the cacher keeps a watcher with these criteria. Upstream: `indexedTrigger`, `namespacedName`."""
+        """The drawer in which the cacher keeps a watcher with these criteria. Upstream:
+        `indexedTrigger`, `namespacedName`.
+        """
         if self.node_name:
             return "node", self.node_name
         if self.name:
             return "name", self.name
         return ("namespace", self.namespace) if self.namespace else ()
 
-    def matches(self, obj: Object, fields_of: Callable[[Object], dict[str, str]]) -> bool:
+    def matches(
+        self, obj: Object, fields_of: Callable[[Object], dict[str, str]]
+    ) -> bool:
         """Whether an object is selected."""
         metadata = obj["metadata"]
         if self.namespace and metadata.get("namespace") != self.namespace:
@@ -63,7 +77,9 @@ class Criteria:
             return False
         if self.node_name and obj["spec"].get("nodeName") != self.node_name:
             return False
-        if self.labels is not None and not self.labels.matches(metadata.get("labels") or {}):
+        if self.labels is not None and not self.labels.matches(
+            metadata.get("labels") or {}
+        ):
             return False
         return self.fields is None or self.fields.matches(fields_of(obj))
 
@@ -82,7 +98,9 @@ class Watched(Protocol):
 class CacheWatcher:
     """An async iterator of `WatchFrame`s. `end()` finishes it."""
 
-    def __init__(self, cacher: Watched, criteria: Criteria, *, bookmarks: bool, after: int = 0) -> None:
+    def __init__(
+        self, cacher: Watched, criteria: Criteria, *, bookmarks: bool, after: int = 0
+    ) -> None:
         self.criteria = criteria
         self.after = after  # a client may ask for a revision that has not happened yet
         self.bookmarks = bookmarks
@@ -103,12 +121,17 @@ class CacheWatcher:
         if is_in:
             kind = "MODIFIED" if was_in else "ADDED"
             assert current is not None
-            self.push(frames.get(kind) or frames.setdefault(kind, WatchFrame(kind, current.obj, current)))
+            self.push(
+                frames.get(kind)
+                or frames.setdefault(kind, WatchFrame(kind, current.obj, current))
+            )
         elif was_in:
             assert previous is not None
             frame = frames.get("DELETED")
             if frame is None:
-                frame = frames["DELETED"] = WatchFrame("DELETED", _as_of(previous.obj, change.revision))
+                frame = frames["DELETED"] = WatchFrame(
+                    "DELETED", _as_of(previous.obj, change.revision)
+                )
             self.push(frame)
 
     def push(self, frame: WatchFrame) -> None:
@@ -127,7 +150,14 @@ class CacheWatcher:
         if initial_events_end:
             metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
         self.push(
-            WatchFrame("BOOKMARK", {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": metadata})
+            WatchFrame(
+                "BOOKMARK",
+                {
+                    "kind": resource.kind,
+                    "apiVersion": resource.api_version,
+                    "metadata": metadata,
+                },
+            )
         )
 
     def end(self) -> None:

@@ -1,6 +1,8 @@
-"""An object in the watch cache, with its JSON; and a change from one such object to the next.
+"""An object in the watch cache, with its JSON; and a change from one such object to the
+next.
 
-Upstream: `apiserver/pkg/storage/cacher/caching_object.go` (`cachingObject`), `watch_cache.go` (`watchCacheEvent`), v1.36.
+Upstream: `apiserver/pkg/storage/cacher/caching_object.go` (`cachingObject`),
+`watch_cache.go` (`watchCacheEvent`), v1.36.
 """
 
 from __future__ import annotations
@@ -15,12 +17,15 @@ from lifecycle.api.wire import Object
 class Cached:
     """One object as the cache holds it. `json` is made when first asked for, then kept.
 
-    `value` are the bytes under its key, where they are known: the stored JSON lacks nothing but the resourceVersion.
+    `value` are the bytes under its key, where they are known: the stored JSON lacks
+    nothing but the resourceVersion.
     """
 
     __slots__ = ("_json", "_value", "key", "obj", "revision")
 
-    def __init__(self, key: str, obj: Object, revision: int, value: bytes | None = None) -> None:
+    def __init__(
+        self, key: str, obj: Object, revision: int, value: bytes | None = None
+    ) -> None:
         self.key, self.obj, self.revision = key, obj, revision
         self._value = value
         self._json: bytes | None = None
@@ -30,24 +35,37 @@ class Cached:
         """The object as JSON, with kind and apiVersion first."""
         if self._json is None:
             stored, self._value = self._value, None
-            spliced = with_resource_version(stored, self.obj) if stored is not None else None
+            spliced = (
+                with_resource_version(stored, self.obj) if stored is not None else None
+            )
             self._json = spliced if spliced is not None else orjson.dumps(self.obj)
         return self._json
 
 
 def with_resource_version(value: bytes, obj: Object) -> bytes | None:
-    """A stored value completed to the object's JSON without encoding it again; None if its uid is not where we look for it."""
+    """A stored value completed to the object's JSON without encoding it again; None if
+    its uid is not where we look for it.
+    """
     metadata = obj["metadata"]
     uid = b'"uid":"%b"' % metadata.get("uid", "").encode()
     before, found, after = value.partition(uid)
-    if not found or b"{" in before[before.find(b'"metadata":{') + 12 :]:  # the first uid is some other object's
+    if (
+        not found or b"{" in before[before.find(b'"metadata":{') + 12 :]
+    ):  # the first uid is some other object's
         return None
-    return b'%b%b,"resourceVersion":"%b"%b' % (before, uid, metadata["resourceVersion"].encode(), after)
+    return b'%b%b,"resourceVersion":"%b"%b' % (
+        before,
+        uid,
+        metadata["resourceVersion"].encode(),
+        after,
+    )
 
 
 @dataclass(slots=True)
 class Change:
-    """One event of the window: what was and what is. `current` is None for a deletion, `previous` for a creation."""
+    """One event of the window: what was and what is. `current` is None for a deletion,
+    `previous` for a creation.
+    """
 
     revision: int
     current: Cached | None

@@ -1,13 +1,16 @@
 """The watch cache: one watch on the store, many readers.
 
-For each resource the server keeps every object decoded, its JSON ready, and the last few thousand changes. Reads and
-lists are answered from here, and any number of clients can watch while the store sees a single watch. An event is
-encoded once, however many watchers it goes to.
+For each resource the server keeps every object decoded, its JSON ready, and the last
+few thousand changes. Reads and lists are answered from here, and any number of clients
+can watch while the store sees a single watch. An event is encoded once, however many
+watchers it goes to.
 
-Objects in the cache are shared with everybody and never change; a newer version is another object.
+Objects in the cache are shared with everybody and never change; a newer version is
+another object.
 
-Upstream: `apiserver/pkg/storage/cacher/cacher.go` (`Cacher`), `watch_cache.go` (`watchCache`), v1.36. Left out: decoding and
-dispatching in separate goroutines; snapshots for old list revisions (the store answers those).
+Upstream: `apiserver/pkg/storage/cacher/cacher.go` (`Cacher`), `watch_cache.go`
+(`watchCache`), v1.36. Left out: decoding and dispatching in separate goroutines;
+snapshots for old list revisions (the store answers those).
 """
 
 from __future__ import annotations
@@ -26,16 +29,28 @@ from lifecycle.apiserver.cache_watcher import CacheWatcher, Criteria
 from lifecycle.apiserver.cached_object import Cached, Change
 from lifecycle.etcd.codec import decode_value
 from lifecycle.etcd.keys import resource_prefix
-from lifecycle.etcd.store import Bell, CompactedError, Event, KeyValue, Store, StoreError, prefix_end
+from lifecycle.etcd.store import (
+    Bell,
+    CompactedError,
+    Event,
+    KeyValue,
+    Store,
+    StoreError,
+    prefix_end,
+)
 
 log = logging.getLogger(__name__)
 
 EVENT_WINDOW = 5_000
-"""How many changes of a resource a watch can go back. Upstream adapts between 100 and 102,400."""
+"""How many changes of a resource a watch can go back. Upstream adapts between 100 and
+102,400.
+"""
 
 
 class Cacher:
-    """The cache of one resource. `await start()` before use; `await stop()` ends its watch and all watchers."""
+    """The cache of one resource. `await start()` before use; `await stop()` ends its
+    watch and all watchers.
+    """
 
     def __init__(
         self,
@@ -55,18 +70,22 @@ class Cacher:
         self._window_start = 0
         self._written: dict[int, Cached] = {}
         self._watchers: dict[tuple[str, ...], tuple[CacheWatcher, ...]] = {}
-        self._keys: dict[str, list[str]] = {}  # sorted, by namespace; all of them under ""
+        self._keys: dict[
+            str, list[str]
+        ] = {}  # sorted, by namespace; all of them under ""
         self._rows: dict[str, list[Cached]] = {}
         self._pump_task: asyncio.Task[None] | None = None
         self.version = 0
         self._bells: list[Bell] = []
 
-    # -- life ---------------------------------------------------------------------------------------------------------
+    # -- life --------------------------------------------------------------------------
 
     async def start(self) -> None:
         """Read everything once, then follow. Raises StoreError."""
         await self._read_everything()
-        self._pump_task = asyncio.create_task(self._pump(), name=f"cacher {self.resource.plural}")
+        self._pump_task = asyncio.create_task(
+            self._pump(), name=f"cacher {self.resource.plural}"
+        )
 
     async def stop(self) -> None:
         """End the watch on the store and every watcher."""
@@ -76,19 +95,29 @@ class Cacher:
         self._end_watchers()
 
     def _end_watchers(self) -> None:
-        for watcher in [watcher for drawer in self._watchers.values() for watcher in drawer]:
+        for watcher in [
+            watcher for drawer in self._watchers.values() for watcher in drawer
+        ]:
             watcher.end()
 
     async def _read_everything(self) -> None:
         page = await self._store.range(self.prefix, prefix_end(self.prefix))
         self.revision = self._window_start = page.revision
-        for drawer in (self._objects, self._keys, self._rows, self._window, self._written):
+        for drawer in (
+            self._objects,
+            self._keys,
+            self._rows,
+            self._window,
+            self._written,
+        ):
             drawer.clear()
         for kv in page.kvs:
             cached = self._decoded(kv)
             if cached is not None:
                 self._put(cached)
-        self._watch = self._store.watch(self.prefix, prefix_end(self.prefix), revision=page.revision + 1)
+        self._watch = self._store.watch(
+            self.prefix, prefix_end(self.prefix), revision=page.revision + 1
+        )
         self._watch.bells = self._bells
         for bell in self._bells:
             bell.ring()
@@ -104,7 +133,9 @@ class Cacher:
             await self._start_over()
 
     async def _start_over(self) -> None:
-        """The store has forgotten what would come next. Read it anew; whoever watches here comes back and lists as well."""
+        """The store has forgotten what would come next. Read it anew; whoever watches
+        here comes back and lists as well.
+        """
         while True:
             try:
                 await self._read_everything()
@@ -114,16 +145,20 @@ class Cacher:
                 return self._end_watchers()
 
     def catch_up(self) -> None:
-        """Apply what the store has told already: after it, a read is as fresh as one from the store itself."""
+        """Apply what the store has told already: after it, a read is as fresh as one
+        from the store itself.
+        """
         batch = self._watch.take()
         if batch:
             self._apply(batch)
 
     def add_bell(self, bell: Bell) -> None:
-        """Ring it from now on whenever the store tells of a change, before anybody could read the change here."""
+        """Ring it from now on whenever the store tells of a change, before anybody
+        could read the change here.
+        """
         self._bells.append(bell)
 
-    # -- changes ------------------------------------------------------------------------------------------------------
+    # -- changes -----------------------------------------------------------------------
 
     def decode(self, value: bytes, revision: int) -> Object:
         """A stored value in the version of this resource."""
@@ -131,15 +166,23 @@ class Cacher:
         return self._from_storage(obj) if self._from_storage is not None else obj
 
     def _decoded(self, kv: KeyValue) -> Cached | None:
-        """What is under a key; None, and a line in the log, if somebody put there what is no object."""
+        """What is under a key; None, and a line in the log, if somebody put there what
+        is no object.
+        """
         try:
-            return Cached(kv.key, self.decode(kv.value, kv.mod_revision), kv.mod_revision)
+            return Cached(
+                kv.key, self.decode(kv.value, kv.mod_revision), kv.mod_revision
+            )
         except (ValueError, KeyError, TypeError) as error:
             log.error("%s cannot be read: %s", kv.key, error)
             return None
 
-    def written(self, key: str, obj: Object, revision: int, value: bytes | None = None) -> Cached:
-        """The writer hands over what it wrote at a revision, so that nobody has to decode it again."""
+    def written(
+        self, key: str, obj: Object, revision: int, value: bytes | None = None
+    ) -> Cached:
+        """The writer hands over what it wrote at a revision, so that nobody has to
+        decode it again.
+        """
         cached = Cached(key, obj, revision, value)
         if revision > self.revision:
             self._written[revision] = cached
@@ -158,7 +201,13 @@ class Cacher:
                 self._put(current)
             elif previous is not None:
                 self._remove(previous)
-                gone = {**previous.obj, "metadata": {**previous.obj["metadata"], "resourceVersion": str(revision)}}
+                gone = {
+                    **previous.obj,
+                    "metadata": {
+                        **previous.obj["metadata"],
+                        "resourceVersion": str(revision),
+                    },
+                }
                 previous = Cached(kv.key, gone, revision)
             self.revision = revision
             if current is previous is None:
@@ -196,16 +245,24 @@ class Cacher:
         if not watchers:
             return
         frames: dict[str, WatchFrame] = {}
-        both = [cached.obj for cached in (change.current, change.previous) if cached is not None]
+        both = [
+            cached.obj
+            for cached in (change.current, change.previous)
+            if cached is not None
+        ]
         metadata = both[0]["metadata"]
-        drawers: set[tuple[str, ...]] = {(), ("name", metadata["name"]), ("namespace", metadata.get("namespace", ""))}
+        drawers: set[tuple[str, ...]] = {
+            (),
+            ("name", metadata["name"]),
+            ("namespace", metadata.get("namespace", "")),
+        }
         if self.resource.plural == "pods":
             drawers |= {("node", obj["spec"].get("nodeName", "")) for obj in both}
         for drawer in drawers:
             for watcher in watchers.get(drawer, ()):
                 watcher.feed(change, frames)
 
-    # -- reads --------------------------------------------------------------------------------------------------------
+    # -- reads -------------------------------------------------------------------------
 
     def get(self, key: str) -> Cached | None:
         """The newest version under a key."""
@@ -215,39 +272,63 @@ class Cacher:
         return len(self._objects)
 
     def ordered(self, namespace: str = "") -> list[Cached]:
-        """All objects, or those of a namespace, in key order. Shared: do not change the list."""
+        """All objects, or those of a namespace, in key order. Shared: do not change the
+        list.
+        """
         rows = self._rows.get(namespace)
         if rows is None:
-            rows = self._rows[namespace] = [self._objects[key] for key in self._keys.get(namespace, ())]
+            rows = self._rows[namespace] = [
+                self._objects[key] for key in self._keys.get(namespace, ())
+            ]
         return rows
 
     def candidates(self, criteria: Criteria) -> list[Cached]:
-        """The objects that may match: all, those of the namespace, or the single one that is named."""
+        """The objects that may match: all, those of the namespace, or the single one
+        that is named.
+        """
         if not criteria.name or (self.resource.namespaced and not criteria.namespace):
             return self.ordered(criteria.namespace)
         key = (
-            f"{self.prefix}{criteria.namespace}/{criteria.name}" if criteria.namespace else self.prefix + criteria.name
+            f"{self.prefix}{criteria.namespace}/{criteria.name}"
+            if criteria.namespace
+            else self.prefix + criteria.name
         )
         found = self._objects.get(key)
         return [found] if found is not None else []
 
-    # -- watches ------------------------------------------------------------------------------------------------------
+    # -- watches -----------------------------------------------------------------------
 
-    def watch(self, criteria: Criteria, revision: int | None, *, initial: bool, bookmarks: bool) -> CacheWatcher:
-        """Follow from a revision; None means from now, with `initial` after ADDED events for all there is.
+    def watch(
+        self,
+        criteria: Criteria,
+        revision: int | None,
+        *,
+        initial: bool,
+        bookmarks: bool,
+    ) -> CacheWatcher:
+        """Follow from a revision; None means from now, with `initial` after ADDED
+        events for all there is.
 
         Raises StatusError 410 if the window no longer reaches back to the revision.
         """
         self.catch_up()
         watcher = CacheWatcher(self, criteria, bookmarks=bookmarks, after=revision or 0)
         if revision is not None and revision < self._window_start:
-            raise failure(410, "Expired", f"too old resource version: {revision} ({self._window_start})")
+            raise failure(
+                410,
+                "Expired",
+                f"too old resource version: {revision} ({self._window_start})",
+            )
         if initial:
             for cached in self.candidates(criteria):
                 if criteria.matches(cached.obj, self.fields_of):
                     watcher.push(WatchFrame("ADDED", cached.obj, cached))
         elif revision is not None and revision < self.revision:
-            missed = list(takewhile(lambda change: change.revision > revision, reversed(self._window)))
+            missed = list(
+                takewhile(
+                    lambda change: change.revision > revision, reversed(self._window)
+                )
+            )
             for change in reversed(missed):
                 watcher.feed(change, {})
         # a new tuple each time: a watcher may come or go while a change is handed round
@@ -263,7 +344,9 @@ class Cacher:
     def forget(self, watcher: CacheWatcher) -> None:
         """A watcher went away."""
         drawer = watcher.criteria.filed_under
-        left = tuple(other for other in self._watchers.get(drawer, ()) if other is not watcher)
+        left = tuple(
+            other for other in self._watchers.get(drawer, ()) if other is not watcher
+        )
         if left:
             self._watchers[drawer] = left
         else:

@@ -1,12 +1,14 @@
 """The certificates of a cluster, made when it starts and forgotten when it ends.
 
-One certificate authority signs what the server shows (for `127.0.0.1`, `localhost` and the Service's own names) and what clients show.
-For a client certificate the common name is the user and each organisation a group: that is all the authenticator reads.
+One certificate authority signs what the server shows (for `127.0.0.1`, `localhost` and
+the Service's own names) and what clients show. For a client certificate the common name
+is the user and each organisation a group: that is all the authenticator reads.
 
-Keys are elliptic (P-256): a fraction of a millisecond to make, where RSA would take most of the start-up time.
+Keys are elliptic (P-256): a fraction of a millisecond to make, where RSA would take
+most of the start-up time.
 
-Upstream: kubeadm `app/phases/certs/certlist.go`, `client-go/util/cert/cert.go`, v1.36. Left out: separate authorities for etcd and the
-front proxy, and renewal.
+Upstream: kubeadm `app/phases/certs/certlist.go`, `client-go/util/cert/cert.go`, v1.36.
+Left out: separate authorities for etcd and the front proxy, and renewal.
 """
 
 from __future__ import annotations
@@ -43,8 +45,12 @@ class CertificateAuthority:
         name = _name("kubernetes", ())
         constraints = x509.BasicConstraints(ca=True, path_length=None)
         usage = _usage(key_cert_sign=True, crl_sign=True)
-        builder = _builder(name, name, self._key.public_key()).add_extension(constraints, critical=True)
-        self._certificate = builder.add_extension(usage, critical=True).sign(self._key, hashes.SHA256())
+        builder = _builder(name, name, self._key.public_key()).add_extension(
+            constraints, critical=True
+        )
+        self._certificate = builder.add_extension(usage, critical=True).sign(
+            self._key, hashes.SHA256()
+        )
         self.ca_pem = self._certificate.public_bytes(serialization.Encoding.PEM)
 
     def server_certificate(self) -> tuple[bytes, bytes]:
@@ -52,21 +58,36 @@ class CertificateAuthority:
         names: list[x509.GeneralName] = [x509.DNSName(name) for name in SERVER_NAMES]
         names += [x509.IPAddress(IPv4Address(address)) for address in SERVER_ADDRESSES]
         alternatives = x509.SubjectAlternativeName(names)
-        return self._issue(_name("kube-apiserver", ()), ExtendedKeyUsageOID.SERVER_AUTH, alternatives)
+        return self._issue(
+            _name("kube-apiserver", ()), ExtendedKeyUsageOID.SERVER_AUTH, alternatives
+        )
 
-    def serving_certificate(self, names: Sequence[str], addresses: Sequence[str] = ()) -> tuple[bytes, bytes]:
-        """Certificate and key of some other server, such as a webhook, that answers under names and IPv4 addresses."""
+    def serving_certificate(
+        self, names: Sequence[str], addresses: Sequence[str] = ()
+    ) -> tuple[bytes, bytes]:
+        """Certificate and key of some other server, such as a webhook, that answers
+        under names and IPv4 addresses.
+        """
         alternatives: list[x509.GeneralName] = [x509.DNSName(name) for name in names]
         alternatives += [x509.IPAddress(IPv4Address(address)) for address in addresses]
         subject = _name((*names, *addresses)[0], ())
-        return self._issue(subject, ExtendedKeyUsageOID.SERVER_AUTH, x509.SubjectAlternativeName(alternatives))
+        return self._issue(
+            subject,
+            ExtendedKeyUsageOID.SERVER_AUTH,
+            x509.SubjectAlternativeName(alternatives),
+        )
 
-    def client_certificate(self, user: str, groups: Sequence[str] = ()) -> tuple[bytes, bytes]:
+    def client_certificate(
+        self, user: str, groups: Sequence[str] = ()
+    ) -> tuple[bytes, bytes]:
         """Certificate and key of a user who belongs to groups."""
         return self._issue(_name(user, groups), ExtendedKeyUsageOID.CLIENT_AUTH, None)
 
-    def server_context(self, names: Sequence[str] = (), addresses: Sequence[str] = ()) -> ssl.SSLContext:
-        """TLS for the server: asks for a client certificate, takes none as well, refuses one signed by others.
+    def server_context(
+        self, names: Sequence[str] = (), addresses: Sequence[str] = ()
+    ) -> ssl.SSLContext:
+        """TLS for the server: asks for a client certificate, takes none as well,
+        refuses one signed by others.
 
         With names or addresses, for another server that answers under them.
         """
@@ -75,9 +96,13 @@ class CertificateAuthority:
         context.verify_mode = ssl.CERT_OPTIONAL
         context.load_verify_locations(cadata=self.ca_pem.decode())
         certificate, key = (
-            self.serving_certificate(names, addresses) if names or addresses else self.server_certificate()
+            self.serving_certificate(names, addresses)
+            if names or addresses
+            else self.server_certificate()
         )
-        with tempfile.TemporaryDirectory() as folder:  # the ssl module reads chains from files only
+        with (
+            tempfile.TemporaryDirectory() as folder
+        ):  # the ssl module reads chains from files only
             chain = Path(folder) / "chain.pem"
             chain.touch(mode=0o600)
             chain.write_bytes(certificate + key)
@@ -85,15 +110,25 @@ class CertificateAuthority:
         return context
 
     def _issue(
-        self, subject: x509.Name, use: x509.ObjectIdentifier, alternatives: x509.SubjectAlternativeName | None
+        self,
+        subject: x509.Name,
+        use: x509.ObjectIdentifier,
+        alternatives: x509.SubjectAlternativeName | None,
     ) -> tuple[bytes, bytes]:
         key = ec.generate_private_key(ec.SECP256R1())
         builder = (
             _builder(subject, self._certificate.subject, key.public_key())
-            .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+            .add_extension(
+                x509.BasicConstraints(ca=False, path_length=None), critical=True
+            )
             .add_extension(_usage(digital_signature=True), critical=True)
             .add_extension(x509.ExtendedKeyUsage([use]), critical=False)
-            .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key()), critical=False)
+            .add_extension(
+                x509.AuthorityKeyIdentifier.from_issuer_public_key(
+                    self._key.public_key()
+                ),
+                critical=False,
+            )
         )
         if alternatives is not None:
             builder = builder.add_extension(alternatives, critical=False)
@@ -101,17 +136,23 @@ class CertificateAuthority:
         return (
             certificate.public_bytes(serialization.Encoding.PEM),
             key.private_bytes(
-                serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+                serialization.Encoding.PEM,
+                serialization.PrivateFormat.PKCS8,
+                serialization.NoEncryption(),
             ),
         )
 
 
 def _name(common: str, organisations: Sequence[str]) -> x509.Name:
-    parts = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, each) for each in organisations]
+    parts = [
+        x509.NameAttribute(NameOID.ORGANIZATION_NAME, each) for each in organisations
+    ]
     return x509.Name([*parts, x509.NameAttribute(NameOID.COMMON_NAME, common)])
 
 
-def _builder(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey) -> x509.CertificateBuilder:
+def _builder(
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey
+) -> x509.CertificateBuilder:
     now = datetime.now(UTC)
     return (
         x509.CertificateBuilder()
@@ -125,7 +166,12 @@ def _builder(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicK
     )
 
 
-def _usage(*, digital_signature: bool = False, key_cert_sign: bool = False, crl_sign: bool = False) -> x509.KeyUsage:
+def _usage(
+    *,
+    digital_signature: bool = False,
+    key_cert_sign: bool = False,
+    crl_sign: bool = False,
+) -> x509.KeyUsage:
     return x509.KeyUsage(
         digital_signature=digital_signature,
         key_cert_sign=key_cert_sign,

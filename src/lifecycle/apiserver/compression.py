@@ -1,11 +1,11 @@
 """gzip for large answers, when the client takes it.
 
-A list of a thousand pods shrinks to a tenth. Compressing costs more than all the rest of the request, though,
-and the same list is often sent many times; so the compressed form is kept as long as the body it came from is
-the current one.
+A list of a thousand pods shrinks to a tenth. Compressing costs more than all the rest
+of the request, though, and the same list is often sent many times; so the compressed
+form is kept as long as the body it came from is the current one.
 
-Upstream: `apiserver/pkg/endpoints/handlers/responsewriters/writers.go` (`deferredResponseWriter`,
-`defaultGzipThresholdBytes`), v1.36.
+Upstream: `apiserver/pkg/endpoints/handlers/responsewriters/writers.go`
+(`deferredResponseWriter`, `defaultGzipThresholdBytes`), v1.36.
 """
 
 from __future__ import annotations

@@ -1,11 +1,14 @@
 """Everything that guards the API, put together as a standard cluster has it.
 
-Authentication: client certificates, then tokens – static ones, service accounts, bootstrap tokens – then anonymous; a front proxy,
-identity providers and a webhook if the options say so. Authorization: masters, then what the options name: the node authorizer and
-RBAC. Admission: the plugins that are on by default, and NodeRestriction, which kubeadm adds. Flow control from its API objects.
+Authentication: client certificates, then tokens – static ones, service accounts,
+bootstrap tokens – then anonymous; a front proxy, identity providers and a webhook if
+the options say so. Authorization: masters, then what the options name: the node
+authorizer and RBAC. Admission: the plugins that are on by default, and NodeRestriction,
+which kubeadm adds. Flow control from its API objects.
 
-Upstream: `pkg/kubeapiserver/{authenticator,authorizer}/config.go`, `pkg/kubeapiserver/options/plugins.go`
-(`DefaultOffAdmissionPlugins`), kubeadm's `--authorization-mode=Node,RBAC --enable-admission-plugins=NodeRestriction`, v1.36.
+Upstream: `pkg/kubeapiserver/{authenticator,authorizer}/config.go`,
+`pkg/kubeapiserver/options/plugins.go` (`DefaultOffAdmissionPlugins`), kubeadm's
+`--authorization-mode=Node,RBAC --enable-admission-plugins=NodeRestriction`, v1.36.
 """
 
 from __future__ import annotations
@@ -27,7 +30,10 @@ from lifecycle.apiserver.admission.role_escalation import RoleEscalation
 from lifecycle.apiserver.authn.bootstrap_token import BootstrapTokenAuthenticator
 from lifecycle.apiserver.authn.legacy_service_account import LegacyServiceAccountTokens
 from lifecycle.apiserver.authn.openid_metadata import OpenIDMetadata
-from lifecycle.apiserver.authn.options import AuthenticationOptions, build_authentication
+from lifecycle.apiserver.authn.options import (
+    AuthenticationOptions,
+    build_authentication,
+)
 from lifecycle.apiserver.authn.reviews import AuthenticationReviews
 from lifecycle.apiserver.authn.service_account import ServiceAccountTokens
 from lifecycle.apiserver.authn.token_request import TokenRequests
@@ -43,10 +49,12 @@ from lifecycle.apiserver.object_reader import ObjectReader
 
 
 class Config:
-    """The guards of one server, over the server's own caches. Raises ValueError or OSError for options that cannot be used.
+    """The guards of one server, over the server's own caches. Raises ValueError or
+    OSError for options that cannot be used.
 
-    `static_tokens` maps bearer tokens to users. `audit` is off when None. `resource_quota.update_status` is for the server to set: it
-    is how quotas are charged.
+    `static_tokens` maps bearer tokens to users. `audit` is off when None.
+    `resource_quota.update_status` is for the server to set: it is how quotas are
+    charged.
     """
 
     def __init__(
@@ -71,7 +79,11 @@ class Config:
         self.authentication = build_authentication(
             options,
             clock,
-            (self.tokens, self.legacy_tokens, BootstrapTokenAuthenticator(reader, clock)),
+            (
+                self.tokens,
+                self.legacy_tokens,
+                BootstrapTokenAuthenticator(reader, clock),
+            ),
             static_tokens=static_tokens,
             issuers=(self.tokens.issuer,),
             audiences=self.tokens.audiences,
@@ -80,18 +92,32 @@ class Config:
         self.authenticator = self.authentication.authenticator
         self.request_header = options.request_header
 
-        self.authorizer = build_authorization(authorization or AuthorizationOptions(), reader, clock)
+        self.authorizer = build_authorization(
+            authorization or AuthorizationOptions(), reader, clock
+        )
         members = self.authorizer.authorizers
-        self.rbac = next((each for each in members if isinstance(each, RBACAuthorizer)), None) or RBACAuthorizer(reader)
+        self.rbac = next(
+            (each for each in members if isinstance(each, RBACAuthorizer)), None
+        ) or RBACAuthorizer(reader)
         self.escalation = EscalationCheck(self.authorizer, self.rbac)
 
         self.resource_quota = ResourceQuota(reader)
-        defaults = [*default_plugins(reader, names, self.authorizer.authorize), self.resource_quota]
+        defaults = [
+            *default_plugins(reader, names, self.authorizer.authorize),
+            self.resource_quota,
+        ]
         chosen = admission or AdmissionOptions()
-        self.initializers = Initializers(self.authorizer.authorize) if chosen.initializers else None
+        self.initializers = (
+            Initializers(self.authorizer.authorize) if chosen.initializers else None
+        )
         historical = [self.initializers] if self.initializers is not None else []
         self.admission = AdmissionChain(
-            [*chosen.chosen(defaults, clock), RoleEscalation(self.escalation), Registration(), *historical],
+            [
+                *chosen.chosen(defaults, clock),
+                RoleEscalation(self.escalation),
+                Registration(),
+                *historical,
+            ],
             reader.changes(admission_configuration()),
         )
         self.chain = ChainConfig(
@@ -103,15 +129,24 @@ class Config:
         )
         self.token_requests = TokenRequests(self.tokens)
         self.openid_metadata = OpenIDMetadata(self.tokens)
-        self._authentication_reviews = AuthenticationReviews(self.token_authenticator, clock, self.tokens.audiences)
+        self._authentication_reviews = AuthenticationReviews(
+            self.token_authenticator, clock, self.tokens.audiences
+        )
         self._access_reviews = AccessReviews(self.authorizer)
 
     @property
     def virtual_resources(self) -> dict[tuple[str, str], Review]:
-        """Resources that are answered and never stored: `(group, plural)` → `review(request, obj) -> obj`."""
-        return self._authentication_reviews.virtual_resources() | self._access_reviews.virtual_resources()
+        """Resources that are answered and never stored: `(group, plural)` →
+        `review(request, obj) -> obj`.
+        """
+        return (
+            self._authentication_reviews.virtual_resources()
+            | self._access_reviews.virtual_resources()
+        )
 
     @property
     def virtual_subresources(self) -> dict[tuple[str, str, str], Callable[..., object]]:
-        """The same for subresources: `(group, plural, subresource)` → `create(request, obj) -> obj`."""
+        """The same for subresources: `(group, plural, subresource)` → `create(request,
+        obj) -> obj`.
+        """
         return {("", "serviceaccounts", "token"): self.token_requests.create}

@@ -1,12 +1,14 @@
 """How fresh an answer must be, when the store is somewhere else.
 
-The server answers from its caches. Over a store in this process they are always as new as the store. Over a real etcd, others may
-write, and the cache hears of it a moment later; so before a request may look, the server asks etcd how far it is, and waits until its
-caches are there. A client that names a resourceVersion is content with that one: for `0`, or one that the caches have reached already,
-nobody has to be asked.
+The server answers from its caches. Over a store in this process they are always as new
+as the store. Over a real etcd, others may write, and the cache hears of it a moment
+later; so before a request may look, the server asks etcd how far it is, and waits until
+its caches are there. A client that names a resourceVersion is content with that one:
+for `0`, or one that the caches have reached already, nobody has to be asked.
 
-Upstream: `apiserver/pkg/storage/cacher/delegator.go` (`shouldDelegateList`, `ConsistentListFromCache`), `cacher.go`
-(`waitUntilFreshAndGet`), v1.36. Left out: a cached object as a first guess in updates (`origStateIsCurrent`).
+Upstream: `apiserver/pkg/storage/cacher/delegator.go` (`shouldDelegateList`,
+`ConsistentListFromCache`), `cacher.go` (`waitUntilFreshAndGet`), v1.36. Left out: a
+cached object as a first guess in updates (`origStateIsCurrent`).
 """
 
 from __future__ import annotations

@@ -1,10 +1,13 @@
 """The range of the server's own flag as an object, the ServiceCIDR `kubernetes`.
 
-The server writes it when it starts, and says itself that it is ready: Services must be possible before any controller runs. Who looks
-after it later is the controller of all ServiceCIDRs.
+The server writes it when it starts, and says itself that it is ready: Services must be
+possible before any controller runs. Who looks after it later is the controller of all
+ServiceCIDRs.
 
-Upstream: `pkg/controlplane/controller/defaultservicecidr/default_servicecidr_controller.go` (`Controller`), v1.36. Left out: looking
-again every ten seconds, and the events about a range that differs from the flag.
+Upstream:
+`pkg/controlplane/controller/defaultservicecidr/default_servicecidr_controller.go`
+(`Controller`), v1.36. Left out: looking again every ten seconds, and the events about a
+range that differs from the flag.
 """
 
 from __future__ import annotations
@@ -31,11 +34,20 @@ def default_service_cidr() -> Object:
 
 
 async def sync_status(client: Client, clock: Clock) -> None:
-    """Say that the range is ready, if it is the flag's and nobody has said anything yet. Raises StatusError."""
+    """Say that the range is ready, if it is the flag's and nobody has said anything
+    yet. Raises StatusError.
+    """
     kind = resource("servicecidrs.networking.k8s.io")
     found = await client.get(kind, NAME)
-    said = any(c["type"] == "Ready" for c in (found.get("status") or {}).get("conditions") or ())
-    if said or found["spec"].get("cidrs") != CIDRS or "deletionTimestamp" in found["metadata"]:
+    said = any(
+        c["type"] == "Ready"
+        for c in (found.get("status") or {}).get("conditions") or ()
+    )
+    if (
+        said
+        or found["spec"].get("cidrs") != CIDRS
+        or "deletionTimestamp" in found["metadata"]
+    ):
         return
     condition = {
         "type": "Ready",
@@ -46,5 +58,12 @@ async def sync_status(client: Client, clock: Clock) -> None:
     applied = {**default_service_cidr(), "status": {"conditions": [condition]}}
     del applied["spec"]
     await client.patch(
-        kind, NAME, "", applied, patch_type=APPLY_PATCH, subresource="status", field_manager=FIELD_MANAGER, force=True
+        kind,
+        NAME,
+        "",
+        applied,
+        patch_type=APPLY_PATCH,
+        subresource="status",
+        field_manager=FIELD_MANAGER,
+        force=True,
     )

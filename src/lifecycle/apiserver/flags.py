@@ -1,7 +1,8 @@
-"""The options a server was made with, as kube-apiserver's command line would name them: what `/flagz` shows.
+"""The options a server was made with, as kube-apiserver's command line would name them:
+what `/flagz` shows.
 
-Upstream: `cmd/kube-apiserver/app/options/options.go` (`ServerRunOptions.Flags`), v1.36. Here are only those that make a difference to this
-server.
+Upstream: `cmd/kube-apiserver/app/options/options.go` (`ServerRunOptions.Flags`), v1.36.
+Here are only those that make a difference to this server.
 """
 
 from __future__ import annotations
@@ -15,7 +16,10 @@ from lifecycle.apiserver.authn.options import AuthenticationOptions
 from lifecycle.apiserver.authz.modes import AuthorizationOptions
 from lifecycle.apiserver.chain import REQUEST_TIMEOUT
 from lifecycle.apiserver.filters.audit_options import AuditOptions
-from lifecycle.apiserver.filters.max_in_flight import MAX_MUTATING_REQUESTS, MAX_REQUESTS
+from lifecycle.apiserver.filters.max_in_flight import (
+    MAX_MUTATING_REQUESTS,
+    MAX_REQUESTS,
+)
 
 KUBEADM_PLUGINS = ("NodeRestriction",)
 
@@ -29,7 +33,10 @@ def server_flags(
     event_ttl: float,
 ) -> dict[str, Any]:
     """Flags and values; options that were not given are as kubeadm sets them."""
-    who, may = authentication or AuthenticationOptions(), authorization or AuthorizationOptions()
+    who, may = (
+        authentication or AuthenticationOptions(),
+        authorization or AuthorizationOptions(),
+    )
     plugins, log = admission or AdmissionOptions(), audit or AuditOptions()
     return {
         "anonymous-auth": who.anonymous,
@@ -40,8 +47,12 @@ def server_flags(
         "authorization-config": may.config,
         "authorization-mode": list(may.modes),
         "authorization-policy-file": may.policy_file,
-        "authorization-webhook-cache-authorized-ttl": go_duration(may.webhook_authorized_ttl),
-        "authorization-webhook-cache-unauthorized-ttl": go_duration(may.webhook_unauthorized_ttl),
+        "authorization-webhook-cache-authorized-ttl": go_duration(
+            may.webhook_authorized_ttl
+        ),
+        "authorization-webhook-cache-unauthorized-ttl": go_duration(
+            may.webhook_unauthorized_ttl
+        ),
         "authorization-webhook-config-file": may.webhook_config_file,
         "authorization-webhook-version": may.webhook_version,
         "enable-admission-plugins": [*KUBEADM_PLUGINS, *plugins.enable],

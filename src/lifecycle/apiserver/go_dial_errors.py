@@ -1,6 +1,8 @@
-"""A connection that fails, told as Go tells it: administrators read these words in events, logs and answers.
+"""A connection that fails, told as Go tells it: administrators read these words in
+events, logs and answers.
 
-Upstream: Go's `net` (`OpError`), `net/url` (`Error`), `crypto/tls` (`CertificateVerificationError`), `crypto/x509`.
+Upstream: Go's `net` (`OpError`), `net/url` (`Error`), `crypto/tls`
+(`CertificateVerificationError`), `crypto/x509`.
 """
 
 from __future__ import annotations
@@ -20,7 +22,10 @@ def go_error(error: Exception, address: tuple[str, int]) -> str:
         return f"dial tcp: lookup {host}: no such host"
     if isinstance(error, ConnectionRefusedError):
         return f"dial tcp {shown}: connect: connection refused"
-    if isinstance(error, http.client.RemoteDisconnected | http.client.BadStatusLine | ssl.SSLEOFError):
+    if isinstance(
+        error,
+        http.client.RemoteDisconnected | http.client.BadStatusLine | ssl.SSLEOFError,
+    ):
         return "EOF"
     if isinstance(error, ConnectionResetError):
         return "read: connection reset by peer"
@@ -38,8 +43,12 @@ def go_error(error: Exception, address: tuple[str, int]) -> str:
 _EXPIRED, _OTHER_NAME, _OTHER_ADDRESS = 10, 62, 64
 
 
-def untrusted(error: ssl.SSLCertVerificationError, host: str, peer: tuple[str, int]) -> str:
-    """Why a certificate was not believed. `host`: who it had to be for; `peer`: where it was shown."""
+def untrusted(
+    error: ssl.SSLCertVerificationError, host: str, peer: tuple[str, int]
+) -> str:
+    """Why a certificate was not believed. `host`: who it had to be for; `peer`: where
+    it was shown.
+    """
     prefix = "tls: failed to verify certificate: x509: "
     if error.verify_code == _EXPIRED:
         return prefix + "certificate has expired or is not yet valid"
@@ -48,19 +57,34 @@ def untrusted(error: ssl.SSLCertVerificationError, host: str, peer: tuple[str, i
         if names:
             return f"{prefix}certificate is valid for {', '.join(names)}, not {host}"
         if error.verify_code == _OTHER_ADDRESS:
-            return f"{prefix}cannot validate certificate for {host} because it doesn't contain any IP SANs"
-        return f"{prefix}certificate is not valid for any names, but wanted to match {host}"
+            return (
+                f"{prefix}cannot validate certificate for {host} because it doesn't"
+                " contain any IP SANs"
+            )
+        return (
+            f"{prefix}certificate is not valid for any names, but wanted to match"
+            f" {host}"
+        )
     return prefix + "certificate signed by unknown authority"
 
 
 def _names(address: tuple[str, int], host: str, *, addresses: bool) -> list[str]:
-    """Whom the certificate of a server is for: it is asked once more, and believed nothing."""
+    """Whom the certificate of a server is for: it is asked once more, and believed
+    nothing.
+    """
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     try:
-        with socket.create_connection(address, 1) as plain, context.wrap_socket(plain, server_hostname=host) as secure:
-            shown = x509.load_der_x509_certificate(secure.getpeercert(binary_form=True) or b"")
-        names = shown.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        with (
+            socket.create_connection(address, 1) as plain,
+            context.wrap_socket(plain, server_hostname=host) as secure,
+        ):
+            shown = x509.load_der_x509_certificate(
+                secure.getpeercert(binary_form=True) or b""
+            )
+        names = shown.extensions.get_extension_for_class(
+            x509.SubjectAlternativeName
+        ).value
     except (OSError, ValueError, x509.ExtensionNotFound):
         return []
     if addresses:

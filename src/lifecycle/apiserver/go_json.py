@@ -1,10 +1,12 @@
 """JSON as Go reads it, and what Go says of a text that is not JSON.
 
-Clients see these words, and people search for them, so they are worth getting right. Go reads byte by byte and complains of the first
-byte that cannot go on; what it says depends on what it was in the middle of. Bytes that are not UTF-8, and halves of surrogate pairs, it
-takes for U+FFFD.
+Clients see these words, and people search for them, so they are worth getting right. Go
+reads byte by byte and complains of the first byte that cannot go on; what it says
+depends on what it was in the middle of. Bytes that are not UTF-8, and halves of
+surrogate pairs, it takes for U+FFFD.
 
-Upstream: Go's `encoding/json` (`scanner.go`), the same in `sigs.k8s.io/json`. Left out: offsets, which these messages do not show.
+Upstream: Go's `encoding/json` (`scanner.go`), the same in `sigs.k8s.io/json`. Left out:
+offsets, which these messages do not show.
 """
 
 from __future__ import annotations
@@ -20,11 +22,27 @@ _END = "unexpected end of JSON input"
 _SPACE = re.compile(rb"[ \t\r\n]*")
 _IN_STRING = re.compile(rb'(?:[^"\\\x00-\x1f]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*')
 _ESCAPE = re.compile(rb"\\u([0-9a-fA-F]{0,3})")
-_SCALAR = rb'(?:"(?:[^"\\\x00-\x1f]|\\["\\/bfnrt])*+"|-?(?:0|[1-9][0-9]*+)|true|false|null)[ \t\r\n]*+'
-_ITEMS = re.compile(rb"(?:%b,[ \t\r\n]*+)*+" % _SCALAR)  # a long list of plain values is passed over in one stride
+_SCALAR = (
+    rb'(?:"(?:[^"\\\x00-\x1f]|\\["\\/bfnrt])*+"|-?(?:0|[1-9][0-9]*+)|true|false|null)['
+    rb" \t\r\n]*+"
+)
+_ITEMS = re.compile(
+    rb"(?:%b,[ \t\r\n]*+)*+" % _SCALAR
+)  # a long list of plain values is passed over in one stride
 _LITERALS = {b"t": b"true", b"f": b"false", b"n": b"null"}
 _DIGITS = re.compile(rb"[0-9]+")
-_ESCAPES = {7: "\\a", 8: "\\b", 9: "\\t", 10: "\\n", 11: "\\v", 12: "\\f", 13: "\\r", 34: '"', 39: "\\'", 92: "\\\\"}
+_ESCAPES = {
+    7: "\\a",
+    8: "\\b",
+    9: "\\t",
+    10: "\\n",
+    11: "\\v",
+    12: "\\f",
+    13: "\\r",
+    34: '"',
+    39: "\\'",
+    92: "\\\\",
+}
 
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -44,7 +62,12 @@ def read_json(body: bytes) -> Any:
         raise ValueError(complaint)
     try:  # JSON to Go, if not to a stricter reader
         return orjson.loads(
-            _SURROGATE.sub("\ufffd", json.dumps(json.loads(body.decode("utf-8", "replace")), ensure_ascii=False))
+            _SURROGATE.sub(
+                "\ufffd",
+                json.dumps(
+                    json.loads(body.decode("utf-8", "replace")), ensure_ascii=False
+                ),
+            )
         )
     except (RecursionError, orjson.JSONDecodeError):
         raise ValueError("exceeded max depth") from None
@@ -59,15 +82,23 @@ def json_complaint(body: bytes) -> str:
     return ""
 
 
-def _complain(body: bytes, at: int, where: str, *, in_token: bool = False) -> _ComplaintError:
-    """A text that ends within a literal, a number or an escape is read as if a space followed."""
+def _complain(
+    body: bytes, at: int, where: str, *, in_token: bool = False
+) -> _ComplaintError:
+    """A text that ends within a literal, a number or an escape is read as if a space
+    followed.
+    """
     if at >= len(body) and not in_token:
         return _ComplaintError(_END)
-    return _ComplaintError(f"invalid character {_quote_char(body[at] if at < len(body) else 0x20)} {where}")
+    return _ComplaintError(
+        f"invalid character {_quote_char(body[at] if at < len(body) else 0x20)} {where}"
+    )
 
 
 def _quote_char(byte: int) -> str:
-    """A byte as Go shows it: taken for a character of Latin-1, escaped if that cannot be printed. Upstream: `quoteChar`."""
+    """A byte as Go shows it: taken for a character of Latin-1, escaped if that cannot
+    be printed. Upstream: `quoteChar`.
+    """
     if byte in _ESCAPES:
         shown = _ESCAPES[byte]
     elif byte < 0x20 or byte == 0x7F:
@@ -102,7 +133,9 @@ def _read(body: bytes) -> None:
 
 
 def _after_value(body: bytes, at: int, open_: list[bytes]) -> int:
-    """From the end of a value (or from the bracket that closes an empty one) to the next, or to the end of the text."""
+    """From the end of a value (or from the bracket that closes an empty one) to the
+    next, or to the end of the text.
+    """
     at = _skip(body, at)
     while open_:
         in_array = open_[-1] == b"["
@@ -114,7 +147,11 @@ def _after_value(body: bytes, at: int, open_: list[bytes]) -> int:
             at = _skip(body, at + 1)
             return _pass(_ITEMS, body, at) if in_array else _key(body, at)
         else:
-            raise _complain(body, at, "after array element" if in_array else "after object key:value pair")
+            raise _complain(
+                body,
+                at,
+                "after array element" if in_array else "after object key:value pair",
+            )
     return at
 
 
@@ -171,7 +208,9 @@ def _string(body: bytes, at: int) -> int:
     if body[end : end + 1] != b"\\":
         raise _complain(body, end, "in string literal")
     if (digits := _ESCAPE.match(body, end)) is not None:
-        raise _complain(body, digits.end(), "in \\u hexadecimal character escape", in_token=True)
+        raise _complain(
+            body, digits.end(), "in \\u hexadecimal character escape", in_token=True
+        )
     raise _complain(body, end + 1, "in string escape code", in_token=True)
 
 

@@ -1,18 +1,20 @@
 """The way in from outside: TLS, HTTP/1.1, and what a socket adds to a request.
 
-A connection may show a client certificate; a request becomes a `wire.Request` and passes the handler chain like
-any other; the answer is written back with its length, or, for a watch, piece by piece until one side has had
-enough.
+A connection may show a client certificate; a request becomes a `wire.Request` and
+passes the handler chain like any other; the answer is written back with its length, or,
+for a watch, piece by piece until one side has had enough.
 
-Clients can be hostile or just slow. A body has to fit into 3 MiB and to arrive within a minute, a connection
-that never asks for anything is closed, and a client that does not read its watch blocks nobody but itself: its
-frames wait in its own queue, until it has not read for a minute or the queue is too long.
+Clients can be hostile or just slow. A body has to fit into 3 MiB and to arrive within a
+minute, a connection that never asks for anything is closed, and a client that does not
+read its watch blocks nobody but itself: its frames wait in its own queue, until it has
+not read for a minute or the queue is too long.
 
-aiohttp parses HTTP; the answer is written by hand, since that is half of the work of a small request.
+aiohttp parses HTTP; the answer is written by hand, since that is half of the work of a
+small request.
 
-Upstream: `apiserver/pkg/server/secure_serving.go` (`SecureServingInfo.Serve`, its timeouts),
-`endpoints/handlers/rest.go` (`limitedReadBody`), `endpoints/handlers/watch.go` (`WatchServer.HandleHTTP`),
-v1.36. Left out: HTTP/2.
+Upstream: `apiserver/pkg/server/secure_serving.go` (`SecureServingInfo.Serve`, its
+timeouts), `endpoints/handlers/rest.go` (`limitedReadBody`),
+`endpoints/handlers/watch.go` (`WatchServer.HandleHTTP`), v1.36. Left out: HTTP/2.
 """
 
 from __future__ import annotations
@@ -64,7 +66,9 @@ class _BodyTooLargeError(Exception):
 
 
 class _Written:
-    """What aiohttp gets to see of an answer that is on its way already: nothing is left to do."""
+    """What aiohttp gets to see of an answer that is on its way already: nothing is left
+    to do.
+    """
 
     def __init__(self, keep_alive: bool) -> None:
         self.keep_alive = keep_alive
@@ -80,7 +84,9 @@ _KEEP_ALIVE, _CLOSE = _Written(True), _Written(False)
 
 
 class _Connection(RequestHandler):
-    """A connection that remembers who is at the other end: the address and the certificate cannot change."""
+    """A connection that remembers who is at the other end: the address and the
+    certificate cannot change.
+    """
 
     __slots__ = ("peer",)
 
@@ -89,15 +95,26 @@ class _Connection(RequestHandler):
         self.peer: tuple[str, bytes | None] | None = None
 
     def handle_error(
-        self, request: web.BaseRequest, status: int = 500, exc: BaseException | None = None, message: str | None = None
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
     ) -> Any:
-        """What is not HTTP is answered as Go does, and is not worth a word in the log: everybody can send anything."""
+        """What is not HTTP is answered as Go does, and is not worth a word in the log:
+        everybody can send anything.
+        """
         if status >= 500:
             return super().handle_error(request, status, exc, message)
         if self.transport is not None:
             text = f"{status} {_REASONS.get(status, 'Unknown')}"
-            head = f"HTTP/1.1 {text}\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n"
-            self.transport.write(f"{head}Content-Length: {len(text)}\r\n\r\n{text}".encode())
+            head = (
+                f"HTTP/1.1 {text}\r\nContent-Type: text/plain;"
+                " charset=utf-8\r\nConnection: close\r\n"
+            )
+            self.transport.write(
+                f"{head}Content-Length: {len(text)}\r\n\r\n{text}".encode()
+            )
         return _CLOSE
 
 
@@ -112,8 +129,12 @@ class HTTPSServer:
         self._listener: asyncio.Server | None = None
         self._date = (0, "")
 
-    async def start(self, host: str, port: int = 0, sock: socket.socket | None = None) -> int:
-        """Listen; the port (a free one for 0). Raises OSError if it is taken. `sock`: one that is bound already, instead."""
+    async def start(
+        self, host: str, port: int = 0, sock: socket.socket | None = None
+    ) -> int:
+        """Listen; the port (a free one for 0). Raises OSError if it is taken. `sock`:
+        one that is bound already, instead.
+        """
         self._connections = web.Server(self._answer, handler_cancellation=True)  # type: ignore[arg-type]
         loop = asyncio.get_running_loop()
         timeout = TLS_HANDSHAKE_TIMEOUT if self._tls else None
@@ -132,9 +153,13 @@ class HTTPSServer:
         if self._listener is not None:
             self._listener.close()
         if self._connections is not None:
-            transports = [connection.transport for connection in self._connections.connections]
+            transports = [
+                connection.transport for connection in self._connections.connections
+            ]
             await self._connections.shutdown(timeout=0.2)
-            for transport in transports:  # TLS would wait half a minute for the other side's goodbye
+            for transport in (
+                transports
+            ):  # TLS would wait half a minute for the other side's goodbye
                 if transport is not None:
                     transport.abort()
             await asyncio.sleep(0)
@@ -153,19 +178,29 @@ class HTTPSServer:
         loop.call_later(FIRST_REQUEST_TIMEOUT, close_if_silent)
         return connection
 
-    # -- one request --------------------------------------------------------------------------------------------------
+    # -- one request -------------------------------------------------------------------
 
     async def _answer(self, incoming: web.BaseRequest) -> _Written:
         request = to_request(incoming)
-        if "%" in incoming._message.path and _BAD_ESCAPE.search(incoming._message.path.partition("?")[0]):
-            response = Response(400, {"Content-Type": "text/plain; charset=utf-8"}, body=b"400 Bad Request")
+        if "%" in incoming._message.path and _BAD_ESCAPE.search(
+            incoming._message.path.partition("?")[0]
+        ):
+            response = Response(
+                400,
+                {"Content-Type": "text/plain; charset=utf-8"},
+                body=b"400 Bad Request",
+            )
             return await self._write(incoming, request, response, keep_alive=False)
         try:
             request.body = await read_body(incoming)
         except (_BodyTooLargeError, TimeoutError) as error:
             response = refuse(request_entity_too_large(MAX_BODY))
             if isinstance(error, TimeoutError):
-                response = Response(408, {"Content-Type": "text/plain; charset=utf-8"}, body=b"Request Timeout\n")
+                response = Response(
+                    408,
+                    {"Content-Type": "text/plain; charset=utf-8"},
+                    body=b"Request Timeout\n",
+                )
             return await self._write(incoming, request, response, keep_alive=False)
         response = await self._handler(request)
         try:
@@ -173,16 +208,25 @@ class HTTPSServer:
                 return await self._stream(incoming, request, response)
             if response.upgrade is not None:
                 return await self._upgrade(incoming, request, response)
-            return await self._write(incoming, request, response, keep_alive=incoming.keep_alive)
+            return await self._write(
+                incoming, request, response, keep_alive=incoming.keep_alive
+            )
         except ConnectionError:  # the client went away while it was being answered
             return _CLOSE
 
     async def _write(
-        self, incoming: web.BaseRequest, request: Request, response: Response, *, keep_alive: bool
+        self,
+        incoming: web.BaseRequest,
+        request: Request,
+        response: Response,
+        *,
+        keep_alive: bool,
     ) -> _Written:
         response = finish(request, response)
         body = response.body or b""
-        if len(body) > THRESHOLD and "gzip" in request.headers.get("accept-encoding", ""):
+        if len(body) > THRESHOLD and "gzip" in request.headers.get(
+            "accept-encoding", ""
+        ):
             body = self._compressor.compress(body)
             response.headers["Content-Encoding"] = "gzip"
             response.headers["Vary"] = "Accept-Encoding"
@@ -199,17 +243,30 @@ class HTTPSServer:
             await _drained(incoming)
         return _KEEP_ALIVE if keep_alive else _CLOSE
 
-    async def _stream(self, incoming: web.BaseRequest, request: Request, response: Response) -> _Written:
-        """Write frames as they come, several in one piece when they come fast. Cancelled when the client goes away."""
+    async def _stream(
+        self, incoming: web.BaseRequest, request: Request, response: Response
+    ) -> _Written:
+        """Write frames as they come, several in one piece when they come fast.
+        Cancelled when the client goes away.
+        """
         stream, encode = response.stream, response.encode_frame
         assert stream is not None
         assert encode is not None
         take = getattr(stream, "take", None)
-        chunked = incoming.version >= (1, 1)  # before that, only the end of the connection ends an answer
+        chunked = incoming.version >= (
+            1,
+            1,
+        )  # before that, only the end of the connection ends an answer
         try:
             if incoming.transport is not None:
-                framing = "Transfer-Encoding: chunked" if chunked else "Cache-Control: no-store"
-                incoming.transport.write(self._head(request, response, framing, chunked))
+                framing = (
+                    "Transfer-Encoding: chunked"
+                    if chunked
+                    else "Cache-Control: no-store"
+                )
+                incoming.transport.write(
+                    self._head(request, response, framing, chunked)
+                )
             async for frame in stream:
                 piece = encode(frame)
                 if take is not None:
@@ -217,7 +274,9 @@ class HTTPSServer:
                 transport = incoming.transport
                 if transport is None or transport.is_closing():
                     break
-                transport.write(b"%x\r\n%b\r\n" % (len(piece), piece) if chunked else piece)
+                transport.write(
+                    b"%x\r\n%b\r\n" % (len(piece), piece) if chunked else piece
+                )
                 await _drained(incoming)
             if incoming.transport is not None and chunked:
                 incoming.transport.write(b"0\r\n\r\n")
@@ -227,26 +286,38 @@ class HTTPSServer:
                 await close()
         return _KEEP_ALIVE if incoming.keep_alive and chunked else _CLOSE
 
-    async def _upgrade(self, incoming: web.BaseRequest, request: Request, response: Response) -> _Written:
-        """Write the head, then let go of the connection. aiohttp has to be told that it is over: it cannot see it any more."""
+    async def _upgrade(
+        self, incoming: web.BaseRequest, request: Request, response: Response
+    ) -> _Written:
+        """Write the head, then let go of the connection. aiohttp has to be told that it
+        is over: it cannot see it any more.
+        """
         transport, protocol = incoming.transport, incoming.protocol
         assert response.upgrade is not None
         if transport is not None:
-            transport.write(self._head(request, response, "Cache-Control: no-cache", True))
+            transport.write(
+                self._head(request, response, "Cache-Control: no-cache", True)
+            )
             try:
                 await hand_over(transport, response.upgrade)
             finally:
                 asyncio.get_running_loop().call_soon(protocol.connection_lost, None)
         return _CLOSE
 
-    def _head(self, request: Request, response: Response, framing: str, keep_alive: bool) -> bytes:
+    def _head(
+        self, request: Request, response: Response, framing: str, keep_alive: bool
+    ) -> bytes:
         second = int(time.time())
         if self._date[0] != second:
             self._date = (second, formatdate(second, usegmt=True))
-        lines = [f"HTTP/1.1 {response.status} {_REASONS.get(response.status, 'Unknown')}"]
+        lines = [
+            f"HTTP/1.1 {response.status} {_REASONS.get(response.status, 'Unknown')}"
+        ]
         lines += [f"{name}: {value}" for name, value in response.headers.items()]
         if request.warnings:
-            lines += [f"Warning: {value}" for value in warning_headers(request.warnings)]
+            lines += [
+                f"Warning: {value}" for value in warning_headers(request.warnings)
+            ]
         lines.append(f"Date: {self._date[1]}\r\n{framing}")
         if not keep_alive:
             lines.append("Connection: close")
@@ -254,7 +325,9 @@ class HTTPSServer:
 
 
 def to_request(incoming: web.BaseRequest) -> Request:
-    """A `wire.Request`, its body still empty. Path and query are decoded once, headers have lower-case names."""
+    """A `wire.Request`, its body still empty. Path and query are decoded once, headers
+    have lower-case names.
+    """
     target = incoming._message.path
     path, _, query = target.partition("?")
     connection = incoming.protocol
@@ -279,11 +352,15 @@ def _peer(transport: asyncio.Transport | None) -> tuple[str, bytes | None]:
         return "", None
     address = transport.get_extra_info("peername")
     tls = transport.get_extra_info("ssl_object")
-    return address[0] if address else "", tls.getpeercert(binary_form=True) if tls is not None else None
+    return address[0] if address else "", (
+        tls.getpeercert(binary_form=True) if tls is not None else None
+    )
 
 
 async def _drained(incoming: web.BaseRequest) -> None:
-    """Wait until the client has read enough. One that reads nothing at all for a minute loses its connection, and we its data."""
+    """Wait until the client has read enough. One that reads nothing at all for a minute
+    loses its connection, and we its data.
+    """
     try:
         async with asyncio.timeout(WRITE_TIMEOUT):
             await incoming.writer.drain()
@@ -294,14 +371,19 @@ async def _drained(incoming: web.BaseRequest) -> None:
 
 
 async def read_body(incoming: web.BaseRequest) -> bytes:
-    """All of the body. Raises `_BodyTooLargeError` as soon as that is clear, TimeoutError when it takes too long."""
+    """All of the body. Raises `_BodyTooLargeError` as soon as that is clear,
+    TimeoutError when it takes too long.
+    """
     content = incoming.content
     if not incoming.body_exists:
         return b""
     announced = incoming.content_length
     if announced is not None and announced > MAX_BODY:
         raise _BodyTooLargeError
-    if incoming.headers.get("Expect", "").lower() == "100-continue" and incoming.transport is not None:
+    if (
+        incoming.headers.get("Expect", "").lower() == "100-continue"
+        and incoming.transport is not None
+    ):
         incoming.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
     if content.is_eof():
         return content.read_nowait()

@@ -1,10 +1,13 @@
-"""How the checks on the way in look things up: synchronous reads from the server's own caches.
+"""How the checks on the way in look things up: synchronous reads from the server's own
+caches.
 
-Authorizers and admission plugins ask small questions all the time: which roles are there, does this namespace exist? A round
-trip through the API for each would make every request several, so they read what the watch cache holds already.
+Authorizers and admission plugins ask small questions all the time: which roles are
+there, does this namespace exist? A round trip through the API for each would make every
+request several, so they read what the watch cache holds already.
 
-Upstream: the shared informers handed to plugins by `kubeapiserver/admission/initializer.go` and `WantsExternalKubeInformerFactory`,
-v1.36. Left out: waiting for caches to fill; the server serves nothing before they have.
+Upstream: the shared informers handed to plugins by
+`kubeapiserver/admission/initializer.go` and `WantsExternalKubeInformerFactory`, v1.36.
+Left out: waiting for caches to fill; the server serves nothing before they have.
 """
 
 from __future__ import annotations
@@ -28,11 +31,15 @@ class ObjectReader(Protocol):
         ...
 
     def resource_version(self, resource: Resource) -> int:
-        """A number that changes whenever any object of the resource does: what derived indexes are checked against."""
+        """A number that changes whenever any object of the resource does: what derived
+        indexes are checked against.
+        """
         ...
 
     def changes(self, resources: Iterable[Resource]) -> Counter:
-        """What counts the changes of several resources, from the moment they are known here. One look at it is cheaper than at each."""
+        """What counts the changes of several resources, from the moment they are known
+        here. One look at it is cheaper than at each.
+        """
         ...
 
 
@@ -41,7 +48,8 @@ Counter = Callable[[], int]
 
 
 class StaticReader:
-    """An `ObjectReader` over given objects: for tests, and for asking "what would these roles allow?".
+    """An `ObjectReader` over given objects: for tests, and for asking "what would these
+    roles allow?".
 
     Upstream: `pkg/registry/rbac/validation/rule.go` (`StaticRoles`).
     """
@@ -63,7 +71,9 @@ class StaticReader:
 
     def get(self, resource: Resource, namespace: str, name: str) -> Object | None:
         """See `ObjectReader`."""
-        return self._objects.get((resource.group, resource.plural), {}).get((namespace, name))
+        return self._objects.get((resource.group, resource.plural), {}).get(
+            (namespace, name)
+        )
 
     def list(self, resource: Resource, namespace: str = "") -> Sequence[Object]:
         """See `ObjectReader`."""

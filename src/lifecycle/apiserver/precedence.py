@@ -1,11 +1,14 @@
 """Requests from outside go first.
 
-In a real cluster the control loops are other processes, and each client limits itself (20 to 50 requests a second), so a burst of
-users' requests is never starved by them. Here all share one event loop, and a control loop that never has to wait for a socket could keep
-everybody else waiting. So, while requests come in from outside, those from within take turns: one for each round of the loop.
+In a real cluster the control loops are other processes, and each client limits itself
+(20 to 50 requests a second), so a burst of users' requests is never starved by them.
+Here all share one event loop, and a control loop that never has to wait for a socket
+could keep everybody else waiting. So, while requests come in from outside, those from
+within take turns: one for each round of the loop.
 
-Upstream: `client-go/rest/config.go` (`DefaultQPS`), the QPS settings of kube-controller-manager, kube-scheduler and
-kubelet, v1.36. Left out: any limit while nobody outside is asking; there is nobody to be fair to.
+Upstream: `client-go/rest/config.go` (`DefaultQPS`), the QPS settings of
+kube-controller-manager, kube-scheduler and kubelet, v1.36. Left out: any limit while
+nobody outside is asking; there is nobody to be fair to.
 """
 
 from __future__ import annotations
@@ -18,7 +21,9 @@ ATTENTION = 0.005
 
 
 class Precedence:
-    """Told of every request from outside; asked for a turn by every request from within."""
+    """Told of every request from outside; asked for a turn by every request from
+    within.
+    """
 
     def __init__(self) -> None:
         self._last_outside = float("-inf")
@@ -30,7 +35,9 @@ class Precedence:
         self._last_outside = asyncio.get_running_loop().time()
 
     async def turn(self) -> None:
-        """Go on at once if nobody outside is asking, else when it is this request's turn."""
+        """Go on at once if nobody outside is asking, else when it is this request's
+        turn.
+        """
         loop = asyncio.get_running_loop()
         if not self._waiting and loop.time() - self._last_outside > ATTENTION:
             return

@@ -1,10 +1,12 @@
 """The API server: caches, registries, guards and the handler chain, put together.
 
-It starts in the order that makes each part safe for the next: first the caches fill from the store, then the objects
-that every cluster has are written if they are missing, and only then does anybody get an answer.
+It starts in the order that makes each part safe for the next: first the caches fill
+from the store, then the objects that every cluster has are written if they are missing,
+and only then does anybody get an answer.
 
-Upstream: `cmd/kube-apiserver/app/server.go` (`CreateServerChain`), `pkg/controlplane/instance.go`, v1.36. Left out:
-running several servers, a separate server for custom resources.
+Upstream: `cmd/kube-apiserver/app/server.go` (`CreateServerChain`),
+`pkg/controlplane/instance.go`, v1.36. Left out: running several servers, a separate
+server for custom resources.
 """
 
 from __future__ import annotations
@@ -27,8 +29,13 @@ from lifecycle.apiserver.admission.initializer_visibility import InitializerVisi
 from lifecycle.apiserver.admission.options import AdmissionOptions
 from lifecycle.apiserver.aggregation.aggregator import Aggregator
 from lifecycle.apiserver.aggregation.changes import ChangeFollower
-from lifecycle.apiserver.aggregation.front_proxy import FrontProxy, publish_authentication_config
-from lifecycle.apiserver.aggregation.local_api_services import register_local_api_services
+from lifecycle.apiserver.aggregation.front_proxy import (
+    FrontProxy,
+    publish_authentication_config,
+)
+from lifecycle.apiserver.aggregation.local_api_services import (
+    register_local_api_services,
+)
 from lifecycle.apiserver.apiextensions.definition_store import DefinitionStore
 from lifecycle.apiserver.apiextensions.extensions import Extensions
 from lifecycle.apiserver.authn.options import AuthenticationOptions
@@ -97,7 +104,10 @@ class EventStore(CoreEventStore):
         return to_core(obj)
 
 
-FROM_STORAGE = {(EVENTS, "events"): from_core, (AUTOSCALING_V1, "horizontalpodautoscalers"): to_v1}
+FROM_STORAGE = {
+    (EVENTS, "events"): from_core,
+    (AUTOSCALING_V1, "horizontalpodautoscalers"): to_v1,
+}
 """How a cache shows what is stored in another version."""
 
 SPECIAL_STORES: dict[tuple[str, str], type[ResourceStore]] = {
@@ -120,7 +130,11 @@ class CacheReader:
         """One object, or None."""
         cacher = self._cachers[resource.store_key]
         cacher.catch_up()
-        key = f"{cacher.prefix}{namespace}/{name}" if resource.namespaced and namespace else f"{cacher.prefix}{name}"
+        key = (
+            f"{cacher.prefix}{namespace}/{name}"
+            if resource.namespaced and namespace
+            else f"{cacher.prefix}{name}"
+        )
         cached = cacher.get(key)
         return cached.obj if cached else None
 
@@ -137,7 +151,9 @@ class CacheReader:
         return cacher.version
 
     def changes(self, resources: Iterable[Resource]) -> Counter:
-        """See `ObjectReader`: rung by the watches of the caches themselves, so nobody has to look whether something has come."""
+        """See `ObjectReader`: rung by the watches of the caches themselves, so nobody
+        has to look whether something has come.
+        """
         bell = Bell()
         for resource in resources:
             self._cachers[resource.store_key].add_bell(bell)
@@ -145,9 +161,13 @@ class CacheReader:
 
 
 class InProcessTransport:
-    """Hands requests to the chain without a socket, under an identity that only code in this process can claim."""
+    """Hands requests to the chain without a socket, under an identity that only code in
+    this process can claim.
+    """
 
-    def __init__(self, handler: Handler, user: UserInfo, precedence: Precedence) -> None:
+    def __init__(
+        self, handler: Handler, user: UserInfo, precedence: Precedence
+    ) -> None:
         self._handler, self._user, self._precedence = handler, user, precedence
 
     async def round_trip(self, request: Request) -> Response:
@@ -189,9 +209,20 @@ class APIServer:
             convert = FROM_STORAGE.get((row.api_version, row.plural))
             self.cachers[row.store_key] = Cacher(store, row, selectable_fields, convert)
         self.reader = CacheReader(self.cachers)
-        flags = server_flags(authentication, authorization, admission, audit, cors_allowed_origins, EVENT_TTL)
+        flags = server_flags(
+            authentication,
+            authorization,
+            admission,
+            audit,
+            cors_allowed_origins,
+            EVENT_TTL,
+        )
         self._flagz = Flagz(flags, self.names)
-        tokens = {token: UserInfo("lifecycle-token", (MASTERS, "system:authenticated"))} if token else {}
+        tokens = (
+            {token: UserInfo("lifecycle-token", (MASTERS, "system:authenticated"))}
+            if token
+            else {}
+        )
         self._audit: Backends | None = None
         audit_log = None
         if audit is not None and audit.policy_file is not None:
@@ -209,10 +240,18 @@ class APIServer:
             audit=audit_log,
         )
         environment = Environment(
-            store, self.clock, self.names, self.config.admission, self.cachers, storage_media_type(store)
+            store,
+            self.clock,
+            self.names,
+            self.config.admission,
+            self.cachers,
+            storage_media_type(store),
         )
         self.stores = {
-            row.store_key: SPECIAL_STORES.get(row.store_key, ResourceStore)(row, environment) for row in stored
+            row.store_key: SPECIAL_STORES.get(row.store_key, ResourceStore)(
+                row, environment
+            )
+            for row in stored
         }
         self._resources = ResourceHandler(
             environment,
@@ -221,19 +260,33 @@ class APIServer:
             self.config.virtual_subresources,
         )
         self.extensions = Extensions(
-            environment, self.stores["apiextensions.k8s.io", "customresourcedefinitions"], self.reader
+            environment,
+            self.stores["apiextensions.k8s.io", "customresourcedefinitions"],
+            self.reader,
         )
         self.kubelets: dict[str, NodeTransport] = {}
         """The way to each node's kubelet, by node name."""
-        self._resources.connector = PodConnector(self.kubelets, self.config.chain.authorizer)
+        self._resources.connector = PodConnector(
+            self.kubelets, self.config.chain.authorizer
+        )
         self.config.resource_quota.update_status = self._charge_quota
         checks = {name: lambda: store.problem for name in ("etcd", "etcd-readiness")}
-        self._others = NonResourceHandler(self.config.openid_metadata, checks=checks, served=self.extensions)
+        self._others = NonResourceHandler(
+            self.config.openid_metadata, checks=checks, served=self.extensions
+        )
         serve: Handler = reading_ahead(self._serve)
         if self.config.initializers is not None:
-            serve = InitializerVisibility(serve, self.config.initializers, self.clock, self.names)
+            serve = InitializerVisibility(
+                serve, self.config.initializers, self.clock, self.names
+            )
         self.front_proxy = FrontProxy()
-        self.aggregator = Aggregator(serve, self.reader, self.clock, self.front_proxy, self._write_api_service_status)
+        self.aggregator = Aggregator(
+            serve,
+            self.reader,
+            self.clock,
+            self.front_proxy,
+            self._write_api_service_status,
+        )
         self._changes = ChangeFollower(self.aggregator, self.cachers)
         self._started = self._stopping = False
         chain = self.config.chain
@@ -251,8 +304,12 @@ class APIServer:
         """The cluster's certificate authority, made when first needed."""
         return CertificateAuthority()
 
-    async def start(self, restore: Callable[[Store], Awaitable[None]] | None = None) -> None:
-        """Fill the caches, then write what every cluster has. `restore` may put older objects into the store in between."""
+    async def start(
+        self, restore: Callable[[Store], Awaitable[None]] | None = None
+    ) -> None:
+        """Fill the caches, then write what every cluster has. `restore` may put older
+        objects into the store in between.
+        """
         await asyncio.gather(*(cacher.start() for cacher in self.cachers.values()))
         if restore is not None:
             await restore(self.store)
@@ -272,12 +329,19 @@ class APIServer:
         metrics = Metrics(
             chain.metrics,
             flow_control,
-            lambda: ((group, plural, len(cacher)) for (group, plural), cacher in counts),
+            lambda: (
+                (group, plural, len(cacher)) for (group, plural), cacher in counts
+            ),
             lambda: self.reader.list(row),
         )
-        zpages = (STATUSZ, Statusz(self.clock, self.names).serve), (FLAGZ, self._flagz.serve)
+        zpages = (
+            (STATUSZ, Statusz(self.clock, self.names).serve),
+            (FLAGZ, self._flagz.serve),
+        )
         self._others.zpages |= dict(zpages)
-        self._others.more["/metrics"] = lambda rest: metrics.serve() if not rest else None
+        self._others.more["/metrics"] = lambda rest: (
+            metrics.serve() if not rest else None
+        )
         if flow_control is not None:
             stored = StorageStats(self.cachers)
             flow_control.estimator = WorkEstimator(stored.stats, stored.watchers)
@@ -289,8 +353,12 @@ class APIServer:
 
             self._others.more[PREFIX] = dumped
 
-    def _with_own_ca(self, options: AuthenticationOptions | None) -> AuthenticationOptions | None:
-        """Beside a front proxy's authority, certificates are users only if ours signed them."""
+    def _with_own_ca(
+        self, options: AuthenticationOptions | None
+    ) -> AuthenticationOptions | None:
+        """Beside a front proxy's authority, certificates are users only if ours signed
+        them.
+        """
         if options is None or options.request_header is None or options.client_ca:
             return options
         return replace(options, client_ca=self.certificates.ca_pem)
@@ -298,11 +366,15 @@ class APIServer:
     async def serve_https(self, host: str = "127.0.0.1", port: int = 0) -> int:
         """Listen on a loopback address; the port. Raises OSError if it is taken."""
         self.config.tokens.key.prepare()
-        await publish_authentication_config(self.store, self.clock, self.certificates.ca_pem, self.front_proxy)
+        await publish_authentication_config(
+            self.store, self.clock, self.certificates.ca_pem, self.front_proxy
+        )
         https = HTTPSServer(self._from_outside, self._tls())
         port = await https.start(host, port)
         self._https.append(https)
-        self._others.address = self.config.openid_metadata.external_address = f"{host}:{port}"
+        self._others.address = self.config.openid_metadata.external_address = (
+            f"{host}:{port}"
+        )
         return port
 
     async def serve_socket(self, sock: socket.socket) -> None:
@@ -314,7 +386,9 @@ class APIServer:
     def _tls(self) -> ssl.SSLContext:
         tls = self.certificates.server_context()
         if self.config.request_header is not None:
-            tls.load_verify_locations(cadata=self.config.request_header.client_ca.decode())
+            tls.load_verify_locations(
+                cadata=self.config.request_header.client_ca.decode()
+            )
         return tls
 
     async def _from_outside(self, request: Request) -> Response:
@@ -341,7 +415,11 @@ class APIServer:
 
     async def _serve(self, request: Request) -> Response:
         info = request.info
-        if info is not None and info.is_resource_request and (not info.group or info.group in group_names()):
+        if (
+            info is not None
+            and info.is_resource_request
+            and (not info.group or info.group in group_names())
+        ):
             try:
                 if self._remote and needs_the_newest(request, self.store.revision):
                     await self.store.catch_up()
@@ -363,12 +441,20 @@ class APIServer:
         return response
 
     async def _charge_quota(self, quota: Object) -> None:
-        """Write a quota's status, as the server itself. Raises StatusError 409 if somebody was faster. Upstream: `quotaAccessor`."""
-        metadata = {key: value for key, value in quota["metadata"].items() if key != "managedFields"}
+        """Write a quota's status, as the server itself. Raises StatusError 409 if
+        somebody was faster. Upstream: `quotaAccessor`.
+        """
+        metadata = {
+            key: value
+            for key, value in quota["metadata"].items()
+            if key != "managedFields"
+        }
         row = resource_for_kind("v1", "ResourceQuota")
         assert row is not None
         path = row.path(metadata["namespace"], metadata["name"], "status")
-        request = Request("PUT", path, obj={**quota, "metadata": metadata}, accepts_object=True)
+        request = Request(
+            "PUT", path, obj={**quota, "metadata": metadata}, accepts_object=True
+        )
         request.headers["user-agent"] = USER_AGENT
         response = await self.in_process_transport(LOOPBACK_USER).round_trip(request)
         if response.status >= 400:
@@ -378,8 +464,14 @@ class APIServer:
         """Write an APIService's status, as the server itself. Raises StatusError."""
         row = resource_for_kind(service["apiVersion"], service["kind"])
         assert row is not None
-        metadata = {key: value for key, value in service["metadata"].items() if key != "managedFields"}
-        request = Request("PUT", row.path("", metadata["name"], "status"), accepts_object=True)
+        metadata = {
+            key: value
+            for key, value in service["metadata"].items()
+            if key != "managedFields"
+        }
+        request = Request(
+            "PUT", row.path("", metadata["name"], "status"), accepts_object=True
+        )
         request.obj = {**service, "metadata": metadata}
         request.headers["user-agent"] = USER_AGENT
         response = await self.in_process_transport(LOOPBACK_USER).round_trip(request)
@@ -387,12 +479,21 @@ class APIServer:
             raise StatusError(response.obj or {})
 
     async def _bootstrap(self) -> None:
-        """Namespaces, policy, classes, flow schemas and the Service `kubernetes`: written if missing; roles are completed."""
-        for obj in (*system_namespaces(), *bootstrap_objects(), default_service_cidr(), _kubernetes_service()):
+        """Namespaces, policy, classes, flow schemas and the Service `kubernetes`:
+        written if missing; roles are completed.
+        """
+        for obj in (
+            *system_namespaces(),
+            *bootstrap_objects(),
+            default_service_cidr(),
+            _kubernetes_service(),
+        ):
             row = resource_for_kind(obj["apiVersion"], obj["kind"])
             assert row is not None, obj["kind"]
             metadata = obj["metadata"]
-            existing = self.reader.get(row, metadata.get("namespace", ""), metadata["name"])
+            existing = self.reader.get(
+                row, metadata.get("namespace", ""), metadata["name"]
+            )
             with contextlib.suppress(StatusError):
                 if existing is None:
                     await self._write_default("POST", row, obj)
@@ -402,9 +503,13 @@ class APIServer:
             loopback = Client(self.in_process_transport(LOOPBACK_USER), USER_AGENT)
             await sync_status(loopback, self.clock)
 
-    async def _write_default(self, method: str, row: Resource, obj: Object, name: str = "") -> None:
+    async def _write_default(
+        self, method: str, row: Resource, obj: Object, name: str = ""
+    ) -> None:
         namespace = obj["metadata"].get("namespace", "")
-        request = Request(method, row.path(namespace, name), obj=obj, accepts_object=True)
+        request = Request(
+            method, row.path(namespace, name), obj=obj, accepts_object=True
+        )
         request.headers["user-agent"] = USER_AGENT
         response = await self.in_process_transport(LOOPBACK_USER).round_trip(request)
         if response.status >= 400:
@@ -412,7 +517,9 @@ class APIServer:
 
 
 def _kubernetes_service() -> Object:
-    """The Service through which pods reach the API server. Upstream: `pkg/controlplane/controller/kubernetesservice`."""
+    """The Service through which pods reach the API server. Upstream:
+    `pkg/controlplane/controller/kubernetesservice`.
+    """
     return {
         "apiVersion": "v1",
         "kind": "Service",
@@ -423,7 +530,9 @@ def _kubernetes_service() -> Object:
         },
         "spec": {
             "clusterIP": KUBERNETES_SERVICE_IP,
-            "ports": [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": 6443}],
+            "ports": [
+                {"name": "https", "port": 443, "protocol": "TCP", "targetPort": 6443}
+            ],
             "sessionAffinity": "None",
             "type": "ClusterIP",
         },

@@ -1,7 +1,9 @@
-"""What is stored and who watches it, as far as flow control wants to know before it lets a request in.
+"""What is stored and who watches it, as far as flow control wants to know before it
+lets a request in.
 
-Upstream: `apiserver/pkg/util/flowcontrol/request/object_count_tracker.go`, `pkg/util/flowcontrol/watch_tracker.go`
-(`GetInterestedWatchCount`), v1.36. The average size is that of a few objects, and not of all.
+Upstream: `apiserver/pkg/util/flowcontrol/request/object_count_tracker.go`,
+`pkg/util/flowcontrol/watch_tracker.go` (`GetInterestedWatchCount`), v1.36. The average
+size is that of a few objects, and not of all.
 """
 
 from __future__ import annotations
@@ -22,12 +24,16 @@ class StorageStats:
         self._cachers = cachers
 
     def stats(self, group: str, plural: str) -> Stats | None:
-        """How many objects there are, and how large; None for a resource that is not stored here."""
+        """How many objects there are, and how large; None for a resource that is not
+        stored here.
+        """
         cacher = self._cachers.get((group, plural))
         if cacher is None:
             return None
         sample = cacher.ordered()[:SAMPLE]
-        size = sum(len(cached.json) for cached in sample) // len(sample) if sample else 0
+        size = (
+            sum(len(cached.json) for cached in sample) // len(sample) if sample else 0
+        )
         return Stats(len(cacher), size)
 
     def watchers(self, info: RequestInfo) -> int:

@@ -24,5 +24,16 @@ def main() -> None:
     """What happens when … Kubernetes: run it, follow it, compare it."""
 
 
-for command in (up, trace, inspect, compare, record, claims, check, doctor, kubectl, iptables_save):
+for command in (
+    up,
+    trace,
+    inspect,
+    compare,
+    record,
+    claims,
+    check,
+    doctor,
+    kubectl,
+    iptables_save,
+):
     main.add_command(command)

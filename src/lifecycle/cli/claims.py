@@ -13,9 +13,17 @@ VERSIONS = {"v1.36": "kind-1.36.2", "v1.20": "bare-1.20.2"}
 
 
 @click.command(short_help="What became of each claim of the old articles.")
-@click.option("--ledger", type=click.Path(path_type=Path, dir_okay=False), help="Another ledger than the book's.")
+@click.option(
+    "--ledger",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Another ledger than the book's.",
+)
 @click.option("--stage", help="Only the claims of one stage.")
-@click.option("--unchecked", is_flag=True, help="Only the claims that no running check stands behind.")
+@click.option(
+    "--unchecked",
+    is_flag=True,
+    help="Only the claims that no running check stands behind.",
+)
 def claims(ledger: Path | None, stage: str | None, unchecked: bool) -> None:
     """Print the matrix claim × version, with how many claims nobody checks yet.
 
@@ -32,13 +40,17 @@ def claims(ledger: Path | None, stage: str | None, unchecked: bool) -> None:
         entries = book.load_claims(file)
         stages = sorted({claim.stage for claim in entries})
         if stage not in (None, *stages):
-            raise Refusal(f"no claims of stage {stage!r}; there are: {', '.join(stages)}")
+            raise Refusal(
+                f"no claims of stage {stage!r}; there are: {', '.join(stages)}"
+            )
         book.import_checks(claim_checks)
         evidence = {version: open_recording(name) for version, name in VERSIONS.items()}
         everything = book.ClaimsMatrix(entries, evidence, stage or "")
         summary = everything.summary
         if unchecked:
-            everything.claims = [claim for claim in everything.claims if claim in everything.unchecked]
+            everything.claims = [
+                claim for claim in everything.claims if claim in everything.unchecked
+            ]
     table = everything.__rich__()
     table.title = summary
     console = Console(width=None if sys.stdout.isatty() else 140)

@@ -1,4 +1,6 @@
-"""`lifecycle compare`: the same questions to two clusters, and the answers field by field."""
+"""`lifecycle compare`: the same questions to two clusters, and the answers field by
+field.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ if TYPE_CHECKING:
 
 DEFAULT_STAGES = ("journey", "discovery", "objects")
 LATENCY = 0.5
-"""Seconds the embedded cluster's containers take for each step of their start: about as long as on a small real host."""
+"""Seconds the embedded cluster's containers take for each step of their start: about as
+long as on a small real host.
+"""
 
 WIDTH = 140
 """Columns where the output is not a terminal."""
@@ -28,17 +32,31 @@ WIDTH = 140
 @click.command(short_help="Hold a cluster against a recorded one, field by field.")
 @click.argument("stages", nargs=-1)
 @click.option(
-    "--recording", default="kind-1.36.2", show_default=True, metavar="DIR", help="The recorded cluster to hold against."
+    "--recording",
+    default="kind-1.36.2",
+    show_default=True,
+    metavar="DIR",
+    help="The recorded cluster to hold against.",
 )
 @click.option(
     "--against",
     default="embedded",
     show_default=True,
     metavar="embedded|DIR|CONTEXT",
-    help="Who is compared with it: the embedded cluster, another recording, or the live context kind-lifecycle.",
+    help=(
+        "Who is compared with it: the embedded cluster, another recording, or the live"
+        " context kind-lifecycle."
+    ),
 )
-@click.option("--json", "json_file", type=click.Path(path_type=Path, dir_okay=False), help="Write the tables as JSON.")
-@click.option("--all-rows", is_flag=True, help="Print every row, also those that are equal.")
+@click.option(
+    "--json",
+    "json_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the tables as JSON.",
+)
+@click.option(
+    "--all-rows", is_flag=True, help="Print every row, also those that are equal."
+)
 @click.option(
     "--latency",
     type=click.FloatRange(0),
@@ -47,11 +65,18 @@ WIDTH = 140
     help="Seconds per step of a container's start.",
 )
 def compare(
-    stages: tuple[str, ...], recording: str, against: str, json_file: Path | None, all_rows: bool, latency: float
+    stages: tuple[str, ...],
+    recording: str,
+    against: str,
+    json_file: Path | None,
+    all_rows: bool,
+    latency: float,
 ) -> None:
-    """Compare STAGES (journey, discovery, objects, or any recorded scenario) of two clusters.
+    """Compare STAGES (journey, discovery, objects, or any recorded scenario) of two
+    clusters.
 
-    Leaves with 1 on a disagreement nobody has explained, with 2 if asked for a stage that was not recorded.
+    Leaves with 1 on a disagreement nobody has explained, with 2 if asked for a stage
+    that was not recorded.
     """
     import json
 
@@ -67,13 +92,21 @@ def compare(
         known = theirs.scenarios()
         for stage in stages:
             if stage not in known:
-                raise Misused(f"{theirs.name} has no stage {stage!r}; it has: {', '.join(known)}")
+                raise Misused(
+                    f"{theirs.name} has no stage {stage!r}; it has: {', '.join(known)}"
+                )
         chosen = stages or tuple(stage for stage in DEFAULT_STAGES if stage in known)
-        bar = Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty())
+        bar = Progress(
+            console=Console(stderr=True),
+            transient=True,
+            disable=not sys.stderr.isatty(),
+        )
         with bar:
             tables = _tables(against, theirs, chosen, latency, bar)
         if json_file:
-            json_file.write_text(json.dumps([json.loads(table.to_json()) for table in tables], indent=1))
+            json_file.write_text(
+                json.dumps([json.loads(table.to_json()) for table in tables], indent=1)
+            )
     console = Console(width=None if sys.stdout.isatty() else WIDTH)
     for table in tables:
         if all_rows:
@@ -85,7 +118,11 @@ def compare(
 
 
 def _tables(
-    against: str, theirs: Recording, stages: tuple[str, ...], latency: float, bar: Progress
+    against: str,
+    theirs: Recording,
+    stages: tuple[str, ...],
+    latency: float,
+    bar: Progress,
 ) -> list[AgreementTable]:
     from lifecycle.compare import compare_recordings
     from lifecycle.inspector import open_recording
@@ -100,21 +137,32 @@ def _tables(
         ours = open_recording(against)
         missing = [stage for stage in stages if stage not in ours.scenarios()]
         if missing:
-            raise Misused(f"{ours.name} has no stage {', '.join(missing)}; it has: {', '.join(ours.scenarios())}")
+            raise Misused(
+                f"{ours.name} has no stage {', '.join(missing)}; it has:"
+                f" {', '.join(ours.scenarios())}"
+            )
         for stage in bar.track(stages, description="comparing"):
             tables.append(compare_recordings(ours, theirs, stage))
     return tables
 
 
-def _embedded(theirs: Recording, stage: str, latency: float, bar: Progress) -> AgreementTable:
+def _embedded(
+    theirs: Recording, stage: str, latency: float, bar: Progress
+) -> AgreementTable:
     from lifecycle.cluster.agree import agreement_with
 
     task = bar.add_task(stage, total=len(theirs.exchanges(stage)))
-    return agreement_with(theirs, stage, latency=latency, on_step=lambda _: bar.advance(task))
+    return agreement_with(
+        theirs, stage, latency=latency, on_step=lambda _: bar.advance(task)
+    )
 
 
-def _live(context: str, theirs: Recording, stages: tuple[str, ...], bar: Progress) -> list[AgreementTable]:
-    """Record the live cluster first, then compare two recordings: the recorder knows how to leave nothing behind."""
+def _live(
+    context: str, theirs: Recording, stages: tuple[str, ...], bar: Progress
+) -> list[AgreementTable]:
+    """Record the live cluster first, then compare two recordings: the recorder knows
+    how to leave nothing behind.
+    """
     from lifecycle.compare import compare_recordings
     from lifecycle.inspector import LiveCluster, open_recording
     from lifecycle.inspector.live import ALLOWED_CONTEXT
@@ -126,6 +174,8 @@ def _live(context: str, theirs: Recording, stages: tuple[str, ...], bar: Progres
     ):
         tables = []
         for stage in bar.track(stages, description="asking the live cluster"):
-            taken = open_recording(str(record(cluster, Path(folder) / context, [stage], progress=False)))
+            taken = open_recording(
+                str(record(cluster, Path(folder) / context, [stage], progress=False))
+            )
             tables.append(compare_recordings(taken, theirs, stage))
         return tables

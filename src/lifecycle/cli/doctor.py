@@ -11,9 +11,15 @@ from lifecycle.cli.refusal import refusals
 
 
 @click.command(short_help="Which optional programs are here, and what for.")
-@click.option("--clean", is_flag=True, help="Take away what killed runs with real containers left behind.")
+@click.option(
+    "--clean",
+    is_flag=True,
+    help="Take away what killed runs with real containers left behind.",
+)
 def doctor(clean: bool) -> None:
-    """Say which optional programs this machine has, what each is for, and what real containers would need."""
+    """Say which optional programs this machine has, what each is for, and what real
+    containers would need.
+    """
     from lifecycle.cluster.doctor import abandoned, checkup, real_containers
 
     with refusals():
@@ -25,5 +31,9 @@ def doctor(clean: bool) -> None:
                     click.echo(line)
             click.echo("nothing of a former run is left")
             return
-        for line in [*checkup(os.environ.get("PATH", "")), *real_containers(), *abandoned()]:
+        for line in [
+            *checkup(os.environ.get("PATH", "")),
+            *real_containers(),
+            *abandoned(),
+        ]:
             click.echo(line)

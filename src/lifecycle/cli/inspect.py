@@ -16,12 +16,28 @@ STAGES = {
     "discovery": ("http", "discovery", "groups, versions, resources, health"),
     "schemas": ("http", "openapi", "the OpenAPI documents"),
     "authentication": ("http", "authn", "who is asking: certificates, tokens, nobody"),
-    "authorization": ("http", "authz", "access reviews, and the roles they were decided from"),
+    "authorization": (
+        "http",
+        "authz",
+        "access reviews, and the roles they were decided from",
+    ),
     "admission": ("http", "admission", "what plugins change and refuse"),
-    "validation": ("http", "corpus", "manifests good and bad, and what the server says of them"),
-    "resource-handling": ("http", "storage", "conflicts, patches, apply, pages, selectors, watches"),
+    "validation": (
+        "http",
+        "corpus",
+        "manifests good and bad, and what the server says of them",
+    ),
+    "resource-handling": (
+        "http",
+        "storage",
+        "conflicts, patches, apply, pages, selectors, watches",
+    ),
     "objects": ("http", "objects", "every object of the fresh cluster"),
-    "journey": ("http", "journey", "create, expose, scale, new image, undo, scale down, delete"),
+    "journey": (
+        "http",
+        "journey",
+        "create, expose, scale, new image, undo, scale down, delete",
+    ),
     "scheduling": ("http", "scheduling", "one pod at a time"),
     "kubelet": ("http", "kubelet", "pods of many shapes until they settled"),
     "services": ("http", "services", "Services of every shape, their endpoints"),
@@ -32,7 +48,9 @@ STAGES = {
     "logs": ("logs", "", "component logs"),
     "node": ("node", "", "commands run in a node: iptables-save, crictl-ps, mounts …"),
 }
-"""Stage → the folder of a recording, the scenario in it, and what it is about. A scenario's own name works as well."""
+"""Stage → the folder of a recording, the scenario in it, and what it is about. A
+scenario's own name works as well.
+"""
 
 WIDTH = 100
 
@@ -41,20 +59,31 @@ WIDTH = 100
 @click.argument("stage", required=False)
 @click.argument("what", nargs=-1)
 @click.option(
-    "--recording", default="kind-1.36.2", show_default=True, metavar="DIR", help="The recorded cluster to look into."
+    "--recording",
+    default="kind-1.36.2",
+    show_default=True,
+    metavar="DIR",
+    help="The recorded cluster to look into.",
 )
 @click.option(
-    "--live", is_flag=True, help="Look into the live cluster kind-lifecycle instead: STAGE is a path, or node."
+    "--live",
+    is_flag=True,
+    help="Look into the live cluster kind-lifecycle instead: STAGE is a path, or node.",
 )
-def inspect(stage: str | None, what: tuple[str, ...], recording: str, live: bool) -> None:
+def inspect(
+    stage: str | None, what: tuple[str, ...], recording: str, live: bool
+) -> None:
     """Show what the evidence holds for a STAGE; WHAT picks one thing of it.
 
     \b
     lifecycle inspect                                            the stages
-    lifecycle inspect authorization                              the questions that were asked
-    lifecycle inspect authorization 12                           one question, and its answer
+    lifecycle inspect authorization                              the questions that were
+    asked
+    lifecycle inspect authorization 12                           one question, and its
+    answer
     lifecycle inspect node lifecycle-worker iptables-save        a command's output
-    lifecycle inspect node lifecycle-worker iptables-save before the same, at another moment
+    lifecycle inspect node lifecycle-worker iptables-save before the same, at another
+    moment
     lifecycle inspect --live /api/v1/nodes                       ask the live cluster
     """
     from lifecycle.inspector import LiveCluster, open_recording
@@ -94,12 +123,16 @@ def _exchanges(evidence: Recording, scenario: str, what: tuple[str, ...]) -> Non
         for exchange in exchanges:
             moment = f"  ({exchange.moment})" if exchange.moment else ""
             asker = "" if exchange.identity == "admin" else f"  as {exchange.identity}"
-            click.echo(f"{exchange.n:5}  {exchange.status}  {exchange.method:6} {exchange.path[:WIDTH]}{moment}{asker}")
+            click.echo(
+                f"{exchange.n:5}  {exchange.status}  {exchange.method:6}"
+                f" {exchange.path[:WIDTH]}{moment}{asker}"
+            )
         return
     chosen = next((e for e in exchanges if str(e.n) == what[0]), None)
     if chosen is None:
         raise Misused(
-            f"{scenario} has no question {what[0]!r}; they are numbered {exchanges[0].n} to {exchanges[-1].n}"
+            f"{scenario} has no question {what[0]!r}; they are numbered"
+            f" {exchanges[0].n} to {exchanges[-1].n}"
         )
     click.echo(f"{chosen.method} {chosen.path}\nAccept: {chosen.accept}")
     if chosen.body is not None:
@@ -141,7 +174,9 @@ def _look_live(cluster: LiveCluster, stage: str | None, what: tuple[str, ...]) -
     elif stage.startswith("/"):
         click.echo(_shown(cluster.get(stage)))
     else:
-        raise Misused("live, STAGE is a path such as /api/v1/nodes, or: node NAME COMMAND")
+        raise Misused(
+            "live, STAGE is a path such as /api/v1/nodes, or: node NAME COMMAND"
+        )
 
 
 def _shown(value: Any) -> str:

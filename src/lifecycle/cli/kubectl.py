@@ -11,14 +11,19 @@ from lifecycle.cli.refusal import refusals
 
 
 @click.command(
-    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False, "help_option_names": []},
+    context_settings={
+        "ignore_unknown_options": True,
+        "allow_interspersed_args": False,
+        "help_option_names": [],
+    },
     add_help_option=False,
 )
 @click.argument("argv", nargs=-1, type=click.UNPROCESSED)
 def kubectl(argv: tuple[str, ...]) -> None:
     """Run a kubectl command: lifecycle kubectl get pods -o wide.
 
-    It reads --kubeconfig, KUBECONFIG or ~/.kube/config as kubectl does, and keeps its caches where kubectl keeps them.
+    It reads --kubeconfig, KUBECONFIG or ~/.kube/config as kubectl does, and keeps its
+    caches where kubectl keeps them.
     """
     from lifecycle.kubectl.main import main
 

@@ -1,4 +1,6 @@
-"""`lifecycle record`: a recording of a live cluster, made by the same questions as those in `recordings/`."""
+"""`lifecycle record`: a recording of a live cluster, made by the same questions as
+those in `recordings/`.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +14,23 @@ from lifecycle.cli.refusal import Misused, Refusal, refusals
 
 @click.command()
 @click.argument("out", type=click.Path(path_type=Path))
-@click.option("--context", required=True, help="Context of your kubeconfig; only kind-lifecycle is recorded.")
-@click.option("--scenario", "scenarios", multiple=True, help="What to record; may be repeated. Left out: everything.")
 @click.option(
-    "--pause", type=click.FloatRange(0), default=2.0, show_default=True, help="Seconds to wait after things settled."
+    "--context",
+    required=True,
+    help="Context of your kubeconfig; only kind-lifecycle is recorded.",
+)
+@click.option(
+    "--scenario",
+    "scenarios",
+    multiple=True,
+    help="What to record; may be repeated. Left out: everything.",
+)
+@click.option(
+    "--pause",
+    type=click.FloatRange(0),
+    default=2.0,
+    show_default=True,
+    help="Seconds to wait after things settled.",
 )
 def record(out: Path, context: str, scenarios: tuple[str, ...], pause: float) -> None:
     """Record a live cluster into the folder OUT.
@@ -29,9 +44,18 @@ def record(out: Path, context: str, scenarios: tuple[str, ...], pause: float) ->
 
     unknown = [name for name in scenarios if name not in scenario_names()]
     if unknown:
-        raise Misused(f"no scenario {', '.join(unknown)}; there are: {', '.join(scenario_names())}")
+        raise Misused(
+            f"no scenario {', '.join(unknown)}; there are:"
+            f" {', '.join(scenario_names())}"
+        )
     if out.is_file() or (out.is_dir() and any(out.iterdir())):
         raise Refusal(f"{out} is there already; name a folder that is not")
     with refusals(), LiveCluster(context) as cluster:
-        made = make_recording(cluster, out, scenarios or DEFAULT_SCENARIOS, pause=pause, progress=sys.stderr.isatty())
+        made = make_recording(
+            cluster,
+            out,
+            scenarios or DEFAULT_SCENARIOS,
+            pause=pause,
+            progress=sys.stderr.isatty(),
+        )
     click.echo(f"recorded {made}")

@@ -1,7 +1,9 @@
-"""Refusals: one line on stderr that says what is wrong and what to do, and an exit code other than zero; never a traceback.
+"""Refusals: one line on stderr that says what is wrong and what to do, and an exit code
+other than zero; never a traceback.
 
-Usage errors leave with 2, as click's own do; Ctrl-C with 130, as a shell says it; everything else with 1. Whoever stops reading in the
-middle (`| head`) gets no complaint.
+Usage errors leave with 2, as click's own do; Ctrl-C with 130, as a shell says it;
+everything else with 1. Whoever stops reading in the middle (`| head`) gets no
+complaint.
 """
 
 from __future__ import annotations
@@ -29,7 +31,9 @@ class Misused(Refusal):
 
 
 class Words(click.Group):
-    """The command with all its words: what click would say in four lines it says in one."""
+    """The command with all its words: what click would say in four lines it says in
+    one.
+    """
 
     def main(
         self,
@@ -41,7 +45,13 @@ class Words(click.Group):
     ) -> Any:
         """Run, and leave the process."""
         try:
-            done = super().main(args, prog_name or "lifecycle", complete_var, standalone_mode=False, **extra)
+            done = super().main(
+                args,
+                prog_name or "lifecycle",
+                complete_var,
+                standalone_mode=False,
+                **extra,
+            )
         except click.exceptions.NoArgsIsHelpError as error:
             error.show()
             sys.exit(error.exit_code)
@@ -59,7 +69,9 @@ class Words(click.Group):
 
 @contextmanager
 def refusals() -> Iterator[None]:
-    """Turn what can go wrong outside this program – files, sockets, clusters, time – into a `Refusal`."""
+    """Turn what can go wrong outside this program – files, sockets, clusters, time –
+    into a `Refusal`.
+    """
     import urllib3
     import yaml
     from kubernetes.client import ApiException
@@ -77,8 +89,17 @@ def refusals() -> Iterator[None]:
         raise Refusal(str(error) or "it took too long") from None
     except OSError as error:
         where = error.filename2 or error.filename
-        raise Refusal(f"{where}: {error.strerror}" if where and error.strerror else str(error)) from None
-    except (InspectorError, UnicodeDecodeError, ValueError, StatusError, StoreError, ConfigException) as error:
+        raise Refusal(
+            f"{where}: {error.strerror}" if where and error.strerror else str(error)
+        ) from None
+    except (
+        InspectorError,
+        UnicodeDecodeError,
+        ValueError,
+        StatusError,
+        StoreError,
+        ConfigException,
+    ) as error:
         raise Refusal(str(error)) from None
     except yaml.YAMLError as error:
         raise Refusal(f"not readable as YAML: {error}") from None

@@ -1,4 +1,6 @@
-"""`lifecycle trace`: one kubectl command, followed through every stage of an embedded cluster."""
+"""`lifecycle trace`: one kubectl command, followed through every stage of an embedded
+cluster.
+"""
 
 from __future__ import annotations
 
@@ -23,15 +25,45 @@ WIDTH = 140
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
-@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write the picture as a page.")
-@click.option("--png", type=click.Path(path_type=Path, dir_okay=False), help="Write the picture as PNG.")
-@click.option("--svg", type=click.Path(path_type=Path, dir_okay=False), help="Write the picture as SVG.")
-@click.option("--json", "json_file", type=click.Path(path_type=Path, dir_okay=False), help="Write all steps as JSON.")
-@click.option("--all", "everything", is_flag=True, help="Print every single step.")
-@click.option("--beside", metavar="DIR", help="A recording whose journey is put beside ours, e.g. kind-1.36.2.")
-@click.option("--nodes", type=click.IntRange(1), default=3, show_default=True, help="Machines of the cluster.")
 @click.option(
-    "--latency", type=click.FloatRange(0), default=0.0, help="Seconds each step of a container's start takes."
+    "--html",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the picture as a page.",
+)
+@click.option(
+    "--png",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the picture as PNG.",
+)
+@click.option(
+    "--svg",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the picture as SVG.",
+)
+@click.option(
+    "--json",
+    "json_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write all steps as JSON.",
+)
+@click.option("--all", "everything", is_flag=True, help="Print every single step.")
+@click.option(
+    "--beside",
+    metavar="DIR",
+    help="A recording whose journey is put beside ours, e.g. kind-1.36.2.",
+)
+@click.option(
+    "--nodes",
+    type=click.IntRange(1),
+    default=3,
+    show_default=True,
+    help="Machines of the cluster.",
+)
+@click.option(
+    "--latency",
+    type=click.FloatRange(0),
+    default=0.0,
+    help="Seconds each step of a container's start takes.",
 )
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 def trace(
@@ -47,7 +79,8 @@ def trace(
 ) -> None:
     """Follow a kubectl COMMAND until what it asked for is there.
 
-    Without a command it is the book's own: kubectl create deployment nginx --image=nginx --replicas=3
+    Without a command it is the book's own: kubectl create deployment nginx
+    --image=nginx --replicas=3
     """
     from rich.console import Console
 
@@ -72,9 +105,16 @@ def trace(
         except (FollowError, LookupError) as error:
             raise Refusal(str(error)) from None
         console = Console(width=None if sys.stdout.isatty() else WIDTH)
-        console.print(f"$ {followed.command}\n{followed.printed}", highlight=False, markup=False)
+        console.print(
+            f"$ {followed.command}\n{followed.printed}", highlight=False, markup=False
+        )
         for journey in (followed.journey, *theirs):
-            console.print(text.render(journey, limit=10_000) if everything else stages_table(journey), highlight=False)
+            console.print(
+                text.render(journey, limit=10_000)
+                if everything
+                else stages_table(journey),
+                highlight=False,
+            )
         journeys = [followed.journey, *theirs]
         if html:
             html.write_text(to_html(journeys))
@@ -83,21 +123,27 @@ def trace(
         if svg:
             svg.write_text(to_svg(journeys))
         if json_file:
-            json_file.write_text(json.dumps([as_document(journey) for journey in journeys], indent=1))
+            json_file.write_text(
+                json.dumps([as_document(journey) for journey in journeys], indent=1)
+            )
         for file in (html, png, svg, json_file):
             if file is not None:
                 click.echo(f"wrote {file}", err=True)
 
 
 def stages_table(journey: Journey) -> Table:
-    """A journey for a terminal: a row per stage, when it was first and last at work, how often, and for how long in all."""
+    """A journey for a terminal: a row per stage, when it was first and last at work,
+    how often, and for how long in all.
+    """
     from rich.table import Table
     from rich.text import Text
 
     from lifecycle.trace.text import milliseconds
     from lifecycle.trace.timeline import colour_of
 
-    title = f"{journey.title} – {milliseconds(journey.duration)} on {journey.provenance}"
+    title = (
+        f"{journey.title} – {milliseconds(journey.duration)} on {journey.provenance}"
+    )
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     table.add_column("component")
     table.add_column("stage")

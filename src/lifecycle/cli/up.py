@@ -16,14 +16,29 @@ DEFAULT_KUBECONFIG = Path("lifecycle.kubeconfig")
 
 
 @click.command()
-@click.option("--nodes", default=3, show_default=True, help="Machines, the control plane included.")
 @click.option(
-    "--like", type=click.Path(path_type=Path), help="Start out like a recorded cluster, e.g. recordings/kind-1.36.2."
+    "--nodes",
+    default=3,
+    show_default=True,
+    help="Machines, the control plane included.",
 )
 @click.option(
-    "--store", default="memory", show_default=True, help="Where objects live: memory, sqlite:PATH or etcd:URL."
+    "--like",
+    type=click.Path(path_type=Path),
+    help="Start out like a recorded cluster, e.g. recordings/kind-1.36.2.",
 )
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port on 127.0.0.1; 0 picks a free one.")
+@click.option(
+    "--store",
+    default="memory",
+    show_default=True,
+    help="Where objects live: memory, sqlite:PATH or etcd:URL.",
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    help="Port on 127.0.0.1; 0 picks a free one.",
+)
 @click.option(
     "--kubeconfig",
     type=click.Path(path_type=Path),
@@ -35,35 +50,87 @@ DEFAULT_KUBECONFIG = Path("lifecycle.kubeconfig")
     "--runtime",
     default="hollow",
     show_default=True,
-    help="What runs containers: hollow (in memory, instant), sandbox (real ones, ours), containerd (real ones, in a private"
-    " containerd), containerd:SOCKET (in yours, with --nodes 1).",
+    help=(
+        "What runs containers: hollow (in memory, instant), sandbox (real ones, ours),"
+        " containerd (real ones, in a private containerd), containerd:SOCKET (in yours,"
+        " with --nodes 1)."
+    ),
 )
 @click.option(
-    "--overlay", default="vxlan", show_default=True, help="Between real nodes: vxlan (a tunnel) or host-gw (routes)."
+    "--overlay",
+    default="vxlan",
+    show_default=True,
+    help="Between real nodes: vxlan (a tunnel) or host-gw (routes).",
 )
 @click.option(
-    "--latency", type=click.FloatRange(0), default=0.0, help="Seconds each step of a container's start takes."
+    "--latency",
+    type=click.FloatRange(0),
+    default=0.0,
+    help="Seconds each step of a container's start takes.",
 )
-@click.option("--token", default="", help="A bearer token for a user in system:masters.")
-@click.option("--without", default="", help="Components to leave out: scheduler,controllers,kubelet,proxy,dns.")
-@click.option("--context", default="lifecycle", show_default=True, help="Name of the context in the kubeconfig.")
+@click.option(
+    "--token", default="", help="A bearer token for a user in system:masters."
+)
+@click.option(
+    "--without",
+    default="",
+    help="Components to leave out: scheduler,controllers,kubelet,proxy,dns.",
+)
+@click.option(
+    "--context",
+    default="lifecycle",
+    show_default=True,
+    help="Name of the context in the kubeconfig.",
+)
 @click.option("--seed", type=int, help="Make uids and names repeatable.")
 @click.option(
-    "--enable-admission-plugins", "enable", default="", help="Plugins that are off by default: AlwaysPullImages."
+    "--enable-admission-plugins",
+    "enable",
+    default="",
+    help="Plugins that are off by default: AlwaysPullImages.",
 )
-@click.option("--disable-admission-plugins", "disable", default="", help="Plugins that are on by default.")
+@click.option(
+    "--disable-admission-plugins",
+    "disable",
+    default="",
+    help="Plugins that are on by default.",
+)
 @click.option(
     "--audit-log-path",
     type=click.Path(path_type=Path),
     help="Write audit events there, a line of JSON each; - is stdout.",
 )
-@click.option("--audit-log-maxsize", default=100, show_default=True, help="Megabytes of a full log file; 0: no limit.")
-@click.option("--audit-log-maxbackup", default=100, show_default=True, help="How many full log files are kept; 0: all.")
-@click.option("--audit-log-maxage", default=366, show_default=True, help="Days that full ones are kept; 0: for ever.")
-@click.option("--audit-log-compress", is_flag=True, help="Compress full log files with gzip.")
-@click.option("--audit-log-format", default="json", show_default=True, help="How events are written: json or legacy.")
 @click.option(
-    "--audit-policy-file", type=click.Path(path_type=Path), help="A Policy of audit.k8s.io/v1: what to record."
+    "--audit-log-maxsize",
+    default=100,
+    show_default=True,
+    help="Megabytes of a full log file; 0: no limit.",
+)
+@click.option(
+    "--audit-log-maxbackup",
+    default=100,
+    show_default=True,
+    help="How many full log files are kept; 0: all.",
+)
+@click.option(
+    "--audit-log-maxage",
+    default=366,
+    show_default=True,
+    help="Days that full ones are kept; 0: for ever.",
+)
+@click.option(
+    "--audit-log-compress", is_flag=True, help="Compress full log files with gzip."
+)
+@click.option(
+    "--audit-log-format",
+    default="json",
+    show_default=True,
+    help="How events are written: json or legacy.",
+)
+@click.option(
+    "--audit-policy-file",
+    type=click.Path(path_type=Path),
+    help="A Policy of audit.k8s.io/v1: what to record.",
 )
 @click.option(
     "--audit-webhook-config-file",
@@ -108,7 +175,9 @@ def up(
 
     with refusals():
         admission = AdmissionOptions(enable=names(enable), disable=names(disable))
-        rotation = Rotation(audit_log_maxsize, audit_log_maxbackup, audit_log_maxage, audit_log_compress)
+        rotation = Rotation(
+            audit_log_maxsize, audit_log_maxbackup, audit_log_maxage, audit_log_compress
+        )
         audit = AuditOptions(
             audit_policy_file,
             audit_log_path,
@@ -119,7 +188,11 @@ def up(
         audit.check()
         origins = tuple(cors_allowed_origins.split(",")) if cors_allowed_origins else ()
         check_allowed_origins(origins)
-        guards: Any = {"admission": admission, "audit": audit, "cors_allowed_origins": origins}
+        guards: Any = {
+            "admission": admission,
+            "audit": audit,
+            "cors_allowed_origins": origins,
+        }
         config = ClusterConfig(without=names(without), **guards, **options)
         config.check()
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
@@ -149,8 +222,15 @@ async def _serve(config: Any, kubeconfig: Path, context: str) -> None:
         print(f"ready {cluster.url}", flush=True)
         print(f"kubeconfig: {kubeconfig}", file=sys.stderr, flush=True)
         if cluster.dns is not None:
-            ask = f"dig @127.0.0.1 -p {cluster.dns.port} kubernetes.default.svc.cluster.local"
-            print(f"dns: 127.0.0.1:{cluster.dns.port} (try {ask})", file=sys.stderr, flush=True)
+            ask = (
+                f"dig @127.0.0.1 -p {cluster.dns.port}"
+                " kubernetes.default.svc.cluster.local"
+            )
+            print(
+                f"dns: 127.0.0.1:{cluster.dns.port} (try {ask})",
+                file=sys.stderr,
+                flush=True,
+            )
         if cluster.machines is not None:
             print(cluster.machines.where, file=sys.stderr, flush=True)
         failing = asyncio.ensure_future(cluster.failure())

@@ -2,15 +2,16 @@
 
 Before an event is written three things happen to it, in this order:
 
-1. *aggregate*: from the tenth different message of one reason about one object within ten minutes on, the
-   messages share one event whose text starts with `(combined from similar events): `;
-2. *count*: an event that was written before (the same in everything but time, or aggregated) becomes a patch of
-   its `count`, `lastTimestamp` and `message`;
-3. *throttle*: a source gets 25 events about an object at once and then one in five minutes; the rest is
-   dropped.
+1. *aggregate*: from the tenth different message of one reason about one object within
+   ten minutes on, the messages share one event whose text starts with `(combined from
+   similar events): `;
+2. *count*: an event that was written before (the same in everything but time, or
+   aggregated) becomes a patch of its `count`, `lastTimestamp` and `message`;
+3. *throttle*: a source gets 25 events about an object at once and then one in five
+   minutes; the rest is dropped.
 
-Upstream: `client-go/tools/record/events_cache.go` (`EventCorrelator`, `EventAggregator`, `eventLogger`,
-`EventSourceObjectSpamFilter`), v1.36.
+Upstream: `client-go/tools/record/events_cache.go` (`EventCorrelator`,
+`EventAggregator`, `eventLogger`, `EventSourceObjectSpamFilter`), v1.36.
 """
 
 from __future__ import annotations
@@ -76,7 +77,9 @@ class _Tokens:
 
 @dataclass(slots=True, frozen=True)
 class Correlated:
-    """What is to be written: `event`, as a create or, if `patch` is given, as that patch of the event of that name."""
+    """What is to be written: `event`, as a create or, if `patch` is given, as that
+    patch of the event of that name.
+    """
 
     event: Object
     patch: Object | None
@@ -98,11 +101,18 @@ def _about(event: Object) -> Key:
 
 def event_key(event: Object) -> Key:
     """Equal for two events that differ in nothing but time. Upstream: `getEventKey`."""
-    return (*_about(event), event["involvedObject"].get("fieldPath", ""), event["reason"], event["message"])
+    return (
+        *_about(event),
+        event["involvedObject"].get("fieldPath", ""),
+        event["reason"],
+        event["message"],
+    )
 
 
 class EventCorrelator:
-    """Decides for each new event whether it is created, patched into an earlier one, or dropped."""
+    """Decides for each new event whether it is created, patched into an earlier one, or
+    dropped.
+    """
 
     def __init__(self) -> None:
         self._aggregates: LRU[_Aggregate] = LRU(MAX_LRU_CACHE_ENTRIES)
@@ -119,10 +129,18 @@ class EventCorrelator:
 
     def update_state(self, event: Object) -> None:
         """Remember what the server answered."""
-        self._logged.put(event_key(event), _Logged(event["count"], event["firstTimestamp"], event["metadata"]["name"]))
+        self._logged.put(
+            event_key(event),
+            _Logged(event["count"], event["firstTimestamp"], event["metadata"]["name"]),
+        )
 
     def _aggregate(self, event: Object, now: float) -> tuple[Object, Key]:
-        key = (*_about(event), event["reason"], event["reportingComponent"], event["reportingInstance"])
+        key = (
+            *_about(event),
+            event["reason"],
+            event["reportingComponent"],
+            event["reportingInstance"],
+        )
         record = self._aggregates.get(key)
         if record is None or now - record.last > AGGREGATE_INTERVAL:
             record = _Aggregate(now)
@@ -132,18 +150,36 @@ class EventCorrelator:
         if len(record.messages) < AGGREGATE_MAX_EVENTS:
             return event, event_key(event)
         record.messages.popitem()
-        # Upstream builds the combined event anew and leaves the reporting component out of it.
-        combined = {**event, "message": COMBINED + event["message"], "reportingComponent": "", "reportingInstance": ""}
+        # Upstream builds the combined event anew and leaves the reporting component out
+        # of it.
+        combined = {
+            **event,
+            "message": COMBINED + event["message"],
+            "reportingComponent": "",
+            "reportingInstance": "",
+        }
         return combined, key
 
     def _observe(self, event: Object, key: Key) -> tuple[Object, Object | None]:
         last = self._logged.get(key)
         patch: Object | None = None
         if last is not None:
-            patch = {"count": last.count + 1, "lastTimestamp": event["lastTimestamp"], "message": event["message"]}
+            patch = {
+                "count": last.count + 1,
+                "lastTimestamp": event["lastTimestamp"],
+                "message": event["message"],
+            }
             metadata = {**event["metadata"], "name": last.name}
-            event = {**event, "metadata": metadata, "firstTimestamp": last.first_timestamp, "count": last.count + 1}
-        self._logged.put(key, _Logged(event["count"], event["firstTimestamp"], event["metadata"]["name"]))
+            event = {
+                **event,
+                "metadata": metadata,
+                "firstTimestamp": last.first_timestamp,
+                "count": last.count + 1,
+            }
+        self._logged.put(
+            key,
+            _Logged(event["count"], event["firstTimestamp"], event["metadata"]["name"]),
+        )
         return event, patch
 
     def _allowed(self, key: Key, now: float) -> bool:
@@ -151,7 +187,9 @@ class EventCorrelator:
         if bucket is None:
             bucket = _Tokens(float(SPAM_BURST), now)
             self._spam.put(key, bucket)
-        bucket.tokens = min(float(SPAM_BURST), bucket.tokens + (now - bucket.last) * SPAM_QPS)
+        bucket.tokens = min(
+            float(SPAM_BURST), bucket.tokens + (now - bucket.last) * SPAM_QPS
+        )
         bucket.last = now
         if bucket.tokens < 1.0:
             return False

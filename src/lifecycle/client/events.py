@@ -1,14 +1,15 @@
 """Telling people what was done: the event recorder.
 
-`recorder.event(obj, "Normal", "ScalingReplicaSet", "Scaled up …")` returns at once. The event goes through the
-correlator and is written in the background, in order, by one task per recorder. Losing an event is allowed;
-holding up a controller for one is not.
+`recorder.event(obj, "Normal", "ScalingReplicaSet", "Scaled up …")` returns at once. The
+event goes through the correlator and is written in the background, in order, by one
+task per recorder. Losing an event is allowed; holding up a controller for one is not.
 
-What the recorded components write are core/v1 Events with `count` and timestamps (also the scheduler's, in this
-version), named after the object and the time in nanoseconds.
+What the recorded components write are core/v1 Events with `count` and timestamps (also
+the scheduler's, in this version), named after the object and the time in nanoseconds.
 
-Upstream: `client-go/tools/record/event.go` (`recorderImpl`, `recordToSink`), `client-go/tools/reference/ref.go`
-(`GetReference`), v1.36. Left out: `events.k8s.io/v1` series, watchers of the broadcaster.
+Upstream: `client-go/tools/record/event.go` (`recorderImpl`, `recordToSink`),
+`client-go/tools/reference/ref.go` (`GetReference`), v1.36. Left out: `events.k8s.io/v1`
+series, watchers of the broadcaster.
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ SLEEP_SECONDS = 10.0
 
 
 def object_reference(obj: Object, field_path: str = "") -> Object:
-    """An `ObjectReference` to an object, with the revision it was seen at. Upstream: `ref.GetReference`."""
+    """An `ObjectReference` to an object, with the revision it was seen at. Upstream:
+    `ref.GetReference`.
+    """
     meta = obj["metadata"]
     reference = {
         "kind": obj["kind"],
@@ -49,9 +52,13 @@ def object_reference(obj: Object, field_path: str = "") -> Object:
 
 
 class EventRecorder:
-    """Writes events of one component (`host` for kubelets). Needs a running loop when `event` is called."""
+    """Writes events of one component (`host` for kubelets). Needs a running loop when
+    `event` is called.
+    """
 
-    def __init__(self, client: Client, component: str, *, clock: Clock, host: str = "") -> None:
+    def __init__(
+        self, client: Client, component: str, *, clock: Clock, host: str = ""
+    ) -> None:
         self._client = client
         self._component = component
         self._host = host
@@ -60,18 +67,30 @@ class EventRecorder:
         self._queue: deque[Object] = deque()
         self._task: asyncio.Task[None] | None = None
         self._rng = random.Random(f"{component}/{host}")
-        # Two components may speak of one object in the same instant of virtual time; this keeps the names apart.
+        # Two components may speak of one object in the same instant of virtual time;
+        # this keeps the names apart.
         self._offset = crc32(f"{component}/{host}".encode()) % 1_000_000
         self._last_nanos = 0
 
-    def event(self, obj: Object, event_type: str, reason: str, message: str, *, field_path: str = "") -> None:
-        """Record that something happened to `obj`. `event_type` is `Normal` or `Warning`.
+    def event(
+        self,
+        obj: Object,
+        event_type: str,
+        reason: str,
+        message: str,
+        *,
+        field_path: str = "",
+    ) -> None:
+        """Record that something happened to `obj`. `event_type` is `Normal` or
+        `Warning`.
 
-        `obj` may also be an ObjectReference-like dict with `kind`, `apiVersion` and `metadata`.
+        `obj` may also be an ObjectReference-like dict with `kind`, `apiVersion` and
+        `metadata`.
         """
         now = self._clock.now()
         self._last_nanos = max(
-            self._last_nanos + 1, int(now) * 1_000_000_000 + int(now % 1 * 1000) * 1_000_000 + self._offset
+            self._last_nanos + 1,
+            int(now) * 1_000_000_000 + int(now % 1 * 1000) * 1_000_000 + self._offset,
         )
         involved = object_reference(obj, field_path)
         stamp = format_time(now)
@@ -127,7 +146,9 @@ class EventRecorder:
             for attempt in range(MAX_TRIES_PER_EVENT):
                 if await self._record_event(correlated.event, correlated.patch):
                     break
-                await asyncio.sleep(SLEEP_SECONDS * (self._rng.random() if attempt == 0 else 1.0))
+                await asyncio.sleep(
+                    SLEEP_SECONDS * (self._rng.random() if attempt == 0 else 1.0)
+                )
 
     async def _record_event(self, event: Object, patch: Object | None) -> bool:
         """Write once. False: worth another try (the server could not be reached)."""
@@ -137,7 +158,11 @@ class EventRecorder:
             if patch is not None:
                 try:
                     stored = await self._client.patch(
-                        events, meta["name"], meta["namespace"], patch, patch_type=STRATEGIC_MERGE_PATCH
+                        events,
+                        meta["name"],
+                        meta["namespace"],
+                        patch,
+                        patch_type=STRATEGIC_MERGE_PATCH,
                     )
                 except StatusError as error:
                     if error.code != 404:  # it has expired since: write it anew

@@ -1,12 +1,14 @@
 """A store that can also answer "all objects with this value".
 
-An index function names the values an object is to be found under: its namespace, the node it runs on, the uid
-of its controller. The index is kept up to date with each change, so that a look-up costs as much as its answer
-is long, however large the store: the difference between a ReplicaSet sync that reads three pods and one that
-reads ten thousand.
+An index function names the values an object is to be found under: its namespace, the
+node it runs on, the uid of its controller. The index is kept up to date with each
+change, so that a look-up costs as much as its answer is long, however large the store:
+the difference between a ReplicaSet sync that reads three pods and one that reads ten
+thousand.
 
-Upstream: `client-go/tools/cache/index.go` (`Indexer`, `IndexFunc`, `MetaNamespaceIndexFunc`), `thread_safe_store.go`
-(`storeIndex`), v1.36; the controller index is `pkg/controller/controller_utils.go` (`PodControllerIndex`).
+Upstream: `client-go/tools/cache/index.go` (`Indexer`, `IndexFunc`,
+`MetaNamespaceIndexFunc`), `thread_safe_store.go` (`storeIndex`), v1.36; the controller
+index is `pkg/controller/controller_utils.go` (`PodControllerIndex`).
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ def index_by_namespace(obj: Object) -> tuple[str, ...]:
 
 
 class Indexer(Store):
-    """A `Store` with named indices. Answers come in the order in which keys were filed, so that a run repeats exactly."""
+    """A `Store` with named indices. Answers come in the order in which keys were filed,
+    so that a run repeats exactly.
+    """
 
     def __init__(self, indexers: dict[str, IndexFunc] | None = None) -> None:
         super().__init__()
@@ -37,7 +41,9 @@ class Indexer(Store):
         self.add_indexers({NAMESPACE_INDEX: index_by_namespace, **(indexers or {})})
 
     def add_indexers(self, indexers: dict[str, IndexFunc]) -> None:
-        """Add indices; objects already here are filed at once. A name that exists keeps its first function."""
+        """Add indices; objects already here are filed at once. A name that exists keeps
+        its first function.
+        """
         for name, function in indexers.items():
             if name in self._functions:
                 continue
@@ -49,7 +55,9 @@ class Indexer(Store):
                     index.setdefault(value, {})[key] = None
 
     def by_index(self, name: str, value: str) -> list[Object]:
-        """All objects filed under a value. Raises KeyError for an index that does not exist."""
+        """All objects filed under a value. Raises KeyError for an index that does not
+        exist.
+        """
         keys = self._indices[name].get(value)
         if not keys:
             return []
@@ -72,7 +80,11 @@ class Indexer(Store):
         for name, function in self._functions.items():
             before = tuple(function(old)) if old is not None else ()
             after = tuple(function(new)) if new is not None else ()
-            if before == after:  # by far the most frequent case: a status changed, nothing is filed elsewhere
+            if (
+                before == after
+                # by far the most frequent case: a status changed, nothing is filed
+                # elsewhere
+            ):
                 continue
             index = self._indices[name]
             for value in before:

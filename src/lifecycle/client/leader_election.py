@@ -1,12 +1,14 @@
 """One of several replicas works, the others wait: leader election on a Lease.
 
-The leader renews the lease every two seconds; the others look at it as often and take it over when they have
-not seen it change for fifteen seconds *by their own clock* – no two clocks are ever compared. A leader that
-cannot renew for ten seconds steps down before anybody could take over. While all is well a renewal is one write: the
-leader knows the lease as it left it. Only if that write fails does it read the lease first.
+The leader renews the lease every two seconds; the others look at it as often and take
+it over when they have not seen it change for fifteen seconds *by their own clock* – no
+two clocks are ever compared. A leader that cannot renew for ten seconds steps down
+before anybody could take over. While all is well a renewal is one write: the leader
+knows the lease as it left it. Only if that write fails does it read the lease first.
 
-Upstream: `client-go/tools/leaderelection/leaderelection.go` (`LeaderElector`, `tryAcquireOrRenew`, `isLeaseValid`,
-`release`), `resourcelock/leaselock.go`, v1.36. Left out: coordinated election, events.
+Upstream: `client-go/tools/leaderelection/leaderelection.go` (`LeaderElector`,
+`tryAcquireOrRenew`, `isLeaseValid`, `release`), `resourcelock/leaselock.go`, v1.36.
+Left out: coordinated election, events.
 """
 
 from __future__ import annotations
@@ -56,7 +58,9 @@ class LeaderElector:
     async def acquire(self) -> None:
         """Wait until this one leads."""
         while not await self.try_acquire_or_renew():  # noqa: ASYNC110 - others hold the lease; looking is the protocol
-            await asyncio.sleep(self._retry_period * (1.0 + JITTER * self._rng.random()))
+            await asyncio.sleep(
+                self._retry_period * (1.0 + JITTER * self._rng.random())
+            )
 
     async def renew(self) -> None:
         """Keep renewing; returns when leadership is lost."""
@@ -84,32 +88,53 @@ class LeaderElector:
                 if error.code != 404:
                     raise
                 lease = self._new_lease(self._clock.micro_timestamp())
-                return self._hold(await self._client.create(_LEASES, lease, self._namespace))
+                return self._hold(
+                    await self._client.create(_LEASES, lease, self._namespace)
+                )
             self._observe(lease)
-            if lease["spec"].get("holderIdentity") and not self.is_leader and self._lease_valid():
+            if (
+                lease["spec"].get("holderIdentity")
+                and not self.is_leader
+                and self._lease_valid()
+            ):
                 return False
             return self._hold(await self._write(lease))
         except (TimeoutError, StatusError, OSError):
             return False  # lost a race, or the server is away: the caller tries again
 
     async def release(self) -> bool:
-        """Give the lease up, so that nobody has to wait for it to run out. False if it could not be written."""
+        """Give the lease up, so that nobody has to wait for it to run out. False if it
+        could not be written.
+        """
         try:
             lease = await self._client.get(_LEASES, self._name, self._namespace)
             if self.is_leader:
                 now, old = self._clock.micro_timestamp(), lease["spec"]
-                spec = {**self._spec(now, now, old.get("leaseTransitions", 0)), "leaseDurationSeconds": 1}
-                self._observe(await self._client.update(_LEASES, {**lease, "spec": {**spec, "holderIdentity": ""}}))
+                spec = {
+                    **self._spec(now, now, old.get("leaseTransitions", 0)),
+                    "leaseDurationSeconds": 1,
+                }
+                self._observe(
+                    await self._client.update(
+                        _LEASES, {**lease, "spec": {**spec, "holderIdentity": ""}}
+                    )
+                )
         except (TimeoutError, StatusError, OSError):
             return False
         return True
 
     async def _write(self, lease: Object) -> Object:
-        return await self._client.update(_LEASES, self._taken(lease, self._clock.micro_timestamp()))
+        return await self._client.update(
+            _LEASES, self._taken(lease, self._clock.micro_timestamp())
+        )
 
     def _lease_valid(self) -> bool:
-        """Whether the lease, as long as its holder said it would last, has not run out since it was last seen to change."""
-        seconds = float(((self._observed or {}).get("spec") or {}).get("leaseDurationSeconds") or 0)
+        """Whether the lease, as long as its holder said it would last, has not run out
+        since it was last seen to change.
+        """
+        seconds = float(
+            ((self._observed or {}).get("spec") or {}).get("leaseDurationSeconds") or 0
+        )
         return self._observed_at + seconds > asyncio.get_running_loop().time()
 
     def _hold(self, lease: Object) -> bool:

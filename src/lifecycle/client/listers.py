@@ -1,7 +1,7 @@
 """Reading from an informer's cache as one would from the server, without asking it.
 
-Upstream: `client-go/listers` (generated, one type per kind), `client-go/tools/cache/listers.go` (`ListAll`,
-`ListAllByNamespace`), v1.36.
+Upstream: `client-go/listers` (generated, one type per kind),
+`client-go/tools/cache/listers.go` (`ListAll`, `ListAllByNamespace`), v1.36.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ def select(objects: list[Object], selector: LabelSelector | None) -> list[Object
     """The objects whose labels match; all of them without a selector."""
     if selector is None:
         return objects
-    return [obj for obj in objects if selector.matches(obj["metadata"].get("labels") or {})]
+    return [
+        obj for obj in objects if selector.matches(obj["metadata"].get("labels") or {})
+    ]
 
 
 class Lister:
@@ -38,6 +40,8 @@ class Lister:
         """The object, or None where the server would say NotFound."""
         return self._indexer.get_by_key(f"{namespace}/{name}" if namespace else name)
 
-    def list(self, namespace: str = "", selector: LabelSelector | None = None) -> list[Object]:
+    def list(
+        self, namespace: str = "", selector: LabelSelector | None = None
+    ) -> list[Object]:
         """Objects of a namespace (empty: of all) that match."""
         return select(self._indexer.list_namespace(namespace), selector)

@@ -1,14 +1,17 @@
 """The queue between reflector and informer: what happened, in the order it happened.
 
-The reflector writes changes in at one end, the informer takes them out at the other in batches. Nothing is
-merged: two updates of one object are two deltas. A relist is written as the difference it makes: `DELETED` for
-keys the server no longer has, then `REPLACED` for everything it has.
+The reflector writes changes in at one end, the informer takes them out at the other in
+batches. Nothing is merged: two updates of one object are two deltas. A relist is
+written as the difference it makes: `DELETED` for keys the server no longer has, then
+`REPLACED` for everything it has.
 
-Older client-go kept one growing list of deltas per key (`DeltaFIFO`); since 1.33 the default is this plain
-queue (feature `InOrderInformers`), which also keeps the order *between* keys.
+Older client-go kept one growing list of deltas per key (`DeltaFIFO`); since 1.33 the
+default is this plain queue (feature `InOrderInformers`), which also keeps the order
+*between* keys.
 
-Upstream: `client-go/tools/cache/the_real_fifo.go` (`RealFIFO`), `delta_fifo.go` (`DeltaType`), v1.36. Left out:
-locks, resync deltas (no informer here asks for a resync), `AtomicFIFO`'s single `ReplacedAll` delta.
+Upstream: `client-go/tools/cache/the_real_fifo.go` (`RealFIFO`), `delta_fifo.go`
+(`DeltaType`), v1.36. Left out: locks, resync deltas (no informer here asks for a
+resync), `AtomicFIFO`'s single `ReplacedAll` delta.
 """
 
 from __future__ import annotations
@@ -24,7 +27,9 @@ ADDED, UPDATED, DELETED, REPLACED = "Added", "Updated", "Deleted", "Replaced"
 
 
 class Delta(NamedTuple):
-    """One change: what, under which key, and the object (for `DELETED` the last known one)."""
+    """One change: what, under which key, and the object (for `DELETED` the last known
+    one).
+    """
 
     type: str
     key: str
@@ -32,7 +37,9 @@ class Delta(NamedTuple):
 
 
 class RealFIFO:
-    """Deltas in order. `known_objects` is the informer's store; `on_pending` is called when an empty queue gets its first delta."""
+    """Deltas in order. `known_objects` is the informer's store; `on_pending` is called
+    when an empty queue gets its first delta.
+    """
 
     def __init__(self, known_objects: Store, on_pending: Callable[[], None]) -> None:
         self._known = known_objects
@@ -64,10 +71,17 @@ class RealFIFO:
     def replace(self, objects: Iterable[Object]) -> None:
         """The server listed these and nothing else."""
         listed = {meta_namespace_key(obj): obj for obj in objects}
-        last: dict[str, Object | None] = {key: self._known.get_by_key(key) for key in self._known.keys()}  # noqa: SIM118
+        last: dict[str, Object | None] = {
+            key: self._known.get_by_key(key)
+            for key in self._known.keys()  # noqa: SIM118 - a store, not a dict
+        }
         for delta in self._queue:  # what is still queued will have happened by then
             last[delta.key] = None if delta.type == DELETED else delta.object
-        deltas = [Delta(DELETED, key, obj) for key, obj in last.items() if obj is not None and key not in listed]
+        deltas = [
+            Delta(DELETED, key, obj)
+            for key, obj in last.items()
+            if obj is not None and key not in listed
+        ]
         deltas += [Delta(REPLACED, key, obj) for key, obj in listed.items()]
         if not self._populated:
             self._populated = True

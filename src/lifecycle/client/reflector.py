@@ -1,19 +1,22 @@
 """List once, then watch: how a component keeps a picture of the server's objects.
 
-The reflector lists a resource, writes the list into a queue, and watches from the list's revision on. Each
-event moves `last_sync_resource_version` forward; bookmarks do too, which is what they are for. A watch that
-ends (the server ends each one after a few minutes, a connection breaks) is resumed from there, so nothing is
-listed twice. A server that cannot be reached, or is too busy, is asked again for the watch after a pause. What else
-the server says costs a new list, above all `410 Gone`: it has forgotten that revision. The new list need only be *as
-fresh as* what was seen last, so that a cache may serve it. Pauses grow and are jittered, so that a server coming back
-is not trampled.
+The reflector lists a resource, writes the list into a queue, and watches from the
+list's revision on. Each event moves `last_sync_resource_version` forward; bookmarks do
+too, which is what they are for. A watch that ends (the server ends each one after a few
+minutes, a connection breaks) is resumed from there, so nothing is listed twice. A
+server that cannot be reached, or is too busy, is asked again for the watch after a
+pause. What else the server says costs a new list, above all `410 Gone`: it has
+forgotten that revision. The new list need only be *as fresh as* what was seen last, so
+that a cache may serve it. Pauses grow and are jittered, so that a server coming back is
+not trampled.
 
-With `use_watch_list` the list is streamed: a watch with `sendInitialEvents` delivers what exists as ADDED
-events, a marked bookmark ends it, and the same stream goes on as the watch. If that fails, the list is asked for in
-the old way.
+With `use_watch_list` the list is streamed: a watch with `sendInitialEvents` delivers
+what exists as ADDED events, a marked bookmark ends it, and the same stream goes on as
+the watch. If that fails, the list is asked for in the old way.
 
-Upstream: `client-go/tools/cache/reflector.go` (`Reflector`, `ListAndWatchWithContext`, `watchList`,
-`handleAnyWatch`), v1.36. Left out: paging, resync, consistency checks of the cache against a list.
+Upstream: `client-go/tools/cache/reflector.go` (`Reflector`, `ListAndWatchWithContext`,
+`watchList`, `handleAnyWatch`), v1.36. Left out: paging, resync, consistency checks of
+the cache against a list.
 """
 
 from __future__ import annotations
@@ -63,10 +66,17 @@ class ExpiredError(Exception):
 
 
 class Backoff:
-    """Pauses of 0.8 s doubling up to 30 s, each with up to as much again in jitter; back to the start after two good minutes."""
+    """Pauses of 0.8 s doubling up to 30 s, each with up to as much again in jitter;
+    back to the start after two good minutes.
+    """
 
     def __init__(
-        self, rng: random.Random, *, initial: float = 0.8, maximum: float = 30.0, reset_after: float = 120.0
+        self,
+        rng: random.Random,
+        *,
+        initial: float = 0.8,
+        maximum: float = 30.0,
+        reset_after: float = 120.0,
     ) -> None:
         self._rng = rng
         self._initial = initial
@@ -89,7 +99,8 @@ class Backoff:
 class Reflector:
     """Keeps `store` at what the server has, for one resource and selection.
 
-    `last_sync_resource_version` is the revision the store is at. The jitter is seeded by the resource's name: a virtual run repeats.
+    `last_sync_resource_version` is the revision the store is at. The jitter is seeded
+    by the resource's name: a virtual run repeats.
     """
 
     def __init__(
@@ -110,10 +121,14 @@ class Reflector:
         self._label_selector = label_selector
         self._field_selector = field_selector
         self._watch_list = use_watch_list
-        self._rng = random.Random(f"{resource.plural}.{resource.group}/{namespace}/{label_selector}/{field_selector}")
+        self._rng = random.Random(
+            f"{resource.plural}.{resource.group}/{namespace}/{label_selector}/{field_selector}"
+        )
         self._backoff = Backoff(self._rng)
         self._unavailable = False
-        """Whether the server refused the revision we are at even for a list: then only the newest will do."""
+        """Whether the server refused the revision we are at even for a list: then only
+        the newest will do.
+        """
         self.last_sync_resource_version = ""
 
     async def run(self) -> None:
@@ -132,13 +147,23 @@ class Reflector:
             await asyncio.sleep(self._backoff.delay())
 
     async def list_and_watch(self) -> None:
-        """One list and watches after it. Raises ExpiredError, and whatever the transport or server says."""
+        """One list and watches after it. Raises ExpiredError, and whatever the
+        transport or server says.
+        """
         stream = None
         if self._watch_list:
             try:
                 stream = await self._stream_list()
-            except (ExpiredError, StatusError, TimeoutError, OSError, EOFError) as error:
-                log.debug("%s: the list is not streamed: %s", self._resource.plural, error)
+            except (
+                ExpiredError,
+                StatusError,
+                TimeoutError,
+                OSError,
+                EOFError,
+            ) as error:
+                log.debug(
+                    "%s: the list is not streamed: %s", self._resource.plural, error
+                )
         if stream is None:
             await self._list()
         while True:
@@ -169,12 +194,19 @@ class Reflector:
         )
 
     def _complete(self, answer: Object) -> list[Object]:
-        """Items of a list carry no kind of their own; everybody behind an informer may rely on it."""
+        """Items of a list carry no kind of their own; everybody behind an informer may
+        rely on it.
+        """
         items = answer.get("items") or []
         kind, api_version = self._resource.kind, self._resource.api_version
-        return [obj if "kind" in obj else {"kind": kind, "apiVersion": api_version, **obj} for obj in items]
+        return [
+            obj if "kind" in obj else {"kind": kind, "apiVersion": api_version, **obj}
+            for obj in items
+        ]
 
-    async def _open_watch(self, revision: str, *, send_initial_events: bool = False) -> AsyncIterator[WatchFrame]:
+    async def _open_watch(
+        self, revision: str, *, send_initial_events: bool = False
+    ) -> AsyncIterator[WatchFrame]:
         return await self._client.watch(
             self._resource,
             self._namespace,
@@ -186,7 +218,9 @@ class Reflector:
         )
 
     async def _stream_list(self) -> AsyncIterator[WatchFrame]:
-        """The list as a watch, which goes on as a watch: the stream, past the marked bookmark."""
+        """The list as a watch, which goes on as a watch: the stream, past the marked
+        bookmark.
+        """
         while True:
             started = asyncio.get_running_loop().time()
             try:
@@ -212,7 +246,9 @@ class Reflector:
                     raise StatusError(frame.object)
                 meta = frame.object["metadata"]
                 if frame.type == "BOOKMARK":
-                    done = (meta.get("annotations") or {}).get(INITIAL_EVENTS_END) == "true"
+                    done = (meta.get("annotations") or {}).get(
+                        INITIAL_EVENTS_END
+                    ) == "true"
                     if not done:
                         continue
                     self._store.replace(list(objects.values()))
@@ -252,7 +288,9 @@ class Reflector:
             raise EOFError("very short watch: no event within a second")
 
     async def _watch_patiently(self) -> AsyncIterator[WatchFrame]:
-        """Open a watch, again and again where nobody listens or the server is too busy. Upstream: `isWatchErrorRetriable`."""
+        """Open a watch, again and again where nobody listens or the server is too busy.
+        Upstream: `isWatchErrorRetriable`.
+        """
         while True:
             try:
                 return await self._open_watch(self.last_sync_resource_version)
@@ -280,13 +318,17 @@ class Reflector:
         self.last_sync_resource_version = obj["metadata"]["resourceVersion"]
 
     def _timeout(self) -> int:
-        """Five to ten minutes, so that the watches of many clients do not all end together."""
+        """Five to ten minutes, so that the watches of many clients do not all end
+        together.
+        """
         return int(MIN_WATCH_TIMEOUT * (1.0 + self._rng.random()))
 
 
 def _revision_unavailable(error: StatusError) -> bool:
     """The server has forgotten that revision, or does not know it yet."""
-    return error.code == GONE or (error.code == TIMEOUT and "Too large resource version" in error.message)
+    return error.code == GONE or (
+        error.code == TIMEOUT and "Too large resource version" in error.message
+    )
 
 
 async def _close(stream: object) -> None:

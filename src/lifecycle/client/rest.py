@@ -1,10 +1,11 @@
 """The client every component uses to talk to the API server.
 
-Controllers, the scheduler and the kubelet know nothing of the server but this: typed verbs over a `Transport`. The
-in-process transport hands the request to the server's own handler chain; the HTTPS one sends it over a socket. A
-component cannot tell them apart.
+Controllers, the scheduler and the kubelet know nothing of the server but this: typed
+verbs over a `Transport`. The in-process transport hands the request to the server's own
+handler chain; the HTTPS one sends it over a socket. A component cannot tell them apart.
 
-Upstream: `client-go/rest/request.go` (`Request`), `client-go/dynamic/interface.go` (`ResourceInterface`), v1.36.
+Upstream: `client-go/rest/request.go` (`Request`), `client-go/dynamic/interface.go`
+(`ResourceInterface`), v1.36.
 """
 
 from __future__ import annotations
@@ -37,12 +38,19 @@ class Transport(Protocol):
 class Client:
     """Verbs over a transport.
 
-    Every method raises `StatusError` with the server's `Status` when it refuses. Objects returned may be shared with caches:
-    copy before changing. `user_agent` names the component; the server derives the default field manager from it, as upstream does
-    (the part before the first `/`).
+    Every method raises `StatusError` with the server's `Status` when it refuses.
+    Objects returned may be shared with caches: copy before changing. `user_agent` names
+    the component; the server derives the default field manager from it, as upstream
+    does (the part before the first `/`).
     """
 
-    def __init__(self, transport: Transport, user_agent: str, *, headers: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        transport: Transport,
+        user_agent: str,
+        *,
+        headers: dict[str, str] | None = None,
+    ) -> None:
         self.transport = transport
         self.headers = {"user-agent": user_agent, **(headers or {})}
 
@@ -70,18 +78,37 @@ class Client:
             )
         )
         if response.status >= 400:
-            raise StatusError(response.obj or {"code": response.status, "message": (response.body or b"").decode()})
+            raise StatusError(
+                response.obj
+                or {"code": response.status, "message": (response.body or b"").decode()}
+            )
         return response
 
     async def _object(
-        self, method: str, path: str, query: dict[str, str], obj: Any = None, content_type: str = "application/json"
+        self,
+        method: str,
+        path: str,
+        query: dict[str, str],
+        obj: Any = None,
+        content_type: str = "application/json",
     ) -> Object:
-        response = await self.request(method, path, query=query, obj=obj, content_type=content_type)
+        response = await self.request(
+            method, path, query=query, obj=obj, content_type=content_type
+        )
         return response.obj or {}
 
-    async def get(self, resource: Resource, name: str, namespace: str = "", *, subresource: str = "") -> Object:
+    async def get(
+        self,
+        resource: Resource,
+        name: str,
+        namespace: str = "",
+        *,
+        subresource: str = "",
+    ) -> Object:
         """One object."""
-        return await self._object("GET", resource.path(namespace, name, subresource), {})
+        return await self._object(
+            "GET", resource.path(namespace, name, subresource), {}
+        )
 
     async def list(
         self,
@@ -94,7 +121,9 @@ class Client:
         cont: str = "",
         resource_version: str = "",
     ) -> Object:
-        """A `…List` object: `items`, and `metadata` with `resourceVersion` and perhaps `continue`."""
+        """A `…List` object: `items`, and `metadata` with `resourceVersion` and perhaps
+        `continue`.
+        """
         query = {
             "labelSelector": label_selector,
             "fieldSelector": field_selector,
@@ -114,13 +143,23 @@ class Client:
         subresource: str = "",
         field_manager: str = "",
     ) -> Object:
-        """The object as stored. `name` and `subresource` for creates such as `pods/NAME/binding`."""
+        """The object as stored. `name` and `subresource` for creates such as
+        `pods/NAME/binding`.
+        """
         return await self._object(
-            "POST", resource.path(namespace, name, subresource), {"fieldManager": field_manager}, obj
+            "POST",
+            resource.path(namespace, name, subresource),
+            {"fieldManager": field_manager},
+            obj,
         )
 
     async def update(
-        self, resource: Resource, obj: Object, *, subresource: str = "", field_manager: str = ""
+        self,
+        resource: Resource,
+        obj: Object,
+        *,
+        subresource: str = "",
+        field_manager: str = "",
     ) -> Object:
         """Replace; conflicts if `metadata.resourceVersion` is given and not current."""
         meta = obj["metadata"]
@@ -141,7 +180,13 @@ class Client:
     ) -> Object:
         """Patch one object or subresource; `APPLY_PATCH` is server-side apply."""
         query = {"fieldManager": field_manager, "force": "true" if force else ""}
-        return await self._object("PATCH", resource.path(namespace, name, subresource), query, patch, patch_type)
+        return await self._object(
+            "PATCH",
+            resource.path(namespace, name, subresource),
+            query,
+            patch,
+            patch_type,
+        )
 
     async def delete(
         self,
@@ -154,9 +199,13 @@ class Client:
         grace_period: int | None = None,
         propagation: str = "",
     ) -> Object:
-        """Delete; the answer is a `Status` or, while finalizers or a grace period hold it, the object."""
+        """Delete; the answer is a `Status` or, while finalizers or a grace period hold
+        it, the object.
+        """
         options: Object = {"kind": "DeleteOptions", "apiVersion": "v1"}
-        preconditions = {k: v for k, v in (("uid", uid), ("resourceVersion", resource_version)) if v}
+        preconditions = {
+            k: v for k, v in (("uid", uid), ("resourceVersion", resource_version)) if v
+        }
         if preconditions:
             options["preconditions"] = preconditions
         if grace_period is not None:
@@ -166,7 +215,12 @@ class Client:
         return await self._object("DELETE", resource.path(namespace, name), {}, options)
 
     async def delete_collection(
-        self, resource: Resource, namespace: str = "", *, label_selector: str = "", field_selector: str = ""
+        self,
+        resource: Resource,
+        namespace: str = "",
+        *,
+        label_selector: str = "",
+        field_selector: str = "",
     ) -> Object:
         """Delete everything that the selectors match."""
         query = {"labelSelector": label_selector, "fieldSelector": field_selector}
@@ -184,7 +238,9 @@ class Client:
         timeout_seconds: int = 0,
         send_initial_events: bool = False,
     ) -> AsyncIterator[WatchFrame]:
-        """Open a watch; iterate the result for frames. An expired revision arrives as an `ERROR` frame holding a 410 `Status`."""
+        """Open a watch; iterate the result for frames. An expired revision arrives as
+        an `ERROR` frame holding a 410 `Status`.
+        """
         query = {
             "watch": "true",
             "resourceVersion": resource_version,

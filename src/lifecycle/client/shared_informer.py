@@ -1,25 +1,28 @@
 """One watch per resource, shared by everybody who cares.
 
-An informer joins a reflector, the queue, and an indexer, and tells its handlers what changed. The contract,
-which the tests hold it to:
+An informer joins a reflector, the queue, and an indexer, and tells its handlers what
+changed. The contract, which the tests hold it to:
 
-* per object, each handler sees a subsequence of the object's states, in order, never an older one after a
-  newer;
-* between ADD and DELETE there are only UPDATEs, each from the state last seen to the next;
-* when changes stop, the indexer and what every handler saw last are what the server has, whatever watches broke
-  on the way;
+* per object, each handler sees a subsequence of the object's states, in order, never an
+  older one after a newer;
+* between ADD and DELETE there are only UPDATEs, each from the state last seen to the
+  next;
+* when changes stop, the indexer and what every handler saw last are what the server
+  has, whatever watches broke on the way;
 * the indexer is never behind what a handler is being told.
 
-Handlers are plain functions, called on the loop, in batches, one after the other: no task and no copy per
-event. They must be quick: put a key into a work queue and return. Objects are shared; handlers read them and
-never write. A handler's failure is logged and harms nobody else.
+Handlers are plain functions, called on the loop, in batches, one after the other: no
+task and no copy per event. They must be quick: put a key into a work queue and return.
+Objects are shared; handlers read them and never write. A handler's failure is logged
+and harms nobody else.
 
-An object that disappeared while no watch ran is announced as a delete with its last known state (client-go
-wraps that one in `DeletedFinalStateUnknown`).
+An object that disappeared while no watch ran is announced as a delete with its last
+known state (client-go wraps that one in `DeletedFinalStateUnknown`).
 
-Upstream: `client-go/tools/cache/shared_informer.go` (`sharedIndexInformer`, `processorListener`),
-`controller.go` (`processDeltas`), `client-go/informers/factory.go`, v1.36. Left out: resync, transforms, the
-buffer per listener (handlers here never block).
+Upstream: `client-go/tools/cache/shared_informer.go` (`sharedIndexInformer`,
+`processorListener`), `controller.go` (`processDeltas`),
+`client-go/informers/factory.go`, v1.36. Left out: resync, transforms, the buffer per
+listener (handlers here never block).
 """
 
 from __future__ import annotations
@@ -99,7 +102,9 @@ class SharedInformer:
         update: UpdateHandler | None = None,
         delete: DeleteHandler | None = None,
     ) -> Handlers:
-        """Tell these functions about changes. What is in the indexer already is announced as adds, at once."""
+        """Tell these functions about changes. What is in the indexer already is
+        announced as adds, at once.
+        """
         handlers = Handlers(add, update, delete)
         if add is not None:
             for obj in self.indexer.list():
@@ -116,7 +121,9 @@ class SharedInformer:
         self.indexer.add_indexers(indexers)
 
     def start(self) -> None:
-        """Start the reflector; once is enough, more does no harm. Needs a running loop."""
+        """Start the reflector; once is enough, more does no harm. Needs a running
+        loop.
+        """
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(
                 self.reflector.run(), name=f"reflector {self.resource.plural}"
@@ -130,7 +137,9 @@ class SharedInformer:
             await asyncio.gather(task, return_exceptions=True)
 
     async def wait_for_sync(self) -> None:
-        """Wait for `has_synced`; starts the informer if nobody has. Upstream: `cache.WaitForCacheSync`."""
+        """Wait for `has_synced`; starts the informer if nobody has. Upstream:
+        `cache.WaitForCacheSync`.
+        """
         self.start()
         if self.has_synced:
             return
@@ -179,7 +188,9 @@ def _call(handler: Callable[[Object], None], obj: Object) -> None:
 
 
 class SharedInformerFactory:
-    """Hands out the one informer per resource and selection, so that a component costs the server one watch, not one per controller."""
+    """Hands out the one informer per resource and selection, so that a component costs
+    the server one watch, not one per controller.
+    """
 
     def __init__(self, client: Client, *, use_watch_list: bool = False) -> None:
         self.client = client
@@ -187,10 +198,24 @@ class SharedInformerFactory:
         self._informers: dict[tuple[str, str, str, str, str, str], SharedInformer] = {}
 
     def informer(
-        self, resource: Resource, *, namespace: str = "", label_selector: str = "", field_selector: str = ""
+        self,
+        resource: Resource,
+        *,
+        namespace: str = "",
+        label_selector: str = "",
+        field_selector: str = "",
     ) -> SharedInformer:
-        """The shared informer; made on first use, started by `start` or `wait_for_sync`."""
-        key = (resource.group, resource.version, resource.plural, namespace, label_selector, field_selector)
+        """The shared informer; made on first use, started by `start` or
+        `wait_for_sync`.
+        """
+        key = (
+            resource.group,
+            resource.version,
+            resource.plural,
+            namespace,
+            label_selector,
+            field_selector,
+        )
         informer = self._informers.get(key)
         if informer is None:
             informer = self._informers[key] = SharedInformer(
@@ -209,9 +234,15 @@ class SharedInformerFactory:
             informer.start()
 
     async def wait_for_cache_sync(self) -> None:
-        """Wait until every informer asked for so far has synced; starts them if need be."""
-        await asyncio.gather(*(informer.wait_for_sync() for informer in list(self._informers.values())))
+        """Wait until every informer asked for so far has synced; starts them if need
+        be.
+        """
+        await asyncio.gather(
+            *(informer.wait_for_sync() for informer in list(self._informers.values()))
+        )
 
     async def stop(self) -> None:
         """Stop every informer."""
-        await asyncio.gather(*(informer.stop() for informer in list(self._informers.values())))
+        await asyncio.gather(
+            *(informer.stop() for informer in list(self._informers.values()))
+        )

@@ -1,11 +1,12 @@
 """Objects by key: the cache under every informer.
 
-A store holds the newest known object of each key. It never copies: what goes in is what comes out, shared by
-everybody, and therefore read-only. On one event loop no lock is needed, which is all that upstream's "thread
-safe" adds.
+A store holds the newest known object of each key. It never copies: what goes in is what
+comes out, shared by everybody, and therefore read-only. On one event loop no lock is
+needed, which is all that upstream's "thread safe" adds.
 
-Upstream: `client-go/tools/cache/store.go` (`Store`, `MetaNamespaceKeyFunc`), `thread_safe_store.go`, v1.36.
-Left out: locks, and the `Transaction` batch that saves taking them.
+Upstream: `client-go/tools/cache/store.go` (`Store`, `MetaNamespaceKeyFunc`),
+`thread_safe_store.go`, v1.36. Left out: locks, and the `Transaction` batch that saves
+taking them.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ def split_meta_namespace_key(key: str) -> tuple[str, str]:
 
 
 class Store:
-    """Keyed objects. Subclasses hook `_changed` to keep what they derive from the contents up to date."""
+    """Keyed objects. Subclasses hook `_changed` to keep what they derive from the
+    contents up to date.
+    """
 
     def __init__(self) -> None:
         self._items: dict[str, Object] = {}

@@ -1,10 +1,12 @@
-"""Requests over a socket: TLS, client certificates or a token, and watches as they stream in.
+"""Requests over a socket: TLS, client certificates or a token, and watches as they
+stream in.
 
-Everything above speaks objects; this is where they become JSON on the wire, one line per watch event.
+Everything above speaks objects; this is where they become JSON on the wire, one line
+per watch event.
 
 Upstream: `client-go/transport/transport.go` (`TLSConfigFor`, `HTTPWrappersForConfig`),
-`client-go/rest/request.go` (`Watch`), `apimachinery/pkg/runtime/serializer/streaming`, v1.36. Left out: HTTP/2,
-proxies, protobuf, credential plugins (see the kubectl room).
+`client-go/rest/request.go` (`Watch`), `apimachinery/pkg/runtime/serializer/streaming`,
+v1.36. Left out: HTTP/2, proxies, protobuf, credential plugins (see the kubectl room).
 """
 
 from __future__ import annotations
@@ -26,9 +28,11 @@ MAX_CONNECTIONS = 100
 
 @dataclass(slots=True, frozen=True)
 class ConnectionConfig:
-    """Where the server is and who we are; the fields of a kubeconfig's cluster and user.
+    """Where the server is and who we are; the fields of a kubeconfig's cluster and
+    user.
 
-    Certificates and keys are PEM. `ca` empty: the system's certificate authorities; `insecure`: no verification at all.
+    Certificates and keys are PEM. `ca` empty: the system's certificate authorities;
+    `insecure`: no verification at all.
     """
 
     server: str
@@ -41,13 +45,19 @@ class ConnectionConfig:
 
 
 def ssl_context(config: ConnectionConfig) -> ssl.SSLContext:
-    """The TLS settings of a configuration. Raises ssl.SSLError for certificates that cannot be read."""
-    context = ssl.create_default_context(cadata=config.ca.decode() if config.ca else None)
+    """The TLS settings of a configuration. Raises ssl.SSLError for certificates that
+    cannot be read.
+    """
+    context = ssl.create_default_context(
+        cadata=config.ca.decode() if config.ca else None
+    )
     if config.insecure:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
     if config.client_certificate:
-        with tempfile.TemporaryDirectory() as directory:  # Python's ssl reads certificates from files only
+        with (
+            tempfile.TemporaryDirectory() as directory
+        ):  # Python's ssl reads certificates from files only
             certificate, key = Path(directory, "tls.crt"), Path(directory, "tls.key")
             certificate.write_bytes(config.client_certificate)
             key.touch(mode=0o600)
@@ -57,14 +67,18 @@ def ssl_context(config: ConnectionConfig) -> ssl.SSLContext:
 
 
 class HTTPSTransport:
-    """A `Transport` over HTTPS. Make it on the loop that uses it; `close` it at the end.
+    """A `Transport` over HTTPS. Make it on the loop that uses it; `close` it at the
+    end.
 
-    Raises OSError (aiohttp's connection errors are OSErrors or are made into them) when the server cannot be reached.
+    Raises OSError (aiohttp's connection errors are OSErrors or are made into them) when
+    the server cannot be reached.
     """
 
     def __init__(self, config: ConnectionConfig, *, timeout: float = 32.0) -> None:
         self._base = config.server.rstrip("/")
-        self._headers = {"authorization": f"Bearer {config.token}"} if config.token else {}
+        self._headers = (
+            {"authorization": f"Bearer {config.token}"} if config.token else {}
+        )
         self._timeout = aiohttp.ClientTimeout(total=timeout)
         self._server_name = config.server_name or None
         ssl_setting = ssl_context(config) if self._base.startswith("https:") else True
@@ -72,7 +86,9 @@ class HTTPSTransport:
         self._session = aiohttp.ClientSession(connector=connector, auto_decompress=True)
 
     async def round_trip(self, request: Request) -> Response:
-        """Send, and read the answer; a successful watch's answer comes as a stream of frames."""
+        """Send, and read the answer; a successful watch's answer comes as a stream of
+        frames.
+        """
         url = self._base + request.path
         if request.query:
             url += "?" + urlencode(request.query, doseq=True)
@@ -82,7 +98,11 @@ class HTTPSTransport:
             body = orjson.dumps(request.obj)
             headers.setdefault("content-type", "application/json")
         watching = request.param("watch") in ("true", "1")
-        timeout = aiohttp.ClientTimeout(total=None, sock_connect=self._timeout.total) if watching else self._timeout
+        timeout = (
+            aiohttp.ClientTimeout(total=None, sock_connect=self._timeout.total)
+            if watching
+            else self._timeout
+        )
         try:
             answer = await self._session.request(
                 request.method,
@@ -93,7 +113,9 @@ class HTTPSTransport:
                 server_hostname=self._server_name,
                 allow_redirects=False,
             )
-            answer_headers = {key.lower(): value for key, value in answer.headers.items()}
+            answer_headers = {
+                key.lower(): value for key, value in answer.headers.items()
+            }
             if watching and answer.status == 200:
                 return Response(answer.status, answer_headers, stream=_frames(answer))
             async with answer:
@@ -103,7 +125,12 @@ class HTTPSTransport:
         obj: Object | None = None
         if answer_headers.get("content-type", "").startswith("application/json"):
             obj = orjson.loads(data)
-        return Response(answer.status, answer_headers, obj=obj, body=None if obj is not None else data)
+        return Response(
+            answer.status,
+            answer_headers,
+            obj=obj,
+            body=None if obj is not None else data,
+        )
 
     async def close(self) -> None:
         """Close all connections; open watches end."""
@@ -118,7 +145,9 @@ def _exact(url: str) -> aiohttp.typedefs.StrOrURL:
 
 
 async def _frames(answer: aiohttp.ClientResponse) -> AsyncIterator[WatchFrame]:
-    """One frame per line. A line may arrive in pieces and may be longer than any buffer."""
+    """One frame per line. A line may arrive in pieces and may be longer than any
+    buffer.
+    """
     rest = b""
     try:
         while True:

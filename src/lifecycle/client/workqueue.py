@@ -3,11 +3,14 @@
 Handlers add keys, workers take them. Three promises make controllers simple:
 
 * a key that is waiting is there once, however often it is added;
-* a key is never with two workers at the same time: added meanwhile, it waits (*dirty*) until the worker calls `done`;
-* a key that failed comes back later and later (`add_rate_limited`) until it works and is forgotten (`forget`).
+* a key is never with two workers at the same time: added meanwhile, it waits (*dirty*)
+  until the worker calls `done`;
+* a key that failed comes back later and later (`add_rate_limited`) until it works and
+  is forgotten (`forget`).
 
-Upstream: `client-go/util/workqueue/queue.go` (`Typed`), `delaying_queue.go`, `rate_limiting_queue.go`,
-`default_rate_limiters.go`, v1.36. Left out: metrics, the priority queue, `ShutDownWithDrain`.
+Upstream: `client-go/util/workqueue/queue.go` (`Typed`), `delaying_queue.go`,
+`rate_limiting_queue.go`, `default_rate_limiters.go`, v1.36. Left out: metrics, the
+priority queue, `ShutDownWithDrain`.
 """
 
 from __future__ import annotations
@@ -65,7 +68,9 @@ class ItemExponentialFailureRateLimiter(Generic[T]):
 
 
 class BucketRateLimiter(Generic[T]):
-    """A token bucket over all items together: `qps` a second, `burst` at once. It keeps one bad item from starving the server."""
+    """A token bucket over all items together: `qps` a second, `burst` at once. It keeps
+    one bad item from starving the server.
+    """
 
     def __init__(self, qps: float = 10.0, burst: int = 100) -> None:
         self._qps = qps
@@ -111,7 +116,9 @@ class MaxOfRateLimiter(Generic[T]):
 
 def default_controller_rate_limiter() -> MaxOfRateLimiter[str]:
     """5 ms doubling up to 1000 s per item, 10 a second with a burst of 100 overall."""
-    return MaxOfRateLimiter(ItemExponentialFailureRateLimiter[str](), BucketRateLimiter[str]())
+    return MaxOfRateLimiter(
+        ItemExponentialFailureRateLimiter[str](), BucketRateLimiter[str]()
+    )
 
 
 class WorkQueue(Generic[T]):
@@ -148,7 +155,9 @@ class WorkQueue(Generic[T]):
             except asyncio.CancelledError:
                 if waiter in self._waiters:
                     self._waiters.remove(waiter)
-                elif self._queue:  # woken and cancelled at once: the wake-up is somebody else's now
+                elif (
+                    self._queue
+                ):  # woken and cancelled at once: the wake-up is somebody else's now
                     self._wake_one()
                 raise
         item = self._queue.popleft()
@@ -157,7 +166,9 @@ class WorkQueue(Generic[T]):
         return item
 
     def done(self, item: T) -> None:
-        """The worker is finished with the item; if it was added meanwhile, it waits again."""
+        """The worker is finished with the item; if it was added meanwhile, it waits
+        again.
+        """
         self._processing.discard(item)
         if item in self._dirty:
             self._queue.append(item)
@@ -185,7 +196,9 @@ class DelayingQueue(WorkQueue[T]):
         self._waiting: dict[T, asyncio.TimerHandle] = {}
 
     def add_after(self, item: T, seconds: float) -> None:
-        """Add the item after some seconds. Of several waits for one item the shortest counts."""
+        """Add the item after some seconds. Of several waits for one item the shortest
+        counts.
+        """
         if self._shutting_down:
             return
         if seconds <= 0:

@@ -1,7 +1,9 @@
-"""The embedded cluster held against a recorded one: started like it, asked the same, compared field by field.
+"""The embedded cluster held against a recorded one: started like it, asked the same,
+compared field by field.
 
-It plays on virtual time, so the half minute in which the recorded cluster created, scaled, rolled out and deleted takes two or
-three seconds. Each scenario gets a fresh cluster, as the recorded one was.
+It plays on virtual time, so the half minute in which the recorded cluster created,
+scaled, rolled out and deleted takes two or three seconds. Each scenario gets a fresh
+cluster, as the recorded one was.
 """
 
 from __future__ import annotations
@@ -18,14 +20,18 @@ from lifecycle.inspector import Recording, open_recording
 from lifecycle.inspector.scenario import Step
 
 LATENCY = 0.5
-"""Seconds each step of a container's start takes, give or take half of it: about as long as on the recorded nodes."""
+"""Seconds each step of a container's start takes, give or take half of it: about as
+long as on the recorded nodes.
+"""
 
 ROUND_TRIP = 0.001
 """Seconds a question is on its way, so that no two moments are the same."""
 
 
 class _Distant(HandlerTarget):
-    """Asks like `HandlerTarget`, from a little way off. Writes are sent at once: one command sends its requests back to back."""
+    """Asks like `HandlerTarget`, from a little way off. Writes are sent at once: one
+    command sends its requests back to back.
+    """
 
     async def request(
         self, method: str, path: str, headers: dict[str, str], body: bytes
@@ -45,7 +51,8 @@ def agreement_with(
 ) -> AgreementTable:
     """The agreement table of one scenario. Works in a notebook, too.
 
-    Raises InspectorError for a scenario that was not recorded, ValueError for a recording that no cluster can start like.
+    Raises InspectorError for a scenario that was not recorded, ValueError for a
+    recording that no cluster can start like.
     """
     theirs = recording or open_recording()
 
@@ -53,9 +60,13 @@ def agreement_with(
         cluster = Cluster(ClusterConfig(like=theirs.path, https=False, seed=1))
         try:
             await cluster.start()
-            for runtime in cluster.runtimes.values():  # what ran on the recorded cluster already is there at once
+            for runtime in (
+                cluster.runtimes.values()
+            ):  # what ran on the recorded cluster already is there at once
                 runtime.latency = latency
-            target = (_Distant if scenario in BY_MOMENT else HandlerTarget)(cluster.server)
+            target = (_Distant if scenario in BY_MOMENT else HandlerTarget)(
+                cluster.server
+            )
             return await compare_cluster(target, theirs, scenario, on_step=on_step)
         finally:
             await cluster.stop()

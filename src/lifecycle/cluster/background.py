@@ -1,7 +1,8 @@
 """A plain, synchronous face for a cluster that lives on an event loop.
 
-Notebooks and scripts want `with lifecycle.up() as cluster:` and then ordinary calls. The loop runs in a thread of its
-own; `run` hands it a coroutine and waits for the answer.
+Notebooks and scripts want `with lifecycle.up() as cluster:` and then ordinary calls.
+The loop runs in a thread of its own; `run` hands it a coroutine and waits for the
+answer.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ T = TypeVar("T")
 
 
 class OfficialClient:
-    """The official Python client, connected: `cluster.client.AppsV1Api()` and every other `…Api` class."""
+    """The official Python client, connected: `cluster.client.AppsV1Api()` and every
+    other `…Api` class.
+    """
 
     def __init__(self, api_client: Any) -> None:
         self.api_client = api_client
@@ -37,7 +40,9 @@ class OfficialClient:
 
 
 class BackgroundCluster:
-    """`with BackgroundCluster(...) as cluster:` or `async with`; the cluster is up inside the block and gone after it."""
+    """`with BackgroundCluster(...) as cluster:` or `async with`; the cluster is up
+    inside the block and gone after it.
+    """
 
     def __init__(self, config: ClusterConfig) -> None:
         self.config = config
@@ -46,9 +51,13 @@ class BackgroundCluster:
         self.cluster: Cluster | None = None
 
     def start(self) -> BackgroundCluster:
-        """Start the loop's thread and the cluster on it. Raises whatever the start raised."""
+        """Start the loop's thread and the cluster on it. Raises whatever the start
+        raised.
+        """
         self._loop = new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="lifecycle", daemon=True)
+        self._thread = threading.Thread(
+            target=self._loop.run_forever, name="lifecycle", daemon=True
+        )
         self._thread.start()
         self.cluster = Cluster(self.config)
         try:
@@ -64,7 +73,9 @@ class BackgroundCluster:
         if loop is None:
             return
         if self.cluster is not None:
-            asyncio.run_coroutine_threadsafe(self.cluster.stop(), loop).result(timeout=30)
+            asyncio.run_coroutine_threadsafe(self.cluster.stop(), loop).result(
+                timeout=30
+            )
         loop.call_soon_threadsafe(loop.stop)
         if self._thread is not None:
             self._thread.join(timeout=10)
@@ -105,7 +116,10 @@ class BackgroundCluster:
         return self.start()
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.stop()
 
@@ -113,13 +127,18 @@ class BackgroundCluster:
         return await asyncio.to_thread(self.start)
 
     async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         await asyncio.to_thread(self.stop)
 
 
 def new_event_loop() -> asyncio.AbstractEventLoop:
-    """uvloop where it is installed (about twice the requests per second), asyncio's own elsewhere."""
+    """uvloop where it is installed (about twice the requests per second), asyncio's own
+    elsewhere.
+    """
     try:
         import uvloop
     except ImportError:  # Windows has none
@@ -129,10 +148,12 @@ def new_event_loop() -> asyncio.AbstractEventLoop:
 
 
 def favour_throughput() -> None:
-    """For a process that only serves a cluster: let Python's garbage collector look up far less often.
+    """For a process that only serves a cluster: let Python's garbage collector look up
+    far less often.
 
-    Objects in the caches live long and never form cycles with each other, but there are millions of them, and a full collection
-    walks them all. What the start has built is set aside for good; the rest is looked at a hundred times less.
+    Objects in the caches live long and never form cycles with each other, but there are
+    millions of them, and a full collection walks them all. What the start has built is
+    set aside for good; the rest is looked at a hundred times less.
     """
     gc.collect()
     gc.freeze()
@@ -140,8 +161,10 @@ def favour_throughput() -> None:
 
 
 def up(nodes: int = 3, **options: Any) -> BackgroundCluster:
-    """An embedded cluster, ready to be entered: `with lifecycle.up(nodes=3) as cluster:`.
+    """An embedded cluster, ready to be entered: `with lifecycle.up(nodes=3) as
+    cluster:`.
 
-    Options are those of `ClusterConfig`: `store`, `port`, `runtime`, `token`, `without`, `seed`, `like`.
+    Options are those of `ClusterConfig`: `store`, `port`, `runtime`, `token`,
+    `without`, `seed`, `like`.
     """
     return BackgroundCluster(ClusterConfig(nodes=nodes, **options))

@@ -1,12 +1,15 @@
-"""One running cluster in one process: store, API server, controllers, scheduler, kubelets.
+"""One running cluster in one process: store, API server, controllers, scheduler,
+kubelets.
 
-This is the only place that knows all the rooms. It does what kubeadm and kind do: bring up the store and the API
-server, let the machines join, start the control loops, and wait until every node is Ready. The components still meet
-only through the API: each gets a client with its own identity, and passes authentication and authorization like
+This is the only place that knows all the rooms. It does what kubeadm and kind do: bring
+up the store and the API server, let the machines join, start the control loops, and
+wait until every node is Ready. The components still meet only through the API: each
+gets a client with its own identity, and passes authentication and authorization like
 anybody else.
 
-Upstream: kubeadm `app/cmd/phases/init`, kind `pkg/cluster/internal/create`. Left out: real processes, certificates
-for each component (an in-process identity stands for them).
+Upstream: kubeadm `app/cmd/phases/init`, kind `pkg/cluster/internal/create`. Left out:
+real processes, certificates for each component (an in-process identity stands for
+them).
 """
 
 from __future__ import annotations
@@ -34,7 +37,14 @@ from lifecycle.apiserver.server import APIServer
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.cluster import like
-from lifecycle.cluster.cluster_addons import DNS_ACCOUNT, DNS_GROUPS, PROXY_USER, DNSAddon, NodeProxies, install_dns
+from lifecycle.cluster.cluster_addons import (
+    DNS_ACCOUNT,
+    DNS_GROUPS,
+    PROXY_USER,
+    DNSAddon,
+    NodeProxies,
+    install_dns,
+)
 from lifecycle.cluster.kubeconfig_file import kubeconfig, write_kubeconfig
 from lifecycle.cluster.kubelet_connections import KubeletConnection
 from lifecycle.cluster.nodes import NodeShape, kind_nodes, pod_network
@@ -63,11 +73,14 @@ OVERLAYS = ("vxlan", "host-gw")
 
 @dataclass(slots=True)
 class ClusterConfig:
-    """What a cluster is made of. `nodes` counts all machines; `port` 0 picks a free one; `without` names components to leave out.
+    """What a cluster is made of. `nodes` counts all machines; `port` 0 picks a free
+    one; `without` names components to leave out.
 
-    `authentication`, `authorization` and `admission` are what stands in kube-apiserver's flags of those names; None: as kubeadm sets them.
-    `latency`: seconds that the hollow runtime takes for each step of starting a container; 0: none.
-    `overlay`: how packets get from node to node where there are real ones (`vxlan`, `host-gw`).
+    `authentication`, `authorization` and `admission` are what stands in
+    kube-apiserver's flags of those names; None: as kubeadm sets them. `latency`:
+    seconds that the hollow runtime takes for each step of starting a container; 0:
+    none. `overlay`: how packets get from node to node where there are real ones
+    (`vxlan`, `host-gw`).
     """
 
     nodes: int = 3
@@ -95,26 +108,43 @@ class ClusterConfig:
             raise ValueError(f"--nodes must be at least 1, not {self.nodes}")
         unknown = [name for name in self.without if name not in COMPONENTS]
         if unknown:
-            raise ValueError(f"--without knows {', '.join(COMPONENTS)}; not {', '.join(unknown)}")
+            raise ValueError(
+                f"--without knows {', '.join(COMPONENTS)}; not {', '.join(unknown)}"
+            )
         kind, colon, socket = self.runtime.partition(":")
         if kind not in RUNTIMES or (colon and (kind != "containerd" or not socket)):
-            raise ValueError(f"--runtime knows {', '.join(RUNTIMES)}, containerd:SOCKET; not {self.runtime}")
+            raise ValueError(
+                f"--runtime knows {', '.join(RUNTIMES)}, containerd:SOCKET; not"
+                f" {self.runtime}"
+            )
         if colon and self.nodes != 1:
-            raise ValueError(f"--runtime {self.runtime} is one machine: use --nodes 1, or --runtime containerd")
+            raise ValueError(
+                f"--runtime {self.runtime} is one machine: use --nodes 1, or --runtime"
+                " containerd"
+            )
         if self.overlay not in OVERLAYS:
-            raise ValueError(f"--overlay knows {', '.join(OVERLAYS)}; not {self.overlay}")
+            raise ValueError(
+                f"--overlay knows {', '.join(OVERLAYS)}; not {self.overlay}"
+            )
         if self.runtime != "hollow" and (self.like or self.node_shapes):
-            raise ValueError(f"--like describes nodes that are not here: it needs --runtime hollow, not {self.runtime}")
+            raise ValueError(
+                "--like describes nodes that are not here: it needs --runtime hollow,"
+                f" not {self.runtime}"
+            )
         check_address(self.store)
 
 
 def component_user_agent(component: str) -> str:
-    """As the real components call themselves; the part before `/` becomes the field manager."""
+    """As the real components call themselves; the part before `/` becomes the field
+    manager.
+    """
     return f"{component}/{KUBERNETES_VERSION} (linux/amd64) kubernetes"
 
 
 class Cluster:
-    """A cluster. `await start()` returns when the API answers and all nodes are Ready; `await stop()` ends everything it started."""
+    """A cluster. `await start()` returns when the API answers and all nodes are Ready;
+    `await stop()` ends everything it started.
+    """
 
     def __init__(self, config: ClusterConfig) -> None:
         config.check()
@@ -129,16 +159,20 @@ class Cluster:
         self.proxies: NodeProxies | None = None
         """The hollow nodes' kube-proxies; None if they were left out."""
         self.dns: ClusterDNS | None = None
-        """The cluster's DNS; None if it was left out, or if nothing listens on sockets at all (`https=False`)."""
+        """The cluster's DNS; None if it was left out, or if nothing listens on sockets
+        at all (`https=False`).
+        """
         self._port = 0
         self._tasks: list[asyncio.Task[None]] = []
         self._informers: SharedInformerFactory | None = None
         self._failed: asyncio.Future[None] | None = None
 
-    # -- life ---------------------------------------------------------------------------------------------------------
+    # -- life --------------------------------------------------------------------------
 
     async def start(self) -> None:
-        """Bring everything up. Raises TimeoutError naming the nodes that did not become Ready, or what a component raised."""
+        """Bring everything up. Raises TimeoutError naming the nodes that did not become
+        Ready, or what a component raised.
+        """
         self._failed = asyncio.get_running_loop().create_future()
         store = await open_store(self.config.store)
         seed = like.read(self.config.like) if self.config.like else None
@@ -156,14 +190,23 @@ class Cluster:
         if not self.config.https:
             self.server.config.tokens.key = shared_key()
         certificates = self.server.certificates
-        await self.server.start((lambda store: like.plant(store, seed, certificates.ca_pem.decode())) if seed else None)
+        await self.server.start(
+            (lambda store: like.plant(store, seed, certificates.ca_pem.decode()))
+            if seed
+            else None
+        )
         if self.config.https:
             self._port = await self.server.serve_https("127.0.0.1", self.config.port)
-        shapes = self.config.node_shapes or (seed.nodes if seed else kind_nodes(self.config.nodes))
+        shapes = self.config.node_shapes or (
+            seed.nodes if seed else kind_nodes(self.config.nodes)
+        )
         if "controllers" not in self.config.without:
             manager = ControllerManager(
                 self.client(
-                    "kube-controller-manager", UserInfo("system:kube-controller-manager", ("system:authenticated",))
+                    "kube-controller-manager",
+                    UserInfo(
+                        "system:kube-controller-manager", ("system:authenticated",)
+                    ),
                 ),
                 clock=self.clock,
                 names=self.names,
@@ -175,20 +218,34 @@ class Cluster:
             )
             self._run("controllers", manager.run)
         if "scheduler" not in self.config.without:
-            client = self.client("kube-scheduler", UserInfo("system:kube-scheduler", ("system:authenticated",)))
+            client = self.client(
+                "kube-scheduler",
+                UserInfo("system:kube-scheduler", ("system:authenticated",)),
+            )
             self._informers = SharedInformerFactory(client)
             scheduler = Scheduler(
-                client, self._informers, clock=self.clock, names=self.names, rng_seed=self.config.seed
+                client,
+                self._informers,
+                clock=self.clock,
+                names=self.names,
+                rng_seed=self.config.seed,
             )
             self._run("scheduler", scheduler.run)
         if self.config.runtime != "hollow" and "kubelet" not in self.config.without:
             await self._start_machines(shapes)
         elif "proxy" not in self.config.without:
-            client = self.client("kube-proxy", UserInfo(PROXY_USER, ("system:authenticated",)))
-            self.proxies = NodeProxies(client, clock=self.clock, cluster_cidr=pod_network(len(shapes)))
+            client = self.client(
+                "kube-proxy", UserInfo(PROXY_USER, ("system:authenticated",))
+            )
+            self.proxies = NodeProxies(
+                client, clock=self.clock, cluster_cidr=pod_network(len(shapes))
+            )
         if "dns" not in self.config.without and self.config.https:
             await install_dns(self.client("kubeadm"))
-            addon = DNSAddon(self.client("coredns", UserInfo(DNS_ACCOUNT, DNS_GROUPS)), clock=self.clock)
+            addon = DNSAddon(
+                self.client("coredns", UserInfo(DNS_ACCOUNT, DNS_GROUPS)),
+                clock=self.clock,
+            )
             self.dns = addon.server
             self._run("dns", addon.run)
         if "kubelet" not in self.config.without:
@@ -199,16 +256,25 @@ class Cluster:
             await self._until_answering(self.dns)
 
     def join(self, shape: NodeShape) -> None:
-        """Let a machine join: a kubelet with its runtime, under the identity of its node."""
-        user = UserInfo(f"system:node:{shape.name}", ("system:nodes", "system:authenticated"))
+        """Let a machine join: a kubelet with its runtime, under the identity of its
+        node.
+        """
+        user = UserInfo(
+            f"system:node:{shape.name}", ("system:nodes", "system:authenticated")
+        )
         runtime: Runtime
         real: dict[str, Any] = {}
         if self.machines is not None:
             runtime = self.machines.runtime(shape.name)
-            real = self.machines.kubelet_options(shape.name, self.server.certificates.server_context)
+            real = self.machines.kubelet_options(
+                shape.name, self.server.certificates.server_context
+            )
         else:
             runtime = self.runtimes[shape.name] = HollowRuntime(
-                clock=self.clock, names=self.names, latency=self.config.latency, images=shape.images or KIND_IMAGES
+                clock=self.clock,
+                names=self.names,
+                latency=self.config.latency,
+                images=shape.images or KIND_IMAGES,
             )
         kubelet = Kubelet(
             self.client("kubelet", user),
@@ -229,13 +295,20 @@ class Cluster:
         self.server.kubelets[shape.name] = KubeletConnection(kubelet)
         self._run(f"kubelet {shape.name}", kubelet.run)
         if self.machines is not None:
-            measure, hard = partial(node_summary, runtime), parse_thresholds(KIND_EVICTION_HARD)
-            eviction_manager = attach(kubelet, self.client("kubelet", user), self.clock, measure, hard)
+            measure, hard = (
+                partial(node_summary, runtime),
+                parse_thresholds(KIND_EVICTION_HARD),
+            )
+            eviction_manager = attach(
+                kubelet, self.client("kubelet", user), self.clock, measure, hard
+            )
             self._run(f"eviction manager {shape.name}", eviction_manager.run)
 
     async def _start_machines(self, shapes: list[NodeShape]) -> None:
         """Real nodes: everything that is there before a kubelet joins."""
-        from lifecycle.cluster.linux.given_containerd import GivenContainerd  # Linux only
+        from lifecycle.cluster.linux.given_containerd import (
+            GivenContainerd,
+        )  # Linux only
         from lifecycle.cluster.linux.machines import LinuxMachines
 
         _, _, socket = self.config.runtime.partition(":")
@@ -258,14 +331,28 @@ class Cluster:
             self._run(name, run)
 
     def _controller_client(self, account: str) -> Client:
-        """The client of one controller: each has a service account of its own, and just the rights it needs."""
-        groups = ("system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated")
-        return self.client("kube-controller-manager", UserInfo(f"system:serviceaccount:kube-system:{account}", groups))
+        """The client of one controller: each has a service account of its own, and just
+        the rights it needs.
+        """
+        groups = (
+            "system:serviceaccounts",
+            "system:serviceaccounts:kube-system",
+            "system:authenticated",
+        )
+        return self.client(
+            "kube-controller-manager",
+            UserInfo(f"system:serviceaccount:kube-system:{account}", groups),
+        )
 
     async def _mark_control_plane(self, shape: NodeShape) -> None:
-        """What kubeadm does once the kubelet has registered: a kubelet may not give itself the labels of a control plane."""
+        """What kubeadm does once the kubelet has registered: a kubelet may not give
+        itself the labels of a control plane.
+        """
         await self.client("kubeadm").patch(
-            resource("nodes"), shape.name, "", {"metadata": {"labels": dict(shape.labels)}}
+            resource("nodes"),
+            shape.name,
+            "",
+            {"metadata": {"labels": dict(shape.labels)}},
         )
 
     async def stop(self) -> None:
@@ -290,12 +377,16 @@ class Cluster:
         assert self._failed is not None
         await asyncio.shield(self._failed)
 
-    # -- ways in ------------------------------------------------------------------------------------------------------
+    # -- ways in -----------------------------------------------------------------------
 
     def client(self, component: str, user: UserInfo | None = None) -> Client:
-        """An in-process client: the whole handler chain, no socket. Without a user, the admin's."""
+        """An in-process client: the whole handler chain, no socket. Without a user, the
+        admin's.
+        """
         user = user or UserInfo("kubernetes-admin", (MASTERS, "system:authenticated"))
-        return Client(self.server.in_process_transport(user), component_user_agent(component))
+        return Client(
+            self.server.in_process_transport(user), component_user_agent(component)
+        )
 
     @property
     def url(self) -> str:
@@ -305,14 +396,16 @@ class Cluster:
     def kubeconfig(self, name: str = "lifecycle") -> Object:
         """A kubeconfig for the admin."""
         certificates = self.server.certificates
-        certificate, key = certificates.client_certificate("kubernetes-admin", [MASTERS])
+        certificate, key = certificates.client_certificate(
+            "kubernetes-admin", [MASTERS]
+        )
         return kubeconfig(self.url, certificates.ca_pem, certificate, key, name=name)
 
     def write_kubeconfig(self, path: Path, name: str = "lifecycle") -> None:
         """Write `kubeconfig()` to a file that only the owner can read."""
         write_kubeconfig(self.kubeconfig(name), path)
 
-    # -- inside -------------------------------------------------------------------------------------------------------
+    # -- inside ------------------------------------------------------------------------
 
     def _run(self, name: str, run: Callable[[], Awaitable[None]]) -> None:
         async def supervised() -> None:
@@ -360,13 +453,16 @@ class Cluster:
         watching = asyncio.ensure_future(watch_nodes())
         try:
             async with asyncio.timeout(self.config.ready_timeout):
-                await asyncio.wait([watching, self._failed], return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait(
+                    [watching, self._failed], return_when=asyncio.FIRST_COMPLETED
+                )
                 if self._failed.done():
                     await self._failed
                 await watching
         except TimeoutError:
             raise TimeoutError(
-                f"not Ready after {self.config.ready_timeout:.0f} s: {', '.join(sorted(waiting))}"
+                f"not Ready after {self.config.ready_timeout:.0f} s:"
+                f" {', '.join(sorted(waiting))}"
             ) from None
         finally:
             watching.cancel()
@@ -377,4 +473,6 @@ def is_ready(node: Object) -> bool:
     conditions = node.get("status", {}).get("conditions", ())
     ready = any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
     taints = node.get("spec", {}).get("taints", ())
-    return ready and not any(taint["key"] == "node.kubernetes.io/not-ready" for taint in taints)
+    return ready and not any(
+        taint["key"] == "node.kubernetes.io/not-ready" for taint in taints
+    )

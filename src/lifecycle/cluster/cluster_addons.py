@@ -1,13 +1,17 @@
 """What makes Services visible: a kube-proxy on every node, and the cluster's DNS.
 
-In a real cluster these are pods, put there by kubeadm: the DaemonSet `kube-proxy`, the Deployment `coredns` and its Service `kube-dns`.
-Here they are tasks of the one process, under the identities and with the rights that kubeadm gives them.
+In a real cluster these are pods, put there by kubeadm: the DaemonSet `kube-proxy`, the
+Deployment `coredns` and its Service `kube-dns`. Here they are tasks of the one process,
+under the identities and with the rights that kubeadm gives them.
 
-Hollow nodes have no kernel of their own for the rules to go to. So the proxy of a node starts when somebody asks for its rules for the
-first time, and keeps them from then on; the proxies of all nodes share one picture of the Services and slices. A cluster in which nobody
-asks pays nothing. DNS listens on a loopback port, and everybody on this machine can ask it.
+Hollow nodes have no kernel of their own for the rules to go to. So the proxy of a node
+starts when somebody asks for its rules for the first time, and keeps them from then on;
+the proxies of all nodes share one picture of the Services and slices. A cluster in
+which nobody asks pays nothing. DNS listens on a loopback port, and everybody on this
+machine can ask it.
 
-Upstream: kubeadm `app/phases/addons/{proxy,dns}`, v1.36. Left out: the ConfigMaps of both, since nothing here is configured through them.
+Upstream: kubeadm `app/phases/addons/{proxy,dns}`, v1.36. Left out: the ConfigMaps of
+both, since nothing here is configured through them.
 """
 
 from __future__ import annotations
@@ -27,15 +31,23 @@ from lifecycle.proxy.iptables.proxier import Proxier
 from lifecycle.proxy.iptables.runner import TextRunner
 
 DNS_ADDRESS = "10.96.0.10"
-"""The tenth address of the range for Services: kubeadm's rule, and what the kubelets write into resolv.conf."""
+"""The tenth address of the range for Services: kubeadm's rule, and what the kubelets
+write into resolv.conf.
+"""
 
 DNS_ACCOUNT = "system:serviceaccount:kube-system:coredns"
-DNS_GROUPS = ("system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated")
+DNS_GROUPS = (
+    "system:serviceaccounts",
+    "system:serviceaccounts:kube-system",
+    "system:authenticated",
+)
 PROXY_USER = "system:kube-proxy"
 
 
 class NodeProxies:
-    """The kube-proxies of hollow nodes, each started when it is first asked for. `client` is theirs."""
+    """The kube-proxies of hollow nodes, each started when it is first asked for.
+    `client` is theirs.
+    """
 
     def __init__(self, client: Client, *, clock: Clock, cluster_cidr: str) -> None:
         self._client = client
@@ -50,11 +62,15 @@ class NodeProxies:
         self._addresses[node] = address
 
     async def iptables_save(self, node: str, *tables: str) -> str:
-        """What `iptables-save` prints on a node, of all tables or the named ones. Raises KeyError for a node that there is not."""
+        """What `iptables-save` prints on a node, of all tables or the named ones.
+        Raises KeyError for a node that there is not.
+        """
         return (await self.rules(node)).tables.save(*tables)
 
     async def rules(self, node: str) -> TextRunner:
-        """The rules of a node, kept up to date from now on. Raises KeyError for a node that there is not."""
+        """The rules of a node, kept up to date from now on. Raises KeyError for a node
+        that there is not.
+        """
         if node not in self._running:
             runner = TextRunner()
             proxier = Proxier(
@@ -89,16 +105,22 @@ class NodeProxies:
 
 
 async def install_dns(client: Client) -> None:
-    """What kubeadm writes so that there can be a cluster DNS: its account, its rights, its Service. What is there already stays."""
+    """What kubeadm writes so that there can be a cluster DNS: its account, its rights,
+    its Service. What is there already stays.
+    """
     for obj in (_account(), _role(), _role_binding(), _service()):
         row = resource_for_kind(obj["apiVersion"], obj["kind"])
         assert row is not None
-        with contextlib.suppress(StatusError):  # it is there, or its address is somebody else's: then DNS has another
+        with contextlib.suppress(
+            StatusError
+        ):  # it is there, or its address is somebody else's: then DNS has another
             await client.create(row, obj, obj["metadata"].get("namespace", ""))
 
 
 class DNSAddon:
-    """The cluster's DNS, on a free loopback port. `client` is CoreDNS' own; `server.port` is known once `server.started` is set."""
+    """The cluster's DNS, on a free loopback port. `client` is CoreDNS' own;
+    `server.port` is known once `server.started` is set.
+    """
 
     def __init__(self, client: Client, *, clock: Clock) -> None:
         self._informers = SharedInformerFactory(client)
@@ -128,7 +150,11 @@ def _role() -> Object:
                 "apiGroups": [""],
                 "resources": ["endpoints", "services", "pods", "namespaces"],
             },
-            {"verbs": ["list", "watch"], "apiGroups": ["discovery.k8s.io"], "resources": ["endpointslices"]},
+            {
+                "verbs": ["list", "watch"],
+                "apiGroups": ["discovery.k8s.io"],
+                "resources": ["endpointslices"],
+            },
         ],
     }
 
@@ -138,8 +164,14 @@ def _role_binding() -> Object:
         "kind": "ClusterRoleBinding",
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "metadata": {"name": "system:coredns"},
-        "subjects": [{"kind": "ServiceAccount", "name": "coredns", "namespace": "kube-system"}],
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "system:coredns"},
+        "subjects": [
+            {"kind": "ServiceAccount", "name": "coredns", "namespace": "kube-system"}
+        ],
+        "roleRef": {
+            "apiGroup": "rbac.authorization.k8s.io",
+            "kind": "ClusterRole",
+            "name": "system:coredns",
+        },
     }
 
 
@@ -156,13 +188,21 @@ def _service() -> Object:
                 "kubernetes.io/cluster-service": "true",
                 "kubernetes.io/name": "CoreDNS",
             },
-            "annotations": {"prometheus.io/port": "9153", "prometheus.io/scrape": "true"},
+            "annotations": {
+                "prometheus.io/port": "9153",
+                "prometheus.io/scrape": "true",
+            },
         },
         "spec": {
             "selector": {"k8s-app": "kube-dns"},
             "clusterIP": DNS_ADDRESS,
             "ports": [
-                {"name": name, "protocol": protocol, "port": number, "targetPort": number}
+                {
+                    "name": name,
+                    "protocol": protocol,
+                    "port": number,
+                    "targetPort": number,
+                }
                 for name, protocol, number in ports
             ],
         },

@@ -1,7 +1,7 @@
 """What this machine has of the programs that make more of the book run.
 
-Nothing here is needed to read the book or start an embedded cluster. Each line names a program, whether it is there,
-and what it is for.
+Nothing here is needed to read the book or start an embedded cluster. Each line names a
+program, whether it is there, and what it is for.
 """
 
 from __future__ import annotations
@@ -22,28 +22,39 @@ PROGRAMS = {
 
 
 def checkup(path: str) -> list[str]:
-    """One line for each program: found or missing, and its use. `path` is a PATH as in the environment."""
+    """One line for each program: found or missing, and its use. `path` is a PATH as in
+    the environment.
+    """
     width = max(map(len, PROGRAMS))
     lines = []
     for program, use in PROGRAMS.items():
         place = shutil.which(program, path=path)
-        lines.append(f"{'ok     ' if place else 'missing'}  {program:<{width}}  {use}{f' ({place})' if place else ''}")
+        lines.append(
+            f"{'ok     ' if place else 'missing'}  {program:<{width}} "
+            f" {use}{f' ({place})' if place else ''}"
+        )
     return lines
 
 
 def real_containers() -> list[str]:
-    """One line for each of `--runtime sandbox` and `--runtime containerd`, or one for each thing that is missing for it."""
+    """One line for each of `--runtime sandbox` and `--runtime containerd`, or one for
+    each thing that is missing for it.
+    """
     from lifecycle.cluster.linux.requirements import missing
 
     lines = []
     for runtime in ("sandbox", "containerd"):
         found = missing(runtime)
-        lines += [f"missing  --runtime {runtime}: {why}" for why in found] or [f"ok       --runtime {runtime}"]
+        lines += [f"missing  --runtime {runtime}: {why}" for why in found] or [
+            f"ok       --runtime {runtime}"
+        ]
     return lines
 
 
 def abandoned() -> list[str]:
-    """One line for each run with real containers whose process is gone but not its traces."""
+    """One line for each run with real containers whose process is gone but not its
+    traces.
+    """
     if sys.platform != "linux":
         return []
     from lifecycle.cluster.linux.clean import leftovers
@@ -53,5 +64,8 @@ def abandoned() -> list[str]:
     for run in runs():
         if not run.owned():
             found = leftovers(run)
-            lines.append(f"left     run {run.id}: {len(found)} things, such as {found[0]}: lifecycle doctor --clean")
+            lines.append(
+                f"left     run {run.id}: {len(found)} things, such as {found[0]}:"
+                " lifecycle doctor --clean"
+            )
     return lines

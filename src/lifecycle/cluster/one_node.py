@@ -1,7 +1,9 @@
-"""One node with a disk: an API server, a kubelet of ours, and ordinary directories for its root and its cgroup tree.
+"""One node with a disk: an API server, a kubelet of ours, and ordinary directories for
+its root and its cgroup tree.
 
-For scenes about what the kubelet does on its machine. Nothing else of a cluster is there: pods name their node. Runs on virtual time; the
-directories are temporary and gone afterwards.
+For scenes about what the kubelet does on its machine. Nothing else of a cluster is
+there: pods name their node. Runs on virtual time; the directories are temporary and
+gone afterwards.
 
 Upstream: none; what comes closest is the hollow node of `cmd/kubemark`.
 """
@@ -34,7 +36,9 @@ NODE = "lifecycle-worker"
 
 
 class NotingRuntime(HollowRuntime):
-    """Keeps every configuration it is given: the newest sandbox by pod, the newest container by pod and name."""
+    """Keeps every configuration it is given: the newest sandbox by pod, the newest
+    container by pod and name.
+    """
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -47,10 +51,15 @@ class NotingRuntime(HollowRuntime):
         return await super().run_pod_sandbox(config)
 
     async def create_container(
-        self, pod_sandbox_id: str, config: ContainerConfig, sandbox_config: PodSandboxConfig | None = None
+        self,
+        pod_sandbox_id: str,
+        config: ContainerConfig,
+        sandbox_config: PodSandboxConfig | None = None,
     ) -> str:
         """Noted, then created."""
-        self.container_configs[config.labels["io.kubernetes.pod.name"], config.metadata.name] = config
+        self.container_configs[
+            config.labels["io.kubernetes.pod.name"], config.metadata.name
+        ] = config
         return await super().create_container(pod_sandbox_id, config, sandbox_config)
 
 
@@ -64,7 +73,9 @@ class _Noting:
     async def round_trip(self, request: Request) -> Response:
         """Noted, then sent."""
         query = getattr(request, "query", "")
-        self._asked.append((request.method, f"{request.path}?{query}" if query else request.path))
+        self._asked.append(
+            (request.method, f"{request.path}?{query}" if query else request.path)
+        )
         return await self._transport.round_trip(request)
 
     async def close(self) -> None:
@@ -74,7 +85,9 @@ class _Noting:
 
 @dataclass(slots=True)
 class OneNode:
-    """What a scene plays with. `steps` are those of syncPod, in order; `asked` the kubelet's requests."""
+    """What a scene plays with. `steps` are those of syncPod, in order; `asked` the
+    kubelet's requests.
+    """
 
     admin: Client
     kubelet: Kubelet
@@ -84,12 +97,20 @@ class OneNode:
     steps: list[tuple[str, str]] = field(default_factory=list)
     asked: list[tuple[str, str]] = field(default_factory=list)
 
-    async def create(self, plural: str, obj: Object, namespace: str = "default") -> Object:
+    async def create(
+        self, plural: str, obj: Object, namespace: str = "default"
+    ) -> Object:
         """As an administrator."""
-        return await self.admin.create(resource(plural), {"apiVersion": "v1", **obj}, namespace)
+        return await self.admin.create(
+            resource(plural), {"apiVersion": "v1", **obj}, namespace
+        )
 
-    async def run_pod(self, name: str, *, seconds: float = 5.0, node: str = NODE, **spec: Any) -> Object:
-        """A pod on the node, some seconds later. `spec` may hold `container`: fields of its one container."""
+    async def run_pod(
+        self, name: str, *, seconds: float = 5.0, node: str = NODE, **spec: Any
+    ) -> Object:
+        """A pod on the node, some seconds later. `spec` may hold `container`: fields of
+        its one container.
+        """
         container = {"name": "c", "image": "nginx:1.27", **spec.pop("container", {})}
         pod: Object = {
             "kind": "Pod",
@@ -124,8 +145,12 @@ class OneNode:
 Scene = Callable[[OneNode], Awaitable[T]]
 
 
-def on_one_node(scene: Scene[T], *, local: dict[str, Any] | None = None, **settings: Any) -> T:
-    """Play a scene. `local`: more of `LocalNode`'s settings; `settings`: more of the kubelet's."""
+def on_one_node(
+    scene: Scene[T], *, local: dict[str, Any] | None = None, **settings: Any
+) -> T:
+    """Play a scene. `local`: more of `LocalNode`'s settings; `settings`: more of the
+    kubelet's.
+    """
 
     async def main() -> T:
         with TemporaryDirectory() as made:
@@ -134,12 +159,17 @@ def on_one_node(scene: Scene[T], *, local: dict[str, Any] | None = None, **setti
     return on_virtual_time(main())
 
 
-async def _play(scene: Scene[T], directory: Path, local: dict[str, Any], settings: dict[str, Any]) -> T:
+async def _play(
+    scene: Scene[T], directory: Path, local: dict[str, Any], settings: dict[str, Any]
+) -> T:
     clock, names = Clock(), NameSource(1)
     server = APIServer(MemoryStore(), clock=clock, names=names)
     await server.start()
     admin = Client(
-        server.in_process_transport(UserInfo("admin", ("system:masters", "system:authenticated"))), "scene/v1"
+        server.in_process_transport(
+            UserInfo("admin", ("system:masters", "system:authenticated"))
+        ),
+        "scene/v1",
     )
     for controller in ("cpu", "memory", "pids"):
         (directory / "cgroup" / controller).mkdir(parents=True)
@@ -155,7 +185,10 @@ async def _play(scene: Scene[T], directory: Path, local: dict[str, Any], setting
     asked: list[tuple[str, str]] = []
     user, groups = node_user(NODE)
     kubelet = Kubelet(
-        Client(_Noting(server.in_process_transport(UserInfo(user, groups)), asked), "kubelet"),
+        Client(
+            _Noting(server.in_process_transport(UserInfo(user, groups)), asked),
+            "kubelet",
+        ),
         NODE,
         runtime,
         clock=clock,
@@ -166,11 +199,16 @@ async def _play(scene: Scene[T], directory: Path, local: dict[str, Any], setting
         **settings,
     )
     stage = OneNode(admin, kubelet, runtime, directory, clock, asked=asked)
-    kubelet.syncer.on_step = lambda step, pod: stage.steps.append((step, pod["metadata"]["name"]))
+    kubelet.syncer.on_step = lambda step, pod: stage.steps.append(
+        (step, pod["metadata"]["name"])
+    )
     task = asyncio.create_task(kubelet.run())
     try:
         await asyncio.sleep(1)
-        await stage.create("serviceaccounts", {"kind": "ServiceAccount", "metadata": {"name": "default"}})
+        await stage.create(
+            "serviceaccounts",
+            {"kind": "ServiceAccount", "metadata": {"name": "default"}},
+        )
         certificates = {
             "kind": "ConfigMap",
             "metadata": {"name": "kube-root-ca.crt"},

@@ -1,10 +1,13 @@
-"""Services that a cluster may ask: an identity provider and webhooks, on loopback, for chapters, labs and tests.
+"""Services that a cluster may ask: an identity provider and webhooks, on loopback, for
+chapters, labs and tests.
 
-They are real HTTPS servers with certificates made when they start; only what they answer is up to whoever runs them. `async with`
-starts and stops them; they serve on the loop that entered.
+They are real HTTPS servers with certificates made when they start; only what they
+answer is up to whoever runs them. `async with` starts and stops them; they serve on the
+loop that entered.
 
-Upstream: none – these are what an administrator runs beside a cluster. The identity provider follows OpenID Connect Discovery 1.0 and
-RFC 6749 §6 (refreshing a token), as far as Kubernetes' clients and servers ask for it.
+Upstream: none – these are what an administrator runs beside a cluster. The identity
+provider follows OpenID Connect Discovery 1.0 and RFC 6749 §6 (refreshing a token), as
+far as Kubernetes' clients and servers ask for it.
 """
 
 from __future__ import annotations
@@ -43,7 +46,10 @@ class LoopbackService:
         return self
 
     async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         await self.stop()
 
@@ -61,7 +67,9 @@ class LoopbackService:
     async def _serve(self, request: Request) -> Response:
         self.requests.append(request)
         status, obj = self.answer(request)
-        return Response(status, {"Content-Type": "application/json"}, body=orjson.dumps(obj))
+        return Response(
+            status, {"Content-Type": "application/json"}, body=orjson.dumps(obj)
+        )
 
     def answer(self, request: Request) -> tuple[int, Any]:
         """Status and JSON for a request."""
@@ -78,8 +86,15 @@ class IdentityProvider(LoopbackService):
         """Claims by refresh token."""
 
     def token(self, now: float, **claims: Any) -> str:
-        """A token good for an hour, for `aud=kubernetes` unless the claims say otherwise."""
-        known = {"iss": self.url, "aud": "kubernetes", "iat": int(now), "exp": int(now) + HOUR}
+        """A token good for an hour, for `aud=kubernetes` unless the claims say
+        otherwise.
+        """
+        known = {
+            "iss": self.url,
+            "aud": "kubernetes",
+            "iat": int(now),
+            "exp": int(now) + HOUR,
+        }
         return self.key.sign({**known, **claims})
 
     def change_key(self) -> None:
@@ -98,7 +113,12 @@ class IdentityProvider(LoopbackService):
         if request.path == "/keys":
             return 200, {"keys": [self.key.jwk()]}
         if request.path == "/token" and request.method == "POST":
-            return self._refresh({key: values[0] for key, values in parse_qs(request.body.decode()).items()})
+            return self._refresh(
+                {
+                    key: values[0]
+                    for key, values in parse_qs(request.body.decode()).items()
+                }
+            )
         return 404, {"error": "not found"}
 
     def _refresh(self, form: dict[str, str]) -> tuple[int, Any]:
@@ -143,16 +163,29 @@ class Webhook(LoopbackService):
         return 201, {**review, "status": self.decide(review["spec"])}
 
     def write_kubeconfig(self, path: Path) -> Path:
-        """A file of the form that `--authorization-webhook-config-file` wants; its path."""
+        """A file of the form that `--authorization-webhook-config-file` wants; its
+        path.
+        """
         ca = base64.b64encode(self.authority.ca_pem).decode()
         document = {
             "apiVersion": "v1",
             "kind": "Config",
             "clusters": [
-                {"name": "webhook", "cluster": {"server": f"{self.url}/review", "certificate-authority-data": ca}}
+                {
+                    "name": "webhook",
+                    "cluster": {
+                        "server": f"{self.url}/review",
+                        "certificate-authority-data": ca,
+                    },
+                }
             ],
             "users": [{"name": "kube-apiserver", "user": {}}],
-            "contexts": [{"name": "webhook", "context": {"cluster": "webhook", "user": "kube-apiserver"}}],
+            "contexts": [
+                {
+                    "name": "webhook",
+                    "context": {"cluster": "webhook", "user": "kube-apiserver"},
+                }
+            ],
             "current-context": "webhook",
         }
         path.write_text(yaml.safe_dump(document))

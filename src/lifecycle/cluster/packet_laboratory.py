@@ -1,9 +1,13 @@
-"""Real packets through our rules: a network namespace, three pods' addresses, and connections that are counted.
+"""Real packets through our rules: a network namespace, three pods' addresses, and
+connections that are counted.
 
-Everything happens inside a namespace that is made for it and deleted afterwards; the machine's own rules are neither read nor changed.
-Needs Linux, root and the programs `ip`, `iptables`, `iptables-save` and `iptables-restore`; `reason_not_here` says what is missing.
+Everything happens inside a namespace that is made for it and deleted afterwards; the
+machine's own rules are neither read nor changed. Needs Linux, root and the programs
+`ip`, `iptables`, `iptables-save` and `iptables-restore`; `reason_not_here` says what is
+missing.
 
-Upstream: none; Kubernetes' e2e suite asks the same of whole clusters (`test/e2e/network/service.go`).
+Upstream: none; Kubernetes' e2e suite asks the same of whole clusters
+(`test/e2e/network/service.go`).
 """
 
 from __future__ import annotations
@@ -69,7 +73,9 @@ def reason_not_here() -> str:
     if missing:
         return f"not installed: {', '.join(missing)}"
     name = f"lifecycle-try-{os.getpid()}"
-    made = subprocess.run(["ip", "netns", "add", name], capture_output=True, timeout=SECONDS, check=False)
+    made = subprocess.run(
+        ["ip", "netns", "add", name], capture_output=True, timeout=SECONDS, check=False
+    )
     if made.returncode:
         return "no network namespace can be made"
     try:  # some containers may make namespaces, but not load rules in them
@@ -85,13 +91,17 @@ def reason_not_here() -> str:
 
 
 def balance(times: int) -> dict[str, Counter[str]]:
-    """Who answered how often, for four ways to call three pods. Raises RuntimeError with what a program said if one fails."""
+    """Who answered how often, for four ways to call three pods. Raises RuntimeError
+    with what a program said if one fails.
+    """
     namespace = f"lifecycle-lab-{os.getpid()}"
     _run("ip", "netns", "add", namespace)
     try:
         _run("ip", "netns", "exec", namespace, "ip", "link", "set", "lo", "up")
         plug_in_pods(namespace)
-        with ThreadPoolExecutor(1, "rules") as thread:  # a notebook has a loop of its own already
+        with ThreadPoolExecutor(
+            1, "rules"
+        ) as thread:  # a notebook has a loop of its own already
             thread.submit(asyncio.run, _load(CommandRunner(namespace))).result()
         calls = [
             ("cluster IP", "10.96.0.50", 80, times),
@@ -106,7 +116,9 @@ def balance(times: int) -> dict[str, Counter[str]]:
 
 
 def plug_in_pods(namespace: str) -> None:
-    """Give a network namespace the addresses of `PODS`, on one end of a wire. Raises RuntimeError."""
+    """Give a network namespace the addresses of `PODS`, on one end of a wire. Raises
+    RuntimeError.
+    """
     inside = ("ip", "netns", "exec", namespace, "ip")
     _run(*inside, "link", "add", "pods", "type", "veth", "peer", "name", "other-end")
     _run(*inside, "link", "set", "other-end", "up")
@@ -116,12 +128,24 @@ def plug_in_pods(namespace: str) -> None:
     _run(*inside, "route", "add", "default", "dev", "pods")
 
 
-def who_answers(namespace: str, calls: Sequence[tuple[str, str, int, int]]) -> dict[str, list[str]]:
-    """Let every pod answer with its address, and make `calls`: a name, where to (IP, port), how many times. Raises RuntimeError.
+def who_answers(
+    namespace: str, calls: Sequence[tuple[str, str, int, int]]
+) -> dict[str, list[str]]:
+    """Let every pod answer with its address, and make `calls`: a name, where to (IP,
+    port), how many times. Raises RuntimeError.
 
     What each call got, by name: an address, or the name of the exception.
     """
-    said = _run("ip", "netns", "exec", namespace, sys.executable, "-c", CLIENT, json.dumps([PODS, calls]))
+    said = _run(
+        "ip",
+        "netns",
+        "exec",
+        namespace,
+        sys.executable,
+        "-c",
+        CLIENT,
+        json.dumps([PODS, calls]),
+    )
     answers: dict[str, list[str]] = json.loads(said)
     return answers
 
@@ -137,7 +161,9 @@ async def _load(runner: CommandRunner) -> None:
         await runner.ensure_chain(jump.table, jump.destination)
         await runner.ensure_rule(jump.table, jump.source, jump.rule)
     node = NodeFacts("here", PODS[0], {}, frozenset())
-    await runner.restore_all(sync_proxy_rules(ports, endpoints, node, ProxierConfig()).text())
+    await runner.restore_all(
+        sync_proxy_rules(ports, endpoints, node, ProxierConfig()).text()
+    )
 
 
 def _services() -> list[Object]:
@@ -154,7 +180,10 @@ def _services() -> list[Object]:
     return [
         {
             "metadata": {"name": name, "namespace": "lab"},
-            "spec": {**spec, "ports": [{**port, "nodePort": 30050} if name == "web" else port]},
+            "spec": {
+                **spec,
+                "ports": [{**port, "nodePort": 30050} if name == "web" else port],
+            },
         }
         for name, spec in shapes.items()
     ]
@@ -163,7 +192,11 @@ def _services() -> list[Object]:
 def _slice_of(service: Object) -> Object:
     name = service["metadata"]["name"]
     return {
-        "metadata": {"name": f"{name}-1", "namespace": "lab", "labels": {"kubernetes.io/service-name": name}},
+        "metadata": {
+            "name": f"{name}-1",
+            "namespace": "lab",
+            "labels": {"kubernetes.io/service-name": name},
+        },
         "addressType": "IPv4",
         "endpoints": [{"addresses": [ip], "nodeName": "here"} for ip in PODS],
         "ports": [{"name": "", "port": 8080, "protocol": "TCP"}],
@@ -171,7 +204,9 @@ def _slice_of(service: Object) -> Object:
 
 
 def _run(*command: str) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=SECONDS, check=False
+    )
     if done.returncode:
         raise RuntimeError(f"{' '.join(command[:6])}: {done.stderr.strip()}")
     return done.stdout

@@ -1,7 +1,9 @@
-"""The embedded cluster as somebody to be asked: what scenarios and comparisons send their questions to.
+"""The embedded cluster as somebody to be asked: what scenarios and comparisons send
+their questions to.
 
-A question is method, path, headers and bytes, and the answer status, headers and bytes, exactly as over HTTPS: the whole handler
-chain and the encoding are passed through, just no socket. On virtual time a watch that lasts five minutes takes none.
+A question is method, path, headers and bytes, and the answer status, headers and bytes,
+exactly as over HTTPS: the whole handler chain and the encoding are passed through, just
+no socket. On virtual time a watch that lasts five minutes takes none.
 
 Upstream: none; `lifecycle.inspector.runner.Target` is the contract.
 """
@@ -21,16 +23,24 @@ from lifecycle.apiserver.filters.warning import warning_headers
 from lifecycle.apiserver.server import APIServer
 
 KIND_ADMIN = ("kubernetes-admin", ("kubeadm:cluster-admins",))
-"""Who the recorded admin certificate speaks for; a cluster made with `--like` knows the group."""
+"""Who the recorded admin certificate speaks for; a cluster made with `--like` knows the
+group.
+"""
 
 
 class HandlerTarget:
-    """Asks a server's handler chain, showing a client certificate made for `user` and their groups."""
+    """Asks a server's handler chain, showing a client certificate made for `user` and
+    their groups.
+    """
 
-    def __init__(self, server: APIServer, user: tuple[str, tuple[str, ...]] = KIND_ADMIN) -> None:
+    def __init__(
+        self, server: APIServer, user: tuple[str, tuple[str, ...]] = KIND_ADMIN
+    ) -> None:
         self._server = server
         certificate, _ = server.certificates.client_certificate(*user)
-        self._certificate = x509.load_pem_x509_certificate(certificate).public_bytes(Encoding.DER)
+        self._certificate = x509.load_pem_x509_certificate(certificate).public_bytes(
+            Encoding.DER
+        )
 
     async def request(
         self, method: str, path: str, headers: dict[str, str], body: bytes
@@ -52,13 +62,17 @@ class HandlerTarget:
     async def watch(self, path: str) -> AsyncIterator[dict[str, Any]]:
         """The events of a collection, from now on, as a client would see them."""
         joint = "&" if "?" in path else "?"
-        request = self._request("GET", f"{path}{joint}watch=true", {"Accept": "application/json"}, b"")
+        request = self._request(
+            "GET", f"{path}{joint}watch=true", {"Accept": "application/json"}, b""
+        )
         response = await self._server.handler(request)
         assert response.stream is not None
         async for frame in response.stream:
             yield {"type": frame.type, "object": frame.object}
 
-    def _request(self, method: str, path: str, headers: dict[str, str], body: bytes) -> Request:
+    def _request(
+        self, method: str, path: str, headers: dict[str, str], body: bytes
+    ) -> Request:
         parts = urlsplit(path)
         return Request(
             method=method,

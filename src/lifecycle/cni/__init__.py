@@ -1,1 +1,3 @@
-"""The Container Network Interface: configuration, the plugins, and what joins the nodes."""
+"""The Container Network Interface: configuration, the plugins, and what joins the
+nodes.
+"""

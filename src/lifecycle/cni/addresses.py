@@ -1,6 +1,8 @@
-"""Addresses as Go's `net` package sees them: an IPv4 address in IPv6 clothes is IPv4, and an address may carry its mask.
+"""Addresses as Go's `net` package sees them: an IPv4 address in IPv6 clothes is IPv4,
+and an address may carry its mask.
 
-Upstream: `net.ParseIP`, `net.ParseCIDR`; `containernetworking/plugins`, `pkg/ip/cidr.go`, `pkg/ip/ip.go`, v1.9.
+Upstream: `net.ParseIP`, `net.ParseCIDR`; `containernetworking/plugins`,
+`pkg/ip/cidr.go`, `pkg/ip/ip.go`, v1.9.
 """
 
 from __future__ import annotations
@@ -48,5 +50,9 @@ def is_global_unicast(address: Address) -> bool:
     """Go's `IsGlobalUnicast`: private addresses are meant, too."""
     broadcast = address.version == 4 and int(address) == 0xFFFFFFFF
     return not (
-        broadcast or address.is_unspecified or address.is_loopback or address.is_multicast or address.is_link_local
+        broadcast
+        or address.is_unspecified
+        or address.is_loopback
+        or address.is_multicast
+        or address.is_link_local
     )

@@ -1,11 +1,14 @@
-"""Network configurations: a list of plugins under one name, read from files, in the order that upstream reads them.
+"""Network configurations: a list of plugins under one name, read from files, in the
+order that upstream reads them.
 
-Two readers exist. `load_network_conf` looks a network up by name (`cnitool` does): every `.conflist` first, in order
-of file names, then every
-`.conf` and `.json`, which hold one plugin and become a list of one. `first_valid` is what container runtimes do: all three endings
-in one order, and the first file that can be read wins; a broken one is passed over.
+Two readers exist. `load_network_conf` looks a network up by name (`cnitool` does):
+every `.conflist` first, in order of file names, then every `.conf` and `.json`, which
+hold one plugin and become a list of one. `first_valid` is what container runtimes do:
+all three endings in one order, and the first file that can be read wins; a broken one
+is passed over.
 
-Upstream: `containernetworking/cni`, `libcni/conf.go`, CNI v1.3; `containerd/go-cni`, `opts.go` (`loadFromConfDir`), used by containerd 2.
+Upstream: `containernetworking/cni`, `libcni/conf.go`, CNI v1.3; `containerd/go-cni`,
+`opts.go` (`loadFromConfDir`), used by containerd 2.
 """
 
 from __future__ import annotations
@@ -22,7 +25,9 @@ from lifecycle.cni.go_json import marshal, unmarshal
 from lifecycle.cni.versions import CURRENT, greater_than, parse_version
 
 DEFAULT_CONF_DIR = "/etc/cni/net.d"
-"""Where containerd looks (`conf_dir`); the kubelet of 1.20 had the same default for `--cni-conf-dir`."""
+"""Where containerd looks (`conf_dir`); the kubelet of 1.20 had the same default for
+`--cni-conf-dir`.
+"""
 
 
 @dataclass(slots=True, frozen=True)
@@ -45,7 +50,11 @@ class PluginConfig:
     @property
     def capabilities(self) -> list[str]:
         """What the runtime may put into `runtimeConfig`."""
-        return [name for name, enabled in (self.network.get("capabilities") or {}).items() if enabled]
+        return [
+            name
+            for name, enabled in (self.network.get("capabilities") or {}).items()
+            if enabled
+        ]
 
 
 @dataclass(slots=True, frozen=True)
@@ -70,7 +79,9 @@ def plugin_conf_from(text: str) -> PluginConfig:
 
 
 def network_conf_from(text: str) -> NetworkConfigList:
-    """A list of plugins. Raises CNIError. (With no key `plugins` at all the list is empty: its plugins may be in files of their own.)"""
+    """A list of plugins. Raises CNIError. (With no key `plugins` at all the list is
+    empty: its plugins may be in files of their own.)
+    """
     raw = _decoded(text, _PARSING)
     if "name" not in raw:
         raise CNIError(f"{_PARSING}: no name")
@@ -79,12 +90,19 @@ def network_conf_from(text: str) -> NetworkConfigList:
     version = raw.get("cniVersion", "")
     if not isinstance(version, str):
         raise CNIError(f"{_PARSING}: invalid cniVersion type {_go_type(version)}")
-    version = _negotiated(version, raw["cniVersions"]) if "cniVersions" in raw else version
-    flags = {key: _flag(raw, key) for key in ("disableCheck", "disableGC", "loadOnlyInlinedPlugins")}
+    version = (
+        _negotiated(version, raw["cniVersions"]) if "cniVersions" in raw else version
+    )
+    flags = {
+        key: _flag(raw, key)
+        for key in ("disableCheck", "disableGC", "loadOnlyInlinedPlugins")
+    }
     plugins: list[PluginConfig] = []
     if "plugins" in raw:
         if not isinstance(raw["plugins"], list):
-            raise CNIError(f"{_PARSING}: invalid 'plugins' type {_go_type(raw['plugins'])}")
+            raise CNIError(
+                f"{_PARSING}: invalid 'plugins' type {_go_type(raw['plugins'])}"
+            )
         if not raw["plugins"]:
             raise CNIError(f"{_PARSING}: no plugins in list")
         for index, plugin in enumerate(raw["plugins"]):
@@ -93,16 +111,23 @@ def network_conf_from(text: str) -> NetworkConfigList:
             except CNIError as why:
                 raise why.wrapped(f"failed to parse plugin config {index}") from None
     elif flags["loadOnlyInlinedPlugins"]:
-        raise CNIError(f"{_PARSING}: `loadOnlyInlinedPlugins` is true, and no 'plugins' key")
+        raise CNIError(
+            f"{_PARSING}: `loadOnlyInlinedPlugins` is true, and no 'plugins' key"
+        )
     return NetworkConfigList(raw["name"], version, plugins, text, *flags.values())
 
 
 def network_conf_from_file(path: str | Path) -> NetworkConfigList:
-    """A `.conflist`; unless it forbids that, with the `.conf` files in the folder of the network's name beside it. Raises CNIError."""
+    """A `.conflist`; unless it forbids that, with the `.conf` files in the folder of
+    the network's name beside it. Raises CNIError.
+    """
     conf = network_conf_from(_read(path))
     plugins = list(conf.plugins)
     if not conf.load_only_inlined_plugins:
-        plugins += [plugin_conf_from(_read(file)) for file in conf_files(Path(path).parent / conf.name, (".conf",))]
+        plugins += [
+            plugin_conf_from(_read(file))
+            for file in conf_files(Path(path).parent / conf.name, (".conf",))
+        ]
     if not plugins:
         raise CNIError("no plugin configs found")
     return NetworkConfigList(
@@ -119,15 +144,25 @@ def network_conf_from_file(path: str | Path) -> NetworkConfigList:
 def conf_list_from_conf(plugin: PluginConfig) -> NetworkConfigList:
     """A list of one."""
     version = plugin.network.get("cniVersion", "")
-    return network_conf_from(marshal({"name": plugin.name, "cniVersion": version, "plugins": [plugin.network]}))
+    return network_conf_from(
+        marshal(
+            {"name": plugin.name, "cniVersion": version, "plugins": [plugin.network]}
+        )
+    )
 
 
 def conf_files(directory: str | Path, extensions: Iterable[str]) -> list[Path]:
-    """The files with these endings, sorted by name. A folder that is not there has none."""
+    """The files with these endings, sorted by name. A folder that is not there has
+    none.
+    """
     wanted = set(extensions)
     try:
         with os.scandir(directory) as entries:
-            return sorted(Path(e.path) for e in entries if not e.is_dir() and os.path.splitext(e.name)[1] in wanted)
+            return sorted(
+                Path(e.path)
+                for e in entries
+                if not e.is_dir() and os.path.splitext(e.name)[1] in wanted
+            )
     except FileNotFoundError:
         return []
 
@@ -160,7 +195,10 @@ def first_valid(directory: str | Path) -> NetworkConfigList:
     """The network a container runtime uses. Raises CNIError if there is none."""
     files = conf_files(directory, (".conf", ".conflist", ".json"))
     if not files:
-        raise CNIError(f"cni config load failed: no network config found in {directory}: cni plugin not initialized")
+        raise CNIError(
+            f"cni config load failed: no network config found in {directory}: cni"
+            " plugin not initialized"
+        )
     for file in files:
         try:
             if file.suffix == ".conflist":
@@ -171,7 +209,10 @@ def first_valid(directory: str | Path) -> NetworkConfigList:
             continue
         if conf.plugins:
             return conf
-    raise CNIError(f"cni config load failed: no valid networks found in {directory}: cni plugin not initialized")
+    raise CNIError(
+        f"cni config load failed: no valid networks found in {directory}: cni plugin"
+        " not initialized"
+    )
 
 
 def inject_conf(original: PluginConfig, values: Mapping[str, Any]) -> PluginConfig:
@@ -190,17 +231,24 @@ _PARSING = "error parsing configuration list"
 
 
 def _negotiated(version: str, versions: Any) -> str:
-    """The newest of all offered versions that we know; newer ones than ours are passed over."""
+    """The newest of all offered versions that we know; newer ones than ours are passed
+    over.
+    """
     if not isinstance(versions, list):
         raise CNIError(f"{_PARSING}: invalid type for cniVersions: []interface {{}}")
     known = []
     for index, one in enumerate(versions):
         if not isinstance(one, str):
-            raise CNIError(f"{_PARSING}: invalid type for cniVersions index {index}: {_go_type(one)}")
+            raise CNIError(
+                f"{_PARSING}: invalid type for cniVersions index {index}:"
+                f" {_go_type(one)}"
+            )
         try:
             known += [] if greater_than(one, CURRENT) else [one]
         except CNIError as why:
-            raise why.wrapped(f"{_PARSING}: invalid cniVersions entry {one} at index {index}") from None
+            raise why.wrapped(
+                f"{_PARSING}: invalid cniVersions entry {one} at index {index}"
+            ) from None
     if version:
         try:
             known += [] if greater_than(version, CURRENT) else [version]
@@ -222,7 +270,11 @@ def _flag(raw: Mapping[str, Any], key: str) -> bool:
 
 def _go_type(value: Any) -> str:
     # numbers of any kind are float64 in a map that Go's decoder filled
-    return "float64" if isinstance(value, (int, float)) and not isinstance(value, bool) else go_json_type(value)
+    return (
+        "float64"
+        if isinstance(value, (int, float)) and not isinstance(value, bool)
+        else go_json_type(value)
+    )
 
 
 def _decoded(text: str, prefix: str) -> dict[str, Any]:
@@ -232,17 +284,22 @@ def _decoded(text: str, prefix: str) -> dict[str, Any]:
         raise CNIError(f"{prefix}: {why}") from None
     if not isinstance(value, dict):
         raise CNIError(
-            f"{prefix}: json: cannot unmarshal {_json_kind(value)} into Go value of type map[string]interface {{}}"
+            f"{prefix}: json: cannot unmarshal {_json_kind(value)} into Go value of"
+            " type map[string]interface {}"
         )
     return value
 
 
 def _json_kind(value: Any) -> str:
-    return {str: "string", bool: "bool", list: "array"}.get(type(value), "number" if value is not None else "null")
+    return {str: "string", bool: "bool", list: "array"}.get(
+        type(value), "number" if value is not None else "null"
+    )
 
 
 def _read(path: str | Path) -> str:
     try:
         return Path(path).read_text()
     except OSError as why:
-        raise CNIError(f"error reading {path}: open {path}: {(why.strerror or '').lower()}") from None
+        raise CNIError(
+            f"error reading {path}: open {path}: {(why.strerror or '').lower()}"
+        ) from None

@@ -1,7 +1,8 @@
-"""What goes wrong, as CNI says it: a number, a message, details – one JSON object on standard output and exit code 1.
+"""What goes wrong, as CNI says it: a number, a message, details – one JSON object on
+standard output and exit code 1.
 
-Upstream: `containernetworking/cni`, `pkg/types/types.go` (`Error`), CNI v1.3. Here are the well-known codes that somebody says; from 100 up
-they are a plugin's own.
+Upstream: `containernetworking/cni`, `pkg/types/types.go` (`Error`), CNI v1.3. Here are
+the well-known codes that somebody says; from 100 up they are a plugin's own.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ INTERNAL = 999
 
 
 class CNIError(Exception):
-    """An error with its code. Everything that a plugin does not number itself is 999."""
+    """An error with its code. Everything that a plugin does not number itself is
+    999.
+    """
 
     def __init__(self, msg: str, code: int = INTERNAL, details: str = "") -> None:
         super().__init__(msg)
@@ -36,5 +39,7 @@ class CNIError(Exception):
         return {**body, "details": self.details} if self.details else body
 
     def wrapped(self, prefix: str) -> CNIError:
-        """The same error, told with more words before it; the code stays (Go's `%w`)."""
+        """The same error, told with more words before it; the code stays (Go's
+        `%w`).
+        """
         return CNIError(f"{prefix}: {self}", self.code)

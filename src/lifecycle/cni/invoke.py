@@ -1,10 +1,14 @@
-"""Running a plugin: find the file, give it an environment and a JSON document on standard input, read JSON from standard output.
+"""Running a plugin: find the file, give it an environment and a JSON document on
+standard input, read JSON from standard output.
 
-A plugin's exit code only says *whether* it failed; why stands on standard output, as JSON. `host_netns` runs the plugin in another network
-namespace than ours: the namespace of the "host" whose pod is set up. That is how several nodes live on one machine in this book.
+A plugin's exit code only says *whether* it failed; why stands on standard output, as
+JSON. `host_netns` runs the plugin in another network namespace than ours: the namespace
+of the "host" whose pod is set up. That is how several nodes live on one machine in this
+book.
 
-Upstream: `containernetworking/cni`, `pkg/invoke` (`RawExec.ExecPlugin`, `FindInPath`, `Args.AsEnv`, `fixupResultVersion`), CNI v1.3.
-Left out: OpenTelemetry's trace context in the environment, the retry when a plugin's file is just being written.
+Upstream: `containernetworking/cni`, `pkg/invoke` (`RawExec.ExecPlugin`, `FindInPath`,
+`Args.AsEnv`, `fixupResultVersion`), CNI v1.3. Left out: OpenTelemetry's trace context
+in the environment, the retry when a plugin's file is just being written.
 """
 
 from __future__ import annotations
@@ -24,7 +28,9 @@ from lifecycle.cni.versions import CURRENT, decode_version_info
 
 @dataclass(slots=True, frozen=True)
 class Args:
-    """What a plugin is told besides its configuration. `plugin_args`: pairs for CNI_ARGS."""
+    """What a plugin is told besides its configuration. `plugin_args`: pairs for
+    CNI_ARGS.
+    """
 
     command: str
     container_id: str = ""
@@ -58,7 +64,9 @@ def find_in_path(plugin: str, paths: Sequence[str]) -> str:
         candidate = os.path.join(path, plugin)
         if os.path.isfile(candidate):
             return candidate
-    raise CNIError(f"failed to find plugin {go_quoted(plugin)} in path [{' '.join(paths)}]")
+    raise CNIError(
+        f"failed to find plugin {go_quoted(plugin)} in path [{' '.join(paths)}]"
+    )
 
 
 def plugin_err(stdout: bytes, stderr: bytes, code: int) -> CNIError:
@@ -66,29 +74,51 @@ def plugin_err(stdout: bytes, stderr: bytes, code: int) -> CNIError:
     status = f"exit status {code}" if code >= 0 else f"signal: {-code}"
     if not stdout:
         if not stderr:
-            return CNIError(f"netplugin failed with no error message: {status}", UNKNOWN)
-        return CNIError(f"netplugin failed: {go_quoted(stderr.decode(errors='replace'))}: {status}", UNKNOWN)
+            return CNIError(
+                f"netplugin failed with no error message: {status}", UNKNOWN
+            )
+        return CNIError(
+            f"netplugin failed: {go_quoted(stderr.decode(errors='replace'))}: {status}",
+            UNKNOWN,
+        )
     try:
         said = json.loads(stdout)
-        return CNIError(str(said.get("msg", "")), int(said.get("code", 0)), str(said.get("details", "")))
+        return CNIError(
+            str(said.get("msg", "")),
+            int(said.get("code", 0)),
+            str(said.get("details", "")),
+        )
     except (ValueError, AttributeError) as why:
         text = go_quoted(stdout.decode(errors="replace"))
-        return CNIError(f"netplugin failed but error parsing its diagnostic message {text}: {why}", UNKNOWN)
+        return CNIError(
+            f"netplugin failed but error parsing its diagnostic message {text}: {why}",
+            UNKNOWN,
+        )
 
 
-def exec_plugin_now(plugin_path: str, stdin: str, env: Mapping[str, str], host_netns: str = "") -> bytes:
-    """Run and wait. Raises CNIError. (Plugins themselves use this to run their IPAM plugin.)"""
+def exec_plugin_now(
+    plugin_path: str, stdin: str, env: Mapping[str, str], host_netns: str = ""
+) -> bytes:
+    """Run and wait. Raises CNIError. (Plugins themselves use this to run their IPAM
+    plugin.)
+    """
     started: list[subprocess.Popen[bytes]] = []
     return _run(plugin_path, stdin, env, host_netns, started)
 
 
-async def exec_plugin(plugin_path: str, stdin: str, env: Mapping[str, str], host_netns: str = "") -> bytes:
-    """Run a plugin without blocking the loop; one that is cancelled is killed. Raises CNIError."""
+async def exec_plugin(
+    plugin_path: str, stdin: str, env: Mapping[str, str], host_netns: str = ""
+) -> bytes:
+    """Run a plugin without blocking the loop; one that is cancelled is killed. Raises
+    CNIError.
+    """
     import asyncio  # plugins load this module, too, and need no loop
 
     started: list[subprocess.Popen[bytes]] = []
     try:
-        return await asyncio.to_thread(_run, plugin_path, stdin, env, host_netns, started)
+        return await asyncio.to_thread(
+            _run, plugin_path, stdin, env, host_netns, started
+        )
     except asyncio.CancelledError:
         for process in started:
             process.kill()
@@ -96,7 +126,11 @@ async def exec_plugin(plugin_path: str, stdin: str, env: Mapping[str, str], host
 
 
 def _run(
-    plugin_path: str, stdin: str, env: Mapping[str, str], host_netns: str, started: list[subprocess.Popen[bytes]]
+    plugin_path: str,
+    stdin: str,
+    env: Mapping[str, str],
+    host_netns: str,
+    started: list[subprocess.Popen[bytes]],
 ) -> bytes:
     pipe = subprocess.PIPE
     try:
@@ -105,12 +139,18 @@ def _run(
             from lifecycle.cni.namespaces import entered
 
             with entered(host_netns):
-                process = subprocess.Popen([plugin_path], stdin=pipe, stdout=pipe, stderr=pipe, env=dict(env))
+                process = subprocess.Popen(
+                    [plugin_path], stdin=pipe, stdout=pipe, stderr=pipe, env=dict(env)
+                )
         else:
-            process = subprocess.Popen([plugin_path], stdin=pipe, stdout=pipe, stderr=pipe, env=dict(env))
+            process = subprocess.Popen(
+                [plugin_path], stdin=pipe, stdout=pipe, stderr=pipe, env=dict(env)
+            )
     except OSError as why:
         what = f"fork/exec {plugin_path}: {(why.strerror or '').lower()}"
-        raise CNIError(f"netplugin failed with no error message: {what}", UNKNOWN) from None
+        raise CNIError(
+            f"netplugin failed with no error message: {what}", UNKNOWN
+        ) from None
     started.append(process)
     stdout, stderr = process.communicate(stdin.encode())
     if process.returncode:
@@ -119,7 +159,9 @@ def _run(
 
 
 def decode_result(netconf: str, stdout: bytes) -> results.Result:
-    """The result that a plugin printed. One without a version is taken to have the configuration's. Raises CNIError."""
+    """The result that a plugin printed. One without a version is taken to have the
+    configuration's. Raises CNIError.
+    """
     version = json.loads(netconf).get("cniVersion") or "0.1.0"
     try:
         raw: Any = json.loads(stdout)
@@ -136,8 +178,14 @@ async def get_version_info(plugin_path: str) -> list[str]:
     """Ask a plugin which versions it supports. Raises CNIError."""
     args = Args("VERSION", netns="dummy", if_name="dummy", path=("dummy",))
     try:
-        return decode_version_info(await exec_plugin(plugin_path, f'{{"cniVersion":"{CURRENT}"}}', args.as_env()))
+        return decode_version_info(
+            await exec_plugin(
+                plugin_path, f'{{"cniVersion":"{CURRENT}"}}', args.as_env()
+            )
+        )
     except CNIError as why:
-        if str(why) == "unknown CNI_COMMAND: VERSION":  # written before the command was invented
+        if (
+            str(why) == "unknown CNI_COMMAND: VERSION"
+        ):  # written before the command was invented
             return ["0.1.0"]
         raise

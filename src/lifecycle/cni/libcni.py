@@ -1,10 +1,12 @@
-"""libcni: what a container runtime calls to attach a container to a network, or to detach it.
+"""libcni: what a container runtime calls to attach a container to a network, or to
+detach it.
 
-A network is a list of plugins. ADD runs them in order; each gets, besides its own configuration, the network's name
-and version and the result so far
-(`prevResult`). DEL runs them in reverse. Between the two, the result waits in a file.
+A network is a list of plugins. ADD runs them in order; each gets, besides its own
+configuration, the network's name and version and the result so far (`prevResult`). DEL
+runs them in reverse. Between the two, the result waits in a file.
 
-Upstream: `containernetworking/cni`, `libcni/api.go` (`CNIConfig`), CNI v1.3, which containerd 2 uses through `go-cni`.
+Upstream: `containernetworking/cni`, `libcni/api.go` (`CNIConfig`), CNI v1.3, which
+containerd 2 uses through `go-cni`.
 """
 
 from __future__ import annotations
@@ -17,32 +19,59 @@ from lifecycle.cni import results
 from lifecycle.cni.config import NetworkConfigList, PluginConfig, inject_conf
 from lifecycle.cni.errors import CNIError
 from lifecycle.cni.go_json import go_quoted
-from lifecycle.cni.invoke import Args, decode_result, exec_plugin, find_in_path, get_version_info
-from lifecycle.cni.naming import validate_container_id, validate_interface_name, validate_network_name
-from lifecycle.cni.result_cache import DEFAULT_CACHE_DIR, NetworkAttachment, ResultCache, RuntimeConf
+from lifecycle.cni.invoke import (
+    Args,
+    decode_result,
+    exec_plugin,
+    find_in_path,
+    get_version_info,
+)
+from lifecycle.cni.naming import (
+    validate_container_id,
+    validate_interface_name,
+    validate_network_name,
+)
+from lifecycle.cni.result_cache import (
+    DEFAULT_CACHE_DIR,
+    NetworkAttachment,
+    ResultCache,
+    RuntimeConf,
+)
 from lifecycle.cni.versions import greater_than_or_equal_to
 
 Observer = Callable[[str, PluginConfig, Args], None]
-"""Told of each plugin before it runs: its path, the configuration it will read, its environment."""
+"""Told of each plugin before it runs: its path, the configuration it will read, its
+environment.
+"""
 
 
 def build_one_config(
-    name: str, version: str, plugin: PluginConfig, prev_result: results.Result | None, rt: RuntimeConf | None
+    name: str,
+    version: str,
+    plugin: PluginConfig,
+    prev_result: results.Result | None,
+    rt: RuntimeConf | None,
 ) -> PluginConfig:
-    """What one plugin is piped: its own configuration, and what only libcni knows. Raises CNIError."""
+    """What one plugin is piped: its own configuration, and what only libcni knows.
+    Raises CNIError.
+    """
     inject: dict[str, Any] = {"name": name, "cniVersion": version}
     if prev_result is not None:
         inject["prevResult"] = prev_result
     if rt is not None:
         wanted = plugin.capabilities
-        runtime_config = {key: rt.capability_args[key] for key in wanted if key in rt.capability_args}
+        runtime_config = {
+            key: rt.capability_args[key] for key in wanted if key in rt.capability_args
+        }
         if runtime_config:
             inject["runtimeConfig"] = runtime_config
     return inject_conf(plugin, inject)
 
 
 class CNIConfig:
-    """Plugins from `path`, results kept under `cache_dir`. `host_netns`: where the plugins run, if not in our own namespace."""
+    """Plugins from `path`, results kept under `cache_dir`. `host_netns`: where the
+    plugins run, if not in our own namespace.
+    """
 
     def __init__(
         self,
@@ -57,8 +86,12 @@ class CNIConfig:
         self._host_netns = host_netns
         self._observer = observer
 
-    async def add_network_list(self, network: NetworkConfigList, rt: RuntimeConf) -> results.Result:
-        """ADD through all plugins; the last one's result. Raises CNIError. What earlier plugins did stays: the runtime must DEL."""
+    async def add_network_list(
+        self, network: NetworkConfigList, rt: RuntimeConf
+    ) -> results.Result:
+        """ADD through all plugins; the last one's result. Raises CNIError. What earlier
+        plugins did stays: the runtime must DEL.
+        """
         result: results.Result | None = None
         for plugin in network.plugins:
             try:
@@ -66,8 +99,12 @@ class CNIConfig:
                 validate_container_id(rt.container_id)
                 validate_network_name(network.name)
                 validate_interface_name(rt.if_name)
-                conf = build_one_config(network.name, network.cni_version, plugin, result, rt)
-                result = decode_result(conf.text, await self._exec(path, conf, "ADD", rt))
+                conf = build_one_config(
+                    network.name, network.cni_version, plugin, result, rt
+                )
+                result = decode_result(
+                    conf.text, await self._exec(path, conf, "ADD", rt)
+                )
             except CNIError as why:
                 raise why.wrapped(f"plugin {_described(plugin)} failed (add)") from None
         if result is None:
@@ -75,26 +112,43 @@ class CNIConfig:
         try:
             self.cache.add(result, network.text, network.name, rt)
         except OSError as why:
-            raise CNIError(f"failed to set network {go_quoted(network.name)} cached result: {why}") from None
+            raise CNIError(
+                f"failed to set network {go_quoted(network.name)} cached result: {why}"
+            ) from None
         return result
 
-    async def check_network_list(self, network: NetworkConfigList, rt: RuntimeConf) -> None:
-        """CHECK: is what ADD made still there? Raises CNIError; also if the configuration is older than the command (0.4.0)."""
+    async def check_network_list(
+        self, network: NetworkConfigList, rt: RuntimeConf
+    ) -> None:
+        """CHECK: is what ADD made still there? Raises CNIError; also if the
+        configuration is older than the command (0.4.0).
+        """
         if not greater_than_or_equal_to(network.cni_version, "0.4.0"):
-            raise CNIError(f"configuration version {go_quoted(network.cni_version)} does not support the CHECK command")
+            raise CNIError(
+                f"configuration version {go_quoted(network.cni_version)} does not"
+                " support the CHECK command"
+            )
         if network.disable_check:
             return
         try:
             result = self.cache.result(network.name, network.cni_version, rt)
         except CNIError as why:
-            raise why.wrapped(f"failed to get network {go_quoted(network.name)} cached result") from None
+            raise why.wrapped(
+                f"failed to get network {go_quoted(network.name)} cached result"
+            ) from None
         for plugin in network.plugins:
             await self._without_result(network, plugin, "CHECK", result, rt)
 
-    async def del_network_list(self, network: NetworkConfigList, rt: RuntimeConf) -> None:
-        """DEL through all plugins, last one first. May be called again and again. Raises CNIError."""
+    async def del_network_list(
+        self, network: NetworkConfigList, rt: RuntimeConf
+    ) -> None:
+        """DEL through all plugins, last one first. May be called again and again.
+        Raises CNIError.
+        """
         result = None
-        if greater_than_or_equal_to(network.cni_version, "0.4.0"):  # before, plugins did not expect one
+        if greater_than_or_equal_to(
+            network.cni_version, "0.4.0"
+        ):  # before, plugins did not expect one
             try:
                 result = self.cache.result(network.name, network.cni_version, rt)
             except CNIError:
@@ -103,27 +157,46 @@ class CNIConfig:
             try:
                 await self._without_result(network, plugin, "DEL", result, rt)
             except CNIError as why:
-                raise why.wrapped(f"plugin {_described(plugin)} failed (delete)") from None
+                raise why.wrapped(
+                    f"plugin {_described(plugin)} failed (delete)"
+                ) from None
         self.cache.delete(network.name, rt)
 
-    async def gc_network_list(self, network: NetworkConfigList, valid: Iterable[tuple[str, str]]) -> None:
-        """Remove every attachment but the `valid` ones (container ID, interface); from 1.1.0 on plugins clean up, too. Raises CNIError."""
+    async def gc_network_list(
+        self, network: NetworkConfigList, valid: Iterable[tuple[str, str]]
+    ) -> None:
+        """Remove every attachment but the `valid` ones (container ID, interface); from
+        1.1.0 on plugins clean up, too. Raises CNIError.
+        """
         if network.disable_gc:
             return
         kept = set(valid)
         complaints = []
         for attachment in list(self.cache.attachments()):
             rt = attachment.runtime
-            if attachment.network != network.name or (rt.container_id, rt.if_name) in kept:
+            if (
+                attachment.network != network.name
+                or (rt.container_id, rt.if_name) in kept
+            ):
                 continue
             try:
                 await self.del_network_list(network, rt)
             except CNIError as why:
-                complaints.append(f"failed to delete stale attachment {rt.container_id} {rt.if_name}: {why}")
+                complaints.append(
+                    f"failed to delete stale attachment {rt.container_id} {rt.if_name}:"
+                    f" {why}"
+                )
         if greater_than_or_equal_to(network.cni_version, "1.1.0"):
-            attachments = [{"containerID": container, "ifname": interface} for container, interface in sorted(kept)]
-            # the second key is a slip in the first text of the specification, kept for those who followed it
-            extra = {"cni.dev/valid-attachments": attachments, "cni.dev/attachments": attachments}
+            attachments = [
+                {"containerID": container, "ifname": interface}
+                for container, interface in sorted(kept)
+            ]
+            # the second key is a slip in the first text of the specification, kept for
+            # those who followed it
+            extra = {
+                "cni.dev/valid-attachments": attachments,
+                "cni.dev/attachments": attachments,
+            }
             for plugin in network.plugins:
                 try:
                     await self._bare(network, plugin, "GC", extra)
@@ -133,20 +206,32 @@ class CNIConfig:
             raise CNIError("\n".join(complaints))
 
     async def get_status_network_list(self, network: NetworkConfigList) -> None:
-        """STATUS: could an ADD succeed? Raises the first plugin's CNIError with its code. Older configurations cannot ask."""
+        """STATUS: could an ADD succeed? Raises the first plugin's CNIError with its
+        code. Older configurations cannot ask.
+        """
         if not greater_than_or_equal_to(network.cni_version, "1.1.0"):
             return
         for plugin in network.plugins:
             await self._bare(network, plugin, "STATUS", {})
 
     async def validate_network_list(self, network: NetworkConfigList) -> list[str]:
-        """All capabilities the plugins ask for. Raises CNIError if one is missing or does not speak the version."""
-        complaints, capabilities = [], dict.fromkeys(c for plugin in network.plugins for c in plugin.capabilities)
+        """All capabilities the plugins ask for. Raises CNIError if one is missing or
+        does not speak the version.
+        """
+        complaints, capabilities = (
+            [],
+            dict.fromkeys(c for plugin in network.plugins for c in plugin.capabilities),
+        )
         for plugin in network.plugins:
             try:
                 version = network.cni_version or "0.1.0"
-                if version not in await get_version_info(find_in_path(plugin.type, self.path)):
-                    raise CNIError(f"plugin {plugin.type} does not support config version {go_quoted(version)}")
+                if version not in await get_version_info(
+                    find_in_path(plugin.type, self.path)
+                ):
+                    raise CNIError(
+                        f"plugin {plugin.type} does not support config version"
+                        f" {go_quoted(version)}"
+                    )
             except CNIError as why:
                 complaints.append(str(why))
         if complaints:
@@ -166,15 +251,30 @@ class CNIConfig:
         rt: RuntimeConf,
     ) -> None:
         path = find_in_path(plugin.type, self.path)
-        await self._exec(path, build_one_config(network.name, network.cni_version, plugin, prev, rt), command, rt)
+        await self._exec(
+            path,
+            build_one_config(network.name, network.cni_version, plugin, prev, rt),
+            command,
+            rt,
+        )
 
     async def _bare(
-        self, network: NetworkConfigList, plugin: PluginConfig, command: str, extra: Mapping[str, Any]
+        self,
+        network: NetworkConfigList,
+        plugin: PluginConfig,
+        command: str,
+        extra: Mapping[str, Any],
     ) -> None:
-        conf = inject_conf(plugin, {"name": network.name, "cniVersion": network.cni_version, **extra})
-        await self._exec(find_in_path(plugin.type, self.path), conf, command, RuntimeConf("", "", ""))
+        conf = inject_conf(
+            plugin, {"name": network.name, "cniVersion": network.cni_version, **extra}
+        )
+        await self._exec(
+            find_in_path(plugin.type, self.path), conf, command, RuntimeConf("", "", "")
+        )
 
-    async def _exec(self, path: str, conf: PluginConfig, command: str, rt: RuntimeConf) -> bytes:
+    async def _exec(
+        self, path: str, conf: PluginConfig, command: str, rt: RuntimeConf
+    ) -> bytes:
         args = Args(command, rt.container_id, rt.netns, rt.if_name, rt.args, self.path)
         if self._observer is not None:
             self._observer(path, conf, args)

@@ -1,14 +1,15 @@
 """Network namespaces: make one, look into one, and never leave one behind.
 
-A namespace lives as long as somebody holds it: a process in it, a mount over a file, or an open file descriptor. Ours
-hold descriptors, and their path is
-`/proc/<pid>/fd/<n>`. So there is nothing to clean up on disk, and if the process is killed, its namespaces – with
-every interface, route and
-rule in them – are gone.
+A namespace lives as long as somebody holds it: a process in it, a mount over a file, or
+an open file descriptor. Ours hold descriptors, and their path is `/proc/<pid>/fd/<n>`.
+So there is nothing to clean up on disk, and if the process is killed, its namespaces –
+with every interface, route and rule in them – are gone.
 
-A thread, not a process, is in a namespace. `entered` moves the calling thread and moves it back.
+A thread, not a process, is in a namespace. `entered` moves the calling thread and moves
+it back.
 
-Upstream: `containernetworking/plugins`, `pkg/ns/ns_linux.go` (`NetNS.Do`, `TempNetNS`, `GetNS`), v1.9. Linux, and root, only.
+Upstream: `containernetworking/plugins`, `pkg/ns/ns_linux.go` (`NetNS.Do`, `TempNetNS`,
+`GetNS`), v1.9. Linux, and root, only.
 """
 
 from __future__ import annotations
@@ -31,13 +32,19 @@ class NSPathNotExistError(CNIError):
 
 
 def check_ns_path(path: str) -> None:
-    """Raises NSPathNotExistError, or CNIError if the path is something else. Upstream: `IsNSorErr`."""
+    """Raises NSPathNotExistError, or CNIError if the path is something else. Upstream:
+    `IsNSorErr`.
+    """
     try:
         target = os.stat(path)
     except FileNotFoundError:
-        raise NSPathNotExistError(f'failed to Statfs "{path}": no such file or directory') from None
+        raise NSPathNotExistError(
+            f'failed to Statfs "{path}": no such file or directory'
+        ) from None
     except OSError as why:
-        raise CNIError(f'failed to Statfs "{path}": {(why.strerror or "").lower()}') from None
+        raise CNIError(
+            f'failed to Statfs "{path}": {(why.strerror or "").lower()}'
+        ) from None
     if target.st_dev != os.stat("/proc/self/ns/net").st_dev:
         raise CNIError(f'unknown FS magic on "{path}": {_filesystem_magic(path):x}')
 
@@ -68,12 +75,17 @@ def _unshare() -> None:
 
 def current_netns() -> int:
     """A descriptor of the calling thread's namespace; the caller closes it."""
-    return os.open(f"/proc/self/task/{threading.get_native_id()}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+    return os.open(
+        f"/proc/self/task/{threading.get_native_id()}/ns/net",
+        os.O_RDONLY | os.O_CLOEXEC,
+    )
 
 
 @contextlib.contextmanager
 def entered(path: str) -> Iterator[None]:
-    """The calling thread is in the namespace; afterwards it is back. Nothing may be awaited inside. Raises CNIError."""
+    """The calling thread is in the namespace; afterwards it is back. Nothing may be
+    awaited inside. Raises CNIError.
+    """
     check_ns_path(path)
     before = current_netns()
     try:
@@ -91,7 +103,9 @@ def entered(path: str) -> Iterator[None]:
 
 
 class Namespace:
-    """A network namespace of our own; `path` can be given to plugins. Close it, or use it as a context manager."""
+    """A network namespace of our own; `path` can be given to plugins. Close it, or use
+    it as a context manager.
+    """
 
     def __init__(self, fd: int, name: str = "") -> None:
         self._fd = fd
@@ -99,7 +113,9 @@ class Namespace:
 
     @classmethod
     def create(cls, name: str = "") -> Namespace:
-        """A new one, with nothing but a loopback interface that is down. Raises PermissionError without root."""
+        """A new one, with nothing but a loopback interface that is down. Raises
+        PermissionError without root.
+        """
         made: list[int] = []
         failed: list[OSError] = []
 

@@ -22,7 +22,11 @@ def validate_container_id(container_id: str) -> None:
     if not container_id:
         raise CNIError("missing containerID", errors.UNKNOWN_CONTAINER)
     if not _valid(container_id):
-        raise CNIError("invalid characters in containerID", errors.INVALID_ENVIRONMENT_VARIABLES, container_id)
+        raise CNIError(
+            "invalid characters in containerID",
+            errors.INVALID_ENVIRONMENT_VARIABLES,
+            container_id,
+        )
 
 
 def validate_network_name(name: str) -> None:
@@ -30,7 +34,11 @@ def validate_network_name(name: str) -> None:
     if not name:
         raise CNIError("missing network name:", errors.INVALID_NETWORK_CONFIG)
     if not _valid(name):
-        raise CNIError("invalid characters found in network name", errors.INVALID_NETWORK_CONFIG, name)
+        raise CNIError(
+            "invalid characters found in network name",
+            errors.INVALID_NETWORK_CONFIG,
+            name,
+        )
 
 
 def validate_interface_name(name: str) -> None:
@@ -39,7 +47,10 @@ def validate_interface_name(name: str) -> None:
     if not name:
         raise CNIError("interface name is empty", code)
     if len(name.encode()) > MAX_INTERFACE_NAME_LENGTH:
-        limit = f"interface name should be less than {MAX_INTERFACE_NAME_LENGTH + 1} characters"
+        limit = (
+            f"interface name should be less than {MAX_INTERFACE_NAME_LENGTH + 1}"
+            " characters"
+        )
         raise CNIError("interface name is too long", code, limit)
     if name in (".", ".."):
         raise CNIError("interface name is . or ..", code)

@@ -1,4 +1,5 @@
-"""The wire format of netlink: a header, a fixed part, and attributes – length, type, value, padded to four bytes, nested at will.
+"""The wire format of netlink: a header, a fixed part, and attributes – length, type,
+value, padded to four bytes, nested at will.
 
 Linux: `include/uapi/linux/netlink.h`, `rtnetlink.h`.
 """
@@ -51,19 +52,27 @@ def each_attribute(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 class NetlinkSocket:
-    """Requests to the kernel of the namespace in which it was opened, to one of its families: rtnetlink, unless told otherwise."""
+    """Requests to the kernel of the namespace in which it was opened, to one of its
+    families: rtnetlink, unless told otherwise.
+    """
 
     def __init__(self, protocol: int = 0) -> None:
-        self._socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, protocol or socket.NETLINK_ROUTE)
+        self._socket = socket.socket(
+            socket.AF_NETLINK, socket.SOCK_RAW, protocol or socket.NETLINK_ROUTE
+        )
         self._socket.bind((0, 0))
         self._sequence = 0
 
     def request(self, kind: int, flags: int, body: bytes) -> list[tuple[int, bytes]]:
-        """Send one message, gather the answers as (type, body). Raises OSError with the kernel's number."""
+        """Send one message, gather the answers as (type, body). Raises OSError with the
+        kernel's number.
+        """
         self._sequence += 1
         dump = flags & NLM_F_DUMP == NLM_F_DUMP
         flags |= NLM_F_REQUEST | (0 if dump else NLM_F_ACK)
-        self._socket.send(struct.pack("=IHHII", len(body) + 16, kind, flags, self._sequence, 0) + body)
+        self._socket.send(
+            struct.pack("=IHHII", len(body) + 16, kind, flags, self._sequence, 0) + body
+        )
         answers: list[tuple[int, bytes]] = []
         while True:
             data, at = self._socket.recv(1 << 18), 0

@@ -1,10 +1,11 @@
-"""A kernel on paper: one namespace's links, addresses, routes and neighbours, kept in lists.
+"""A kernel on paper: one namespace's links, addresses, routes and neighbours, kept in
+lists.
 
 For machines where nobody may touch a real one.
 
-It answers the same calls as `Netlink` and refuses the same things with the same numbers, as far as plugins and overlay
-ask: names that are taken, links that
-are not there, addresses and routes that exist already.
+It answers the same calls as `Netlink` and refuses the same things with the same
+numbers, as far as plugins and overlay ask: names that are taken, links that are not
+there, addresses and routes that exist already.
 """
 
 from __future__ import annotations
@@ -15,13 +16,25 @@ from dataclasses import replace
 from typing import Any
 
 from lifecycle.cni.addresses import Interface
-from lifecycle.cni.netlink import SCOPE_LINK, SCOPE_NOWHERE, Link, LinkNotFoundError, Neighbour, Netlink, Route
+from lifecycle.cni.netlink import (
+    SCOPE_LINK,
+    SCOPE_NOWHERE,
+    Link,
+    LinkNotFoundError,
+    Neighbour,
+    Netlink,
+    Route,
+)
 
 
 class PaperNetlink(Netlink):
-    """One namespace. `peers`: those that veth ends may go to, by any number given as descriptor."""
+    """One namespace. `peers`: those that veth ends may go to, by any number given as
+    descriptor.
+    """
 
-    def __init__(self, name: str = "host", peers: dict[int, PaperNetlink] | None = None) -> None:
+    def __init__(
+        self, name: str = "host", peers: dict[int, PaperNetlink] | None = None
+    ) -> None:
         self.name = name
         self.peers = peers if peers is not None else {}
         self._links: dict[int, Link] = {1: Link(1, "lo", 0, "00:00:00:00:00:00", 65536)}
@@ -34,16 +47,25 @@ class PaperNetlink(Netlink):
     def close(self) -> None:
         """Nothing to close."""
 
-    def link_add(self, name: str, kind: str, *data: bytes, mtu: int = 0, mac: str = "") -> None:
+    def link_add(
+        self, name: str, kind: str, *data: bytes, mtu: int = 0, mac: str = ""
+    ) -> None:
         """A new interface."""
         if any(link.name == name for link in self._links.values()):
             raise OSError(errno.EEXIST, os.strerror(errno.EEXIST))
         index = max(self._links) + 1
         self._links[index] = Link(
-            index, name, 0, mac or f"02:00:00:00:{len(self.name):02x}:{index:02x}", mtu or 1500, kind
+            index,
+            name,
+            0,
+            mac or f"02:00:00:00:{len(self.name):02x}:{index:02x}",
+            mtu or 1500,
+            kind,
         )
 
-    def veth_add(self, name: str, peer: str, *, peer_netns_fd: int, mtu: int = 0, mac: str = "") -> None:
+    def veth_add(
+        self, name: str, peer: str, *, peer_netns_fd: int, mtu: int = 0, mac: str = ""
+    ) -> None:
         """A pair."""
         there = self.peers[peer_netns_fd]
         self.link_add(name, "veth", mtu=mtu, mac=mac)
@@ -63,7 +85,14 @@ class PaperNetlink(Netlink):
                 return link
         raise LinkNotFoundError()
 
-    def link_set(self, index: int, *, up: bool | None = None, promiscuous: bool = False, **values: Any) -> None:
+    def link_set(
+        self,
+        index: int,
+        *,
+        up: bool | None = None,
+        promiscuous: bool = False,
+        **values: Any,
+    ) -> None:
         """Switch and set."""
         link = self._links[index]
         if up is not None:
@@ -71,14 +100,18 @@ class PaperNetlink(Netlink):
             for owner, address in self._addresses if up else ():
                 if owner == index and address.network.prefixlen < address.max_prefixlen:
                     self._connected(index, address)
-        self._links[index] = replace(link, promiscuity=int(promiscuous) or link.promiscuity, **values)
+        self._links[index] = replace(
+            link, promiscuity=int(promiscuous) or link.promiscuity, **values
+        )
 
     def _connected(self, index: int, address: Interface) -> None:
         route = Route(address.network, None, index, scope=SCOPE_LINK, source=address.ip)
         if route not in self._routes:
             self._routes.append(route)
 
-    def bridge_port_set(self, index: int, *, hairpin: bool | None = None, isolated: bool | None = None) -> None:
+    def bridge_port_set(
+        self, index: int, *, hairpin: bool | None = None, isolated: bool | None = None
+    ) -> None:
         """Raises OSError for what is no port."""
         if not self._links[index].master:
             raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP))
@@ -88,7 +121,9 @@ class PaperNetlink(Netlink):
     def link_del(self, index: int) -> None:
         """Remove an interface, its addresses, its routes."""
         del self._links[index]
-        self._addresses = [(owner, address) for owner, address in self._addresses if owner != index]
+        self._addresses = [
+            (owner, address) for owner, address in self._addresses if owner != index
+        ]
         self._routes = [route for route in self._routes if route.link != index]
 
     def addr_add(self, index: int, address: Interface) -> None:
@@ -105,7 +140,11 @@ class PaperNetlink(Netlink):
 
     def addrs(self, index: int, version: int = 0) -> list[Interface]:
         """An interface's addresses."""
-        return [address for owner, address in self._addresses if owner == index and version in (0, address.version)]
+        return [
+            address
+            for owner, address in self._addresses
+            if owner == index and version in (0, address.version)
+        ]
 
     def route_add(self, route: Route) -> None:
         """Raises OSError if there is one to the same destination."""
@@ -115,7 +154,9 @@ class PaperNetlink(Netlink):
 
     def route_replace(self, route: Route) -> None:
         """In place of one to the same destination."""
-        self._routes = [one for one in self._routes if one.destination != route.destination] + [route]
+        self._routes = [
+            one for one in self._routes if one.destination != route.destination
+        ] + [route]
 
     def route_del(self, route: Route) -> None:
         """Raises OSError if it is not there."""
@@ -132,13 +173,21 @@ class PaperNetlink(Netlink):
 
     def routes(self, version: int = 4) -> list[Route]:
         """All routes of an IP version."""
-        samples = [(route, route.destination or route.gateway) for route in self._routes]
-        return [route for route, sample in samples if sample is not None and sample.version == version]
+        samples = [
+            (route, route.destination or route.gateway) for route in self._routes
+        ]
+        return [
+            route
+            for route, sample in samples
+            if sample is not None and sample.version == version
+        ]
 
     def neigh_set(self, neighbour: Neighbour, *, bridge: bool = False) -> None:
         """ARP or forwarding entry."""
         table = self.fdb if bridge else self.arp
-        table[:] = [one for one in table if one.destination != neighbour.destination] + [neighbour]
+        table[:] = [
+            one for one in table if one.destination != neighbour.destination
+        ] + [neighbour]
 
     def neigh_del(self, neighbour: Neighbour, *, bridge: bool = False) -> None:
         """Remove one."""
@@ -150,18 +199,32 @@ class PaperNetlink(Netlink):
 
 
 def attach_on_paper(
-    host: PaperNetlink, conf: dict[str, Any], decided: dict[str, Any], if_name: str = "eth0"
+    host: PaperNetlink,
+    conf: dict[str, Any],
+    decided: dict[str, Any],
+    if_name: str = "eth0",
 ) -> tuple[PaperNetlink, dict[str, Any]]:
-    """The bridge plugin's work, done by its own functions on paper: the pod's namespace, and the result."""
+    """The bridge plugin's work, done by its own functions on paper: the pod's
+    namespace, and the result.
+    """
     from lifecycle.cni.plugins import bridge, ipam
     from lifecycle.cni.plugins.veth import setup_veth
 
-    conf = {"vlans": [], "mac": "", "is_gateway": bool(conf.get("isGateway") or conf.get("isDefaultGateway")), **conf}
+    conf = {
+        "vlans": [],
+        "mac": "",
+        "is_gateway": bool(conf.get("isGateway") or conf.get("isDefaultGateway")),
+        **conf,
+    }
     pod = PaperNetlink("pod", {0: host})
     link = bridge.ensure_bridge(host, conf)
     port, end = setup_veth(pod, host, 0, if_name, mtu=conf.get("mtu", 0))
     bridge.plug(host, link, port, conf)
-    interfaces = [{"name": link.name}, {"name": port.name}, {"name": end.name, "sandbox": "pod"}]
+    interfaces = [
+        {"name": link.name},
+        {"name": port.name},
+        {"name": end.name, "sandbox": "pod"},
+    ]
     result: dict[str, Any] = {"cniVersion": "1.1.0", "interfaces": interfaces}
     if decided.get("ips"):
         result |= {key: decided[key] for key in ("ips", "routes") if key in decided}
@@ -174,7 +237,9 @@ def attach_on_paper(
     return pod, result
 
 
-def attach_ptp_on_paper(host: PaperNetlink, decided: dict[str, Any], name: str) -> PaperNetlink:
+def attach_ptp_on_paper(
+    host: PaperNetlink, decided: dict[str, Any], name: str
+) -> PaperNetlink:
     """The ptp plugin's work on paper: the pod's namespace."""
     from lifecycle.cni.addresses import parse_cidr
     from lifecycle.cni.plugins import ipam, ptp

@@ -1,12 +1,14 @@
-"""The container runtime's side: a sandbox's network, set up before its first container and torn down after its last one.
+"""The container runtime's side: a sandbox's network, set up before its first container
+and torn down after its last one.
 
-A runtime attaches a sandbox to two networks: `cni-loopback`, built in, as `lo`, and the first valid configuration in
-its directory, as `eth0`. It
-passes on who the pod is (`CNI_ARGS`) and what it may want (capabilities: port mappings, DNS, annotations); what of
-that reaches a plugin, the
-configuration decides. The pod's addresses come back in the result, and from there by way of the sandbox's status to the kubelet.
+A runtime attaches a sandbox to two networks: `cni-loopback`, built in, as `lo`, and the
+first valid configuration in its directory, as `eth0`. It passes on who the pod is
+(`CNI_ARGS`) and what it may want (capabilities: port mappings, DNS, annotations); what
+of that reaches a plugin, the configuration decides. The pod's addresses come back in
+the result, and from there by way of the sandbox's status to the kubelet.
 
-Upstream: containerd 2, `internal/cri/server/sandbox_run.go` (`setupPodNetwork`, `cniNamespaceOpts`), `containerd/go-cni`, `cni.go`.
+Upstream: containerd 2, `internal/cri/server/sandbox_run.go` (`setupPodNetwork`,
+`cniNamespaceOpts`), `containerd/go-cni`, `cni.go`.
 """
 
 from __future__ import annotations
@@ -37,7 +39,8 @@ DEFAULT_IF_NAME = "eth0"
 class Sandbox:
     """A pod as its network sees it.
 
-    `port_mappings`: `{hostPort, containerPort, protocol, hostIP}` each; `dns`: `{Servers, Searches, Options}`.
+    `port_mappings`: `{hostPort, containerPort, protocol, hostIP}` each; `dns`:
+    `{Servers, Searches, Options}`.
     """
 
     id: str
@@ -52,14 +55,18 @@ class Sandbox:
 
 @dataclass(slots=True, frozen=True)
 class PodNetworkResult:
-    """`ips`: the pod's addresses without masks, the first one is `status.podIP`. `results`: by interface name."""
+    """`ips`: the pod's addresses without masks, the first one is `status.podIP`.
+    `results`: by interface name.
+    """
 
     ips: Sequence[str]
     results: Mapping[str, results.Result]
 
 
 def cni_args(sandbox: Sandbox) -> list[tuple[str, str]]:
-    """Who the pod is. `IgnoreUnknown` keeps plugins from refusing what they do not know."""
+    """Who the pod is. `IgnoreUnknown` keeps plugins from refusing what they do not
+    know.
+    """
     return [
         ("IgnoreUnknown", "1"),
         ("K8S_POD_NAMESPACE", sandbox.namespace),
@@ -71,7 +78,9 @@ def cni_args(sandbox: Sandbox) -> list[tuple[str, str]]:
 
 def capability_args(sandbox: Sandbox) -> dict[str, Any]:
     """What plugins may ask for."""
-    offered: dict[str, Any] = {"io.kubernetes.cri.pod-annotations": dict(sandbox.annotations)}
+    offered: dict[str, Any] = {
+        "io.kubernetes.cri.pod-annotations": dict(sandbox.annotations)
+    }
     mappings = [m for m in sandbox.port_mappings if m.get("hostPort")]
     if mappings:
         offered["portMappings"] = [
@@ -92,11 +101,15 @@ def capability_args(sandbox: Sandbox) -> dict[str, Any]:
 
 def runtime_conf(sandbox: Sandbox, netns_path: str, if_name: str) -> RuntimeConf:
     """One attachment of a sandbox."""
-    return RuntimeConf(sandbox.id, netns_path, if_name, cni_args(sandbox), capability_args(sandbox))
+    return RuntimeConf(
+        sandbox.id, netns_path, if_name, cni_args(sandbox), capability_args(sandbox)
+    )
 
 
 class PodNetwork:
-    """Networks for sandboxes of one node. `host_netns`: the node's own namespace, if it is not ours."""
+    """Networks for sandboxes of one node. `host_netns`: the node's own namespace, if it
+    is not ours.
+    """
 
     def __init__(
         self,
@@ -108,17 +121,23 @@ class PodNetwork:
         observer: Observer | None = None,
     ) -> None:
         self._conf_dir = conf_dir
-        self._libcni = CNIConfig(bin_dirs, cache_dir, host_netns=host_netns, observer=observer)
+        self._libcni = CNIConfig(
+            bin_dirs, cache_dir, host_netns=host_netns, observer=observer
+        )
 
     def networks(self) -> list[tuple[str, config.NetworkConfigList]]:
-        """Interface names and their networks. The directory is read anew each time. Raises CNIError if it has no valid configuration."""
+        """Interface names and their networks. The directory is read anew each time.
+        Raises CNIError if it has no valid configuration.
+        """
         return [
             ("lo", config.network_conf_from(LOOPBACK)),
             (DEFAULT_IF_NAME, config.first_valid(self._conf_dir)),
         ]
 
     async def set_up_pod(self, netns_path: str, sandbox: Sandbox) -> PodNetworkResult:
-        """Attach a sandbox to all networks. Raises CNIError, and leaves nothing attached then."""
+        """Attach a sandbox to all networks. Raises CNIError, and leaves nothing
+        attached then.
+        """
         prefix = f'failed to setup network for sandbox "{sandbox.id}"'
         found: dict[str, results.Result] = {}
         try:
@@ -130,24 +149,39 @@ class PodNetwork:
             with contextlib.suppress(CNIError):
                 await self.tear_down_pod(netns_path, sandbox)
             raise why.wrapped(prefix) from None
-        ips = [address.partition("/")[0] for address in results.ip_addresses(found[DEFAULT_IF_NAME])]
+        ips = [
+            address.partition("/")[0]
+            for address in results.ip_addresses(found[DEFAULT_IF_NAME])
+        ]
         if not ips:
             await self.tear_down_pod(netns_path, sandbox)
-            raise CNIError(f"failed to find network info for sandbox {sandbox.id!r}".replace("'", '"'))
+            raise CNIError(
+                f"failed to find network info for sandbox {sandbox.id!r}".replace(
+                    "'", '"'
+                )
+            )
         return PodNetworkResult(ips, found)
 
     async def tear_down_pod(self, netns_path: str, sandbox: Sandbox) -> None:
-        """Detach a sandbox; may be called again, and with a namespace that is gone. Raises the first CNIError after trying all networks."""
+        """Detach a sandbox; may be called again, and with a namespace that is gone.
+        Raises the first CNIError after trying all networks.
+        """
         complaints = []
         for if_name, network in reversed(self.networks()):
             try:
-                await self._libcni.del_network_list(network, runtime_conf(sandbox, netns_path, if_name))
+                await self._libcni.del_network_list(
+                    network, runtime_conf(sandbox, netns_path, if_name)
+                )
             except CNIError as why:
                 complaints.append(why)
         if complaints:
-            raise complaints[0].wrapped(f'failed to destroy network for sandbox "{sandbox.id}"')
+            raise complaints[0].wrapped(
+                f'failed to destroy network for sandbox "{sandbox.id}"'
+            )
 
     async def status(self) -> None:
-        """Could a pod be attached now? Raises CNIError; the node is `NetworkReady=false` then."""
+        """Could a pod be attached now? Raises CNIError; the node is
+        `NetworkReady=false` then.
+        """
         for _, network in self.networks():
             await self._libcni.get_status_network_list(network)

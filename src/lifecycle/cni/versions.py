@@ -1,6 +1,8 @@
-"""Versions of the CNI protocol: which are known, which is newer, and whether a plugin speaks a configuration's.
+"""Versions of the CNI protocol: which are known, which is newer, and whether a plugin
+speaks a configuration's.
 
-Upstream: `containernetworking/cni`, `pkg/version` (`ParseVersion`, `GreaterThanOrEqualTo`, `PluginDecoder`, `Reconciler`), CNI v1.3.
+Upstream: `containernetworking/cni`, `pkg/version` (`ParseVersion`,
+`GreaterThanOrEqualTo`, `PluginDecoder`, `Reconciler`), CNI v1.3.
 """
 
 from __future__ import annotations
@@ -16,19 +18,25 @@ ALL = ("0.1.0", "0.2.0", "0.3.0", "0.3.1", "0.4.0", "1.0.0", "1.1.0")
 
 
 def parse_version(version: str) -> tuple[int, int, int]:
-    """Three numbers. No version at all means 0.1.0, which had no such field. Raises CNIError."""
+    """Three numbers. No version at all means 0.1.0, which had no such field. Raises
+    CNIError.
+    """
     if not version:
         return 0, 1, 0
     parts = version.split(".")
     if len(parts) >= 4:
         raise CNIError(f'invalid version "{version}": too many parts')
     numbers = [0, 0, 0]
-    for index, (part, name) in enumerate(zip(parts, ("major", "minor", "micro"), strict=False)):
+    for index, (part, name) in enumerate(
+        zip(parts, ("major", "minor", "micro"), strict=False)
+    ):
         try:
             numbers[index] = int(part)
         except ValueError:
             why = f'strconv.Atoi: parsing "{part}": invalid syntax'
-            raise CNIError(f'failed to convert {name} version part "{part}": {why}') from None
+            raise CNIError(
+                f'failed to convert {name} version part "{part}": {why}'
+            ) from None
     return numbers[0], numbers[1], numbers[2]
 
 

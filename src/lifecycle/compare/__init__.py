@@ -1,7 +1,9 @@
-"""Normalise, compare, agree: the one comparator of chapters, labs, tests and the command line.
+"""Normalise, compare, agree: the one comparator of chapters, labs, tests and the
+command line.
 
-`compare_recordings(a, b, "journey")` and `await compare_cluster(target, recording, "journey")` give an `AgreementTable`; below them
-`Normaliser`, `pair_siblings` and `compare` do the work document by document.
+`compare_recordings(a, b, "journey")` and `await compare_cluster(target, recording,
+"journey")` give an `AgreementTable`; below them `Normaliser`, `pair_siblings` and
+`compare` do the work document by document.
 """
 
 from lifecycle.compare.agreement import AgreementTable, Row

@@ -1,8 +1,9 @@
 """The agreement table: the unit of the book.
 
-One row per question: what was asked, what we answered, what the cluster answered, and whether that is equal. Below it
-stand the freedoms that were granted, with counts; the disagreements that are known, with reasons; and where both columns
-come from. `unexplained` is what a command's exit code hangs on.
+One row per question: what was asked, what we answered, what the cluster answered, and
+whether that is equal. Below it stand the freedoms that were granted, with counts; the
+disagreements that are known, with reasons; and where both columns come from.
+`unexplained` is what a command's exit code hangs on.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ SHOWN_DIFFERENCES = 12
 
 @dataclass(slots=True)
 class Row:
-    """One question. `ours` and `cluster` are short renderings of the answers, or of the first place where they differ."""
+    """One question. `ours` and `cluster` are short renderings of the answers, or of the
+    first place where they differ.
+    """
 
     stage: str
     input: str
@@ -44,7 +47,9 @@ class Row:
     @property
     def unexplained(self) -> list[Difference]:
         """Differences without a reason."""
-        return [d for i, d in enumerate(self.comparison.differences) if i not in self.known]
+        return [
+            d for i, d in enumerate(self.comparison.differences) if i not in self.known
+        ]
 
 
 class AgreementTable:
@@ -60,12 +65,18 @@ class AgreementTable:
         self.rows: list[Row] = []
         self.limit = SHOWN_ROWS
 
-    def add(self, stage: str, question: str, ours: str, cluster: str, comparison: Comparison) -> Row:
-        """Append a row; known disagreements are looked up by stage (the scenario is its first word) and path."""
+    def add(
+        self, stage: str, question: str, ours: str, cluster: str, comparison: Comparison
+    ) -> Row:
+        """Append a row; known disagreements are looked up by stage (the scenario is its
+        first word) and path.
+        """
         row = Row(stage, question, ours, cluster, comparison)
         between = f"{self.ours} ↔ {self.cluster}"
         for index, difference in enumerate(comparison.differences):
-            known = explain(stage.partition(":")[0], f"{question}{difference.path}", between)
+            known = explain(
+                stage.partition(":")[0], f"{question}{difference.path}", between
+            )
             if known:
                 row.known[index] = known
         if comparison.differences:
@@ -78,7 +89,7 @@ class AgreementTable:
         """Take over another table's rows."""
         self.rows += other.rows
 
-    # -- figures -----------------------------------------------------------------------------------------------------------
+    # -- figures -----------------------------------------------------------------------
 
     @property
     def total(self) -> int:
@@ -106,7 +117,11 @@ class AgreementTable:
     @property
     def unexplained(self) -> list[tuple[str, Difference]]:
         """Every difference nobody has explained, with its question."""
-        return [(f"{row.stage}: {row.input}", d) for row in self.rows for d in row.unexplained]
+        return [
+            (f"{row.stage}: {row.input}", d)
+            for row in self.rows
+            for d in row.unexplained
+        ]
 
     @property
     def known(self) -> Counter[Known]:
@@ -119,8 +134,9 @@ class AgreementTable:
         same = sum(row.equal for row in self.rows)
         percent = 100 * self.fields_equal / self.total if self.total else 100.0
         return (
-            f"{same} of {len(self.rows)} answers equal; {self.fields_equal:,} of {self.total:,} fields ({percent:.1f} %); "
-            f"{len(self.unexplained)} differences unexplained, {self.known.total()} known"
+            f"{same} of {len(self.rows)} answers equal; {self.fields_equal:,} of"
+            f" {self.total:,} fields ({percent:.1f} %); {len(self.unexplained)}"
+            f" differences unexplained, {self.known.total()} known"
         )
 
     @property
@@ -128,7 +144,7 @@ class AgreementTable:
         """Both sides, one line."""
         return f"ours: {self.ours} · cluster: {self.cluster}"
 
-    # -- renderings --------------------------------------------------------------------------------------------------------
+    # -- renderings --------------------------------------------------------------------
 
     def to_json(self) -> str:
         """For machines."""
@@ -166,24 +182,44 @@ class AgreementTable:
         return json.dumps(document, indent=1, default=str)
 
     def shown_rows(self) -> tuple[list[Row], int]:
-        """The rows worth showing, disagreements first in their own order, and how many equal ones were left out."""
+        """The rows worth showing, disagreements first in their own order, and how many
+        equal ones were left out.
+        """
         different = [row for row in self.rows if not row.equal]
         room = max(self.limit - len(different), 8)
         equal = [row for row in self.rows if row.equal]
-        kept = {id(row) for row in equal[:room]} | {id(row) for row in different[: self.limit]}
+        kept = {id(row) for row in equal[:room]} | {
+            id(row) for row in different[: self.limit]
+        }
         return [row for row in self.rows if id(row) in kept], len(self.rows) - len(kept)
 
     def notes(self) -> list[str]:
-        """What stands under the table: freedoms, known disagreements, the differences one by one."""
-        lines = [f"freedom granted {count:,}×: {name} – {why(name)}" for name, count in self.freedoms.most_common()]
-        lines += [f"known disagreement {count:,}×: {known.id} – {known.reason}" for known, count in self.known.items()]
+        """What stands under the table: freedoms, known disagreements, the differences
+        one by one.
+        """
+        lines = [
+            f"freedom granted {count:,}×: {name} – {why(name)}"
+            for name, count in self.freedoms.most_common()
+        ]
+        lines += [
+            f"known disagreement {count:,}×: {known.id} – {known.reason}"
+            for known, count in self.known.items()
+        ]
         unexplained = self.unexplained
-        lines += [f"unexplained: {question}{difference}" for question, difference in unexplained[:SHOWN_DIFFERENCES]]
+        lines += [
+            f"unexplained: {question}{difference}"
+            for question, difference in unexplained[:SHOWN_DIFFERENCES]
+        ]
         if len(unexplained) > SHOWN_DIFFERENCES:
-            lines.append(f"… and {len(unexplained) - SHOWN_DIFFERENCES:,} more unexplained differences")
+            lines.append(
+                f"… and {len(unexplained) - SHOWN_DIFFERENCES:,} more unexplained"
+                " differences"
+            )
         return lines
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+    def __rich_console__(
+        self, console: Console, options: ConsoleOptions
+    ) -> RenderResult:
         yield self.__rich__()
 
     def __rich__(self) -> Group:
@@ -193,11 +229,21 @@ class AgreementTable:
             table.add_column(column, overflow="fold", justify="left")
         rows, left_out = self.shown_rows()
         for row in rows:
-            table.add_row(row.stage, row.input, row.ours, row.cluster, Text(_verdict(row), style=_STYLE[_state(row)]))
+            table.add_row(
+                row.stage,
+                row.input,
+                row.ours,
+                row.cluster,
+                Text(_verdict(row), style=_STYLE[_state(row)]),
+            )
         parts: list[Any] = [table]
         if left_out:
             parts.append(Text(f"… and {left_out:,} more rows"))
-        parts += [Text(self.summary), *(Text(note) for note in self.notes()), Text(self.provenance, style="dim")]
+        parts += [
+            Text(self.summary),
+            *(Text(note) for note in self.notes()),
+            Text(self.provenance, style="dim"),
+        ]
         return Group(*parts)
 
     def __str__(self) -> str:
@@ -216,28 +262,44 @@ class AgreementTable:
             "<tr>"
             + "".join(
                 f'<td style="{style}">{html.escape(cell)}</td>'
-                for style, cell in zip((_WORDS, _TD, _TD, _TD), (row.stage, row.input, row.ours, row.cluster))
+                for style, cell in zip(
+                    (_WORDS, _TD, _TD, _TD),
+                    (row.stage, row.input, row.ours, row.cluster),
+                )
             )
-            + f'<td style="{_TD}"><span style="{_BADGE};background:{_COLOUR[_state(row)]}">{html.escape(_verdict(row))}</span></td></tr>'
+            + f'<td style="{_TD}"><span'
+            f' style="{_BADGE};background:{_COLOUR[_state(row)]}">{html.escape(_verdict(row))}</span></td></tr>'
             for row in rows
         )
-        head = "".join(f'<th style="{_WORDS}">{name}</th>' for name in ("stage", "input", "ours", "cluster", "equal?"))
+        head = "".join(
+            f'<th style="{_WORDS}">{name}</th>'
+            for name in ("stage", "input", "ours", "cluster", "equal?")
+        )
         more = f"<p>… and {left_out:,} more rows</p>" if left_out else ""
         notes = "".join(f"<li>{html.escape(note)}</li>" for note in self.notes())
         return (
-            f'<div class="agreement" style="color:inherit;background:transparent">'
-            f'<div style="overflow-x:auto"><table style="border-collapse:collapse;font-size:.85em;color:inherit;background:transparent">'
-            f'<caption style="text-align:left;font-weight:600">{html.escape(self.title)}</caption>'
+            '<div class="agreement" style="color:inherit;background:transparent">'
+            '<div style="overflow-x:auto"><table'
+            ' style="border-collapse:collapse;font-size:.85em;color:inherit;background:transparent">'
+            "<caption"
+            f' style="text-align:left;font-weight:600">{html.escape(self.title)}</caption>'
             f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>{more}"
             f"<p><strong>{html.escape(self.summary)}</strong></p>"
-            f"<details><summary>freedoms, known disagreements, differences</summary><ul>{notes}</ul></details>"
+            "<details><summary>freedoms, known disagreements,"
+            f" differences</summary><ul>{notes}</ul></details>"
             f'<p style="opacity:.75;font-size:.85em">{html.escape(self.provenance)}</p></div>'
         )
 
 
-_TD = "text-align:left;vertical-align:top;padding:.2em .6em;border-bottom:1px solid rgba(128,128,128,.4);overflow-wrap:anywhere"
-# white on these reads on any page: no single ink is dark enough for a light page and light enough for a dark one
-_BADGE = "color:#fff;padding:.1em .5em;border-radius:.6em;white-space:nowrap;font-weight:600"
+_TD = (
+    "text-align:left;vertical-align:top;padding:.2em .6em;border-bottom:1px solid"
+    " rgba(128,128,128,.4);overflow-wrap:anywhere"
+)
+# white on these reads on any page: no single ink is dark enough for a light page and
+# light enough for a dark one
+_BADGE = (
+    "color:#fff;padding:.1em .5em;border-radius:.6em;white-space:nowrap;font-weight:600"
+)
 _WORDS = f"{_TD};overflow-wrap:normal"
 _COLOUR = {"equal": "#1f7a4d", "known": "#8a5a00", "different": "#b3261e"}
 _STYLE = {"equal": "green", "known": "yellow", "different": "red"}
@@ -251,7 +313,11 @@ def _state(row: Row) -> str:
 
 def _verdict(row: Row) -> str:
     figures = f"{row.comparison.equal}/{row.comparison.total}"
-    return {"equal": f"✓ {figures}", "known": f"≈ {figures} known", "different": f"✗ {figures}"}[_state(row)]
+    return {
+        "equal": f"✓ {figures}",
+        "known": f"≈ {figures} known",
+        "different": f"✗ {figures}",
+    }[_state(row)]
 
 
 def _cell(value: Any) -> str:

@@ -1,10 +1,12 @@
 """Field by field: are two normalised documents equal?
 
-Every scalar is a field, and so is every empty map and list. A field is equal if its values are; if they differ but both
-are placeholders of the same rule for partners of one another, the freedom is granted and counted. Anything else is a
-`Difference`. A field that only one side has is a difference too: nothing is left out.
+Every scalar is a field, and so is every empty map and list. A field is equal if its
+values are; if they differ but both are placeholders of the same rule for partners of
+one another, the freedom is granted and counted. Anything else is a `Difference`. A
+field that only one side has is a difference too: nothing is left out.
 
-Lists are compared in order, except those whose order Kubernetes does not promise; granting that is a counted freedom as well.
+Lists are compared in order, except those whose order Kubernetes does not promise;
+granting that is a counted freedom as well.
 """
 
 from __future__ import annotations
@@ -15,7 +17,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from lifecycle.compare.masked import ABSENT, Identity, Mark, Masked, count_leaves, marks_of, optional_rule, raw_of
+from lifecycle.compare.masked import (
+    ABSENT,
+    Identity,
+    Mark,
+    Masked,
+    count_leaves,
+    marks_of,
+    optional_rule,
+    raw_of,
+)
 from lifecycle.compare.pairing import Bijection
 
 
@@ -34,7 +45,9 @@ class Difference:
 
 @dataclass(slots=True)
 class Comparison:
-    """The result: of `total` fields `equal` are; `freedoms` counts the granted ones among them by rule."""
+    """The result: of `total` fields `equal` are; `freedoms` counts the granted ones
+    among them by rule.
+    """
 
     total: int = 0
     equal: int = 0
@@ -54,8 +67,12 @@ class Comparison:
         return self
 
 
-def compare(ours: Any, theirs: Any, bijection: Bijection | None = None, path: str = "") -> Comparison:
-    """Compare two normalised documents. Pass one `bijection` for all documents of a scope, so that references have to match across them."""
+def compare(
+    ours: Any, theirs: Any, bijection: Bijection | None = None, path: str = ""
+) -> Comparison:
+    """Compare two normalised documents. Pass one `bijection` for all documents of a
+    scope, so that references have to match across them.
+    """
     comparison = Comparison()
     _Comparer(bijection or Bijection(), comparison).value(ours, theirs, path)
     return comparison
@@ -67,7 +84,9 @@ class _Comparer:
         self.result = result
 
     def value(self, ours: Any, theirs: Any, path: str, kind: str = "") -> None:
-        """Any two values; `kind` is that of the object they are in, where it says so itself."""
+        """Any two values; `kind` is that of the object they are in, where it says so
+        itself.
+        """
         ours, theirs = _opened(ours, theirs), _opened(theirs, ours)
         if isinstance(ours, dict) and isinstance(theirs, dict) and (ours or theirs):
             self.maps(ours, theirs, path)
@@ -83,10 +102,14 @@ class _Comparer:
         if self.same(ours, theirs):
             self.result.equal += fields
         else:
-            self.result.differences.append(Difference(path or "/", ours, theirs, fields))
+            self.result.differences.append(
+                Difference(path or "/", ours, theirs, fields)
+            )
 
     def same(self, ours: Any, theirs: Any) -> bool:
-        """Equal values, or placeholders for partners (whose freedoms are counted here)."""
+        """Equal values, or placeholders for partners (whose freedoms are counted
+        here).
+        """
         our_marks, their_marks = marks_of(ours), marks_of(theirs)
         if not our_marks or not their_marks:
             return self.half_masked(our_marks or their_marks, ours, theirs)
@@ -96,7 +119,11 @@ class _Comparer:
         for mine, yours in zip(our_marks, their_marks, strict=False):
             if mine.rule != yours.rule:
                 return False
-            if mine.identity and yours.identity and not self.bijection.bind(mine.identity, yours.identity):
+            if (
+                mine.identity
+                and yours.identity
+                and not self.bijection.bind(mine.identity, yours.identity)
+            ):
                 return False
             if mine.raw != yours.raw:
                 granted.append(mine.rule)
@@ -104,10 +131,12 @@ class _Comparer:
         return True
 
     def half_masked(self, marks: tuple[Mark, ...], ours: Any, theirs: Any) -> bool:
-        """At most one placeholder: equal originals, or the plain value that the placeholder says it stands in for.
+        """At most one placeholder: equal originals, or the plain value that the
+        placeholder says it stands in for.
 
-        A placeholder with such a value is part of a whole (a retried start counts one more restart *and* tells of it): the number
-        alone, without the story, is a difference even where it happens to be the same number.
+        A placeholder with such a value is part of a whole (a retried start counts one
+        more restart *and* tells of it): the number alone, without the story, is a
+        difference even where it happens to be the same number.
         """
         plain = theirs if isinstance(ours, Masked) else ours
         whole = any(mark.instead not in (None, ABSENT) for mark in marks)
@@ -171,7 +200,9 @@ class _Comparer:
             else:
                 self.value(mine, yours, where)
 
-    def align(self, ours: list[Any], theirs: list[Any], key: _Key) -> list[tuple[int | None, int | None]]:
+    def align(
+        self, ours: list[Any], theirs: list[Any], key: _Key
+    ) -> list[tuple[int | None, int | None]]:
         """Positions that belong together: same key, and among siblings the partner."""
         waiting: dict[Any, list[int]] = defaultdict(list)
         for j, item in enumerate(theirs):
@@ -181,7 +212,10 @@ class _Comparer:
         for i, item in enumerate(ours):
             text, identity = key(item)
             partner = self.bijection.partner(identity) if identity else None
-            match = next((j for j in waiting[text] if partner and key(theirs[j])[1] == partner), None)
+            match = next(
+                (j for j in waiting[text] if partner and key(theirs[j])[1] == partner),
+                None,
+            )
             if match is None:
                 undecided.append(i)
             else:
@@ -194,14 +228,23 @@ class _Comparer:
         return pairs + [(None, j) for rest in waiting.values() for j in rest]
 
     def check_order(
-        self, pairs: list[tuple[int | None, int | None]], ours: list[Any], theirs: list[Any], order: _Order, path: str
+        self,
+        pairs: list[tuple[int | None, int | None]],
+        ours: list[Any],
+        theirs: list[Any],
+        order: _Order,
+        path: str,
     ) -> None:
-        """Count the freedom of order where it was needed; report it where the list promises an order by name."""
+        """Count the freedom of order where it was needed; report it where the list
+        promises an order by name.
+        """
         both = [(i, j) for i, j in pairs if i is not None and j is not None]
         moved = [j for _, j in both] != sorted(j for _, j in both)
         if not moved:
             return
-        fixed = [(i, j) for i, j in both if order.by_name and order.key(ours[i])[1] is None]
+        fixed = [
+            (i, j) for i, j in both if order.by_name and order.key(ours[i])[1] is None
+        ]
         if [j for _, j in fixed] != sorted(j for _, j in fixed):
             self.result.total += 1
             mine = [order.key(ours[i])[0] for i, _ in fixed]
@@ -216,7 +259,9 @@ _Key = Callable[[Any], tuple[Any, Identity | None]]
 
 @dataclass(slots=True, frozen=True)
 class _Order:
-    """A list without a promised order: how to tell its items, and whether items with plain names are sorted all the same."""
+    """A list without a promised order: how to tell its items, and whether items with
+    plain names are sorted all the same.
+    """
 
     freedom: str
     key: _Key
@@ -230,8 +275,14 @@ def _object_key(item: Any) -> tuple[Any, Identity | None]:
     if not isinstance(name, Masked):
         identity = None
     text: tuple[str, ...] = (str(meta.get("namespace", "")), str(name))
-    if "reason" in item and ("involvedObject" in item or "regarding" in item):  # an Event: its name says too little
-        text = (*text, str(item["reason"]), str(item.get("message", item.get("note", ""))))
+    if "reason" in item and (
+        "involvedObject" in item or "regarding" in item
+    ):  # an Event: its name says too little
+        text = (
+            *text,
+            str(item["reason"]),
+            str(item.get("message", item.get("note", ""))),
+        )
     return text, identity
 
 
@@ -245,36 +296,57 @@ def _row_key(item: Any) -> tuple[Any, Identity | None]:
 def _endpoint_key(item: Any) -> tuple[Any, Identity | None]:
     target = item.get("targetRef") or {}
     address = item.get("ip") or (item.get("addresses") or [""])[0]
-    return str(target.get("name", address)), _identity(target.get("uid")) or _identity(address)
+    return str(target.get("name", address)), _identity(target.get("uid")) or _identity(
+        address
+    )
 
 
 def _manager_key(item: Any) -> tuple[Any, Identity | None]:
-    return tuple(str(item.get(k, "")) for k in ("manager", "operation", "apiVersion", "subresource")), None
+    return tuple(
+        str(item.get(k, ""))
+        for k in ("manager", "operation", "apiVersion", "subresource")
+    ), None
 
 
 def _identity(value: Any) -> Identity | None:
-    return next((mark.identity for mark in reversed(marks_of(value)) if mark.identity), None)
+    return next(
+        (mark.identity for mark in reversed(marks_of(value)) if mark.identity), None
+    )
 
 
 BY_NAME = "order of lists sorted by a generated name"
 OF_ENDPOINTS = "order of endpoints"
 _ORDERS = {
-    "ComponentStatusList items": _Order("order of component statuses, asked for in parallel", _object_key),
+    "ComponentStatusList items": _Order(
+        "order of component statuses, asked for in parallel", _object_key
+    ),
     "items": _Order(BY_NAME, _object_key, by_name=True),
     "rows": _Order(BY_NAME, _row_key, by_name=True),
     "endpoints": _Order(OF_ENDPOINTS, _endpoint_key),
     "addresses": _Order(OF_ENDPOINTS, _endpoint_key),
     "notReadyAddresses": _Order(OF_ENDPOINTS, _endpoint_key),
-    "nonResourceRules": _Order("order of rules, from unordered bindings", lambda item: (_canonical(item), None)),
-    "resourceRules": _Order("order of rules, from unordered bindings", lambda item: (_canonical(item), None)),
-    "conditions": _Order("order of conditions", lambda item: (str(item.get("type", "")), None), by_name=True),
+    "nonResourceRules": _Order(
+        "order of rules, from unordered bindings", lambda item: (_canonical(item), None)
+    ),
+    "resourceRules": _Order(
+        "order of rules, from unordered bindings", lambda item: (_canonical(item), None)
+    ),
+    "conditions": _Order(
+        "order of conditions",
+        lambda item: (str(item.get("type", "")), None),
+        by_name=True,
+    ),
     "managedFields": _Order("order of managed fields, by time", _manager_key),
 }
 
 
 def _opened(value: Any, other: Any) -> Any:
     """A placeholder for an empty map is that map again when it meets a fuller one."""
-    return {} if isinstance(value, Masked) and value.raw == {} and isinstance(other, dict) else value
+    return (
+        {}
+        if isinstance(value, Masked) and value.raw == {} and isinstance(other, dict)
+        else value
+    )
 
 
 def _canonical(item: Any) -> str:
@@ -282,8 +354,12 @@ def _canonical(item: Any) -> str:
 
 
 def _equal(ours: Any, theirs: Any) -> bool:
-    """Equality as JSON has it: 1 is not true, and 1 is not 1.0 on a wire that tells them apart."""
-    if type(ours) is not type(theirs) and not (isinstance(ours, str) and isinstance(theirs, str)):
+    """Equality as JSON has it: 1 is not true, and 1 is not 1.0 on a wire that tells
+    them apart.
+    """
+    if type(ours) is not type(theirs) and not (
+        isinstance(ours, str) and isinstance(theirs, str)
+    ):
         return False
     return bool(ours == theirs)
 

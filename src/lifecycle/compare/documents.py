@@ -1,6 +1,8 @@
-"""An answer as a document that can be compared field by field, whatever it was encoded in.
+"""An answer as a document that can be compared field by field, whatever it was encoded
+in.
 
-JSON is one already. A watch is a list of events, YAML is parsed, protobuf is decoded; anything else stays text.
+JSON is one already. A watch is a list of events, YAML is parsed, protobuf is decoded;
+anything else stays text.
 """
 
 from __future__ import annotations
@@ -16,7 +18,9 @@ from lifecycle.inspector import Exchange
 
 
 def document_of(exchange: Exchange) -> Any:
-    """What an exchange answered: its status, the headers a client acts on, and the body as a document."""
+    """What an exchange answered: its status, the headers a client acts on, and the body
+    as a document.
+    """
     answer: dict[str, Any] = {"code": exchange.status}
     for header in ("warning", "retry-after", "content-type"):
         if exchange.headers.get(header):

@@ -1,8 +1,10 @@
 """Who is who in one cluster's answers.
 
-Before anything is replaced, all documents of a scope (a scenario, or one moment of it) are read once to learn which uid belongs to
-which object, which names were generated, which address is whose, and on which node a pod landed. After that a placeholder can say
-`<ip of Pod journey/nginx-747d4c55d8-<random>>` instead of a nameless `<ip>`, and references keep their meaning.
+Before anything is replaced, all documents of a scope (a scenario, or one moment of it)
+are read once to learn which uid belongs to which object, which names were generated,
+which address is whose, and on which node a pod landed. After that a placeholder can say
+`<ip of Pod journey/nginx-747d4c55d8-<random>>` instead of a nameless `<ip>`, and
+references keep their meaning.
 """
 
 from __future__ import annotations
@@ -27,8 +29,8 @@ _TOPOLOGY = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
 class Entity:
     """One API object of one cluster.
 
-    `label` is what both clusters call it. For pods: the `node`, whether the spec left the scheduler no choice (`pinned`), and the
-    `text` of the spec.
+    `label` is what both clusters call it. For pods: the `node`, whether the spec left
+    the scheduler no choice (`pinned`), and the `text` of the spec.
     """
 
     kind: str
@@ -59,7 +61,9 @@ class Entities:
     _workload_names: set[str] = field(default_factory=set)
 
     def learn(self, documents: Iterable[Any]) -> None:
-        """Read the answers of a scope. Events come last: their names are made of the names of others."""
+        """Read the answers of a scope. Events come last: their names are made of the
+        names of others.
+        """
         documents = list(documents)
         found = [pair for document in documents for pair in objects_in(document)]
         for kind, obj in sorted(found, key=lambda pair: pair[0] == "Event"):
@@ -84,9 +88,11 @@ class Entities:
         known = self.addresses.get(address)
         return known[1].name if known and known[1].kind == "Node" else ""
 
-    # -- objects -----------------------------------------------------------------------------------------------------------
+    # -- objects -----------------------------------------------------------------------
 
-    def _entity(self, kind: str, namespace: str, name: str, uid: str, generate_name: str = "") -> Entity:
+    def _entity(
+        self, kind: str, namespace: str, name: str, uid: str, generate_name: str = ""
+    ) -> Entity:
         entity = self.by_name.get((kind, namespace, name))
         if entity is None:
             entity = Entity(kind, namespace, name)
@@ -98,7 +104,9 @@ class Entities:
         if not entity.label or (generate_name and not entity.generated):
             shared = self._shared_name(kind, name, generate_name)
             entity.generated = shared != name
-            entity.label = f"{kind} {namespace}/{shared}" if namespace else f"{kind} {shared}"
+            entity.label = (
+                f"{kind} {namespace}/{shared}" if namespace else f"{kind} {shared}"
+            )
             if entity.generated and kind != "Event":
                 self.generated[name] = entity
         return entity
@@ -110,11 +118,19 @@ class Entities:
         if kind == "Event" and (match := _EVENT_NAME.match(name)):
             base = match[1]
             known = self.generated.get(base)
-            shared = known.label.rpartition("/")[2] if known else self._shared_name("Pod", base, "")
+            shared = (
+                known.label.rpartition("/")[2]
+                if known
+                else self._shared_name("Pod", base, "")
+            )
             return f"{shared}.<hash>"
         if kind == "Pod":
             match = _POD_OF_REPLICA_SET.match(name)
-            if match is None and (match := _RANDOM_END.match(name)) and match[1][:-1] not in self._workload_names:
+            if (
+                match is None
+                and (match := _RANDOM_END.match(name))
+                and match[1][:-1] not in self._workload_names
+            ):
                 match = None
             if match:
                 return match[1] + RANDOM
@@ -125,10 +141,19 @@ class Entities:
         namespace = meta.get("namespace", "")
         if kind in _WORKLOADS:
             self._workload_names.add(meta["name"])
-        entity = self._entity(kind, namespace, meta["name"], meta.get("uid", ""), meta.get("generateName", ""))
+        entity = self._entity(
+            kind,
+            namespace,
+            meta["name"],
+            meta.get("uid", ""),
+            meta.get("generateName", ""),
+        )
         if kind == "IPAddress" and _allocated_at_random(meta["name"]):
             parent = obj.get("spec", {}).get("parentRef", {})
-            entity.label = f"IPAddress of {parent.get('resource')} {parent.get('namespace')}/{parent.get('name')}"
+            entity.label = (
+                f"IPAddress of {parent.get('resource')}"
+                f" {parent.get('namespace')}/{parent.get('name')}"
+            )
         if kind == "Pod":
             entity.text += str(meta.get("annotations"))
         if kind == "Pod" and obj.get("spec"):
@@ -138,15 +163,23 @@ class Entities:
             for key in _TOPOLOGY:
                 value = meta.get("labels", {}).get(key)
                 if value and entity.node:
-                    self.topology.setdefault((key.rpartition("/")[2], entity.node), set()).add(value)
+                    self.topology.setdefault(
+                        (key.rpartition("/")[2], entity.node), set()
+                    ).add(value)
             for volume in obj["spec"].get("volumes", ()):
                 if re.fullmatch(rf"kube-api-access-{_SUFFIX}", volume["name"]):
                     label = f"token volume of {entity.label}"
-                    known = Entity("Volume", namespace, volume["name"], label=label, generated=True)
+                    known = Entity(
+                        "Volume", namespace, volume["name"], label=label, generated=True
+                    )
                     self.generated.setdefault(volume["name"], known)
 
     def _learn_addresses(self, kind: str, obj: dict[str, Any]) -> None:
-        meta, spec, status = obj["metadata"], obj.get("spec") or {}, obj.get("status") or {}
+        meta, spec, status = (
+            obj["metadata"],
+            obj.get("spec") or {},
+            obj.get("status") or {},
+        )
         entity = self.by_name[kind, meta.get("namespace", ""), meta["name"]]
         if kind == "Node":
             for entry in status.get("addresses", ()):
@@ -155,7 +188,9 @@ class Entities:
         elif kind == "Pod":
             if entity.node and status.get("hostIP"):
                 node = self._entity("Node", "", entity.node, "")
-                if not any(owner is node for _, owner in self.addresses.values()):  # a node has one address
+                if not any(
+                    owner is node for _, owner in self.addresses.values()
+                ):  # a node has one address
                     self.addresses.setdefault(status["hostIP"], ("address", node))
             if not spec.get("hostNetwork"):
                 for entry in status.get("podIPs", ()):
@@ -165,10 +200,14 @@ class Entities:
         elif kind == "IPAddress" and _allocated_at_random(meta["name"]):
             parent = spec.get("parentRef", {})
             if parent.get("resource") == "services":
-                service = self._entity("Service", parent["namespace"], parent["name"], "")
+                service = self._entity(
+                    "Service", parent["namespace"], parent["name"], ""
+                )
                 self.addresses.setdefault(meta["name"], ("cluster IP", service))
 
-    def _learn_row(self, kind: str, namespace: str, name: str, cells: dict[str, Any]) -> None:
+    def _learn_row(
+        self, kind: str, namespace: str, name: str, cells: dict[str, Any]
+    ) -> None:
         """What a printed row says of a node's or a pod's address."""
         entity = self._entity(kind, namespace, name, "")
         if kind == "Node":
@@ -177,7 +216,7 @@ class Entities:
             entity.node = entity.node or cells.get("Node", "")
             self.addresses.setdefault(cells.get("IP", ""), ("ip", entity))
 
-    # -- references --------------------------------------------------------------------------------------------------------
+    # -- references --------------------------------------------------------------------
 
     def _learn_reference(self, holder: tuple[dict[str, Any], dict[str, Any]]) -> None:
         outer, reference = holder
@@ -187,10 +226,16 @@ class Entities:
         if reference["uid"] in self.by_uid:
             entity = self.by_uid[reference["uid"]]
         elif "controller" in reference or "blockOwnerDeletion" in reference:
-            owner_namespace = outer.get("namespace", "") if reference["kind"] != "Node" else ""
-            entity = self._entity(reference["kind"], owner_namespace, reference["name"], reference["uid"])
+            owner_namespace = (
+                outer.get("namespace", "") if reference["kind"] != "Node" else ""
+            )
+            entity = self._entity(
+                reference["kind"], owner_namespace, reference["name"], reference["uid"]
+            )
         else:
-            entity = self._entity(reference["kind"], namespace, reference["name"], reference["uid"])
+            entity = self._entity(
+                reference["kind"], namespace, reference["name"], reference["uid"]
+            )
         if entity.kind != "Pod":
             return
         node = outer.get("nodeName") or outer.get("source", {}).get("host", "")
@@ -212,9 +257,15 @@ class Entities:
 
 
 def objects_in(document: Any, kind: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every API object in an answer with its kind; items of a list take their kind from the list."""
+    """Every API object in an answer with its kind; items of a list take their kind from
+    the list.
+    """
     if isinstance(document, dict):
-        kind = document.get("kind", kind) if isinstance(document.get("kind", kind), str) else kind
+        kind = (
+            document.get("kind", kind)
+            if isinstance(document.get("kind", kind), str)
+            else kind
+        )
         meta = document.get("metadata")
         if isinstance(meta, dict) and isinstance(meta.get("name"), str) and kind:
             yield kind, document
@@ -226,19 +277,28 @@ def objects_in(document: Any, kind: str = "") -> Iterator[tuple[str, dict[str, A
             row_kind = kind_of_rows(document)
             for row in document.get("rows") or ():
                 about = row.get("object") or {}
-                if isinstance(about.get("metadata"), dict) and about["metadata"].get("name"):
+                if isinstance(about.get("metadata"), dict) and about["metadata"].get(
+                    "name"
+                ):
                     yield row_kind, {"metadata": about["metadata"]}
 
 
 def rows_in(document: Any) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
-    """Every row of a Table: kind, namespace and name of its object, and its cells by column."""
+    """Every row of a Table: kind, namespace and name of its object, and its cells by
+    column.
+    """
     if isinstance(document, dict) and document.get("kind") == "Table":
         columns = [column["name"] for column in document.get("columnDefinitions", ())]
         kind = kind_of_rows(document)
         for row in document.get("rows") or ():
             meta = (row.get("object") or {}).get("metadata") or {}
             cells = dict(zip(columns, row["cells"], strict=False))
-            yield kind, meta.get("namespace", ""), meta.get("name", str(row["cells"][0])), cells
+            yield (
+                kind,
+                meta.get("namespace", ""),
+                meta.get("name", str(row["cells"][0])),
+                cells,
+            )
 
 
 def kind_of_rows(table: dict[str, Any]) -> str:
@@ -253,11 +313,17 @@ def kind_of_rows(table: dict[str, Any]) -> str:
     return "Row"
 
 
-def references_in(document: Any, namespace: str = "") -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """Every reference by uid with the map that holds it: owner references, involved objects, endpoint targets."""
+def references_in(
+    document: Any, namespace: str = ""
+) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Every reference by uid with the map that holds it: owner references, involved
+    objects, endpoint targets.
+    """
     if isinstance(document, dict):
         for key, value in document.items():
-            if key in ("involvedObject", "regarding", "targetRef") and isinstance(value, dict):
+            if key in ("involvedObject", "regarding", "targetRef") and isinstance(
+                value, dict
+            ):
                 yield document, value
             elif key == "ownerReferences" and isinstance(value, list):
                 for reference in value:
@@ -270,16 +336,25 @@ def references_in(document: Any, namespace: str = "") -> Iterator[tuple[dict[str
 
 
 def _is_pinned(pod: dict[str, Any]) -> bool:
-    """Whether the pod's own spec leaves the scheduler no choice: static pods, DaemonSet pods, a host name selected."""
+    """Whether the pod's own spec leaves the scheduler no choice: static pods, DaemonSet
+    pods, a host name selected.
+    """
     owners = {owner["kind"] for owner in pod["metadata"].get("ownerReferences", ())}
-    return bool(owners & {"Node", "DaemonSet"}) or "kubernetes.io/hostname" in (pod["spec"].get("nodeSelector") or {})
+    return bool(owners & {"Node", "DaemonSet"}) or "kubernetes.io/hostname" in (
+        pod["spec"].get("nodeSelector") or {}
+    )
 
 
 def _allocated_at_random(address: str) -> bool:
     """Whether a cluster IP comes from the allocator's dice.
 
-    The range's low band (upstream: `calculateRangeOffset`, at most 256 addresses) is kept for addresses asked for by name, such as
-    the `kubernetes` Service's and the DNS server's: those must match.
+    The range's low band (upstream: `calculateRangeOffset`, at most 256 addresses) is
+    kept for addresses asked for by name, such as the `kubernetes` Service's and the DNS
+    server's: those must match.
     """
     parts = address.split(".")
-    return len(parts) == 4 and all(p.isdigit() for p in parts) and not (parts[2] == "0" and int(parts[3]) <= 16)
+    return (
+        len(parts) == 4
+        and all(p.isdigit() for p in parts)
+        and not (parts[2] == "0" and int(parts[3]) <= 16)
+    )

@@ -1,8 +1,10 @@
 """Answers given while somebody else was still writing.
 
-The answer to a write is a snapshot: a controller or the kubelet may have added its status a moment before, or not yet. Which fields are
-theirs is not guesswork, for the object says so itself: `managedFields` lists, per writer, every field it set. In a snapshot
-those fields may differ or be absent; everywhere else they must be equal, and the freedom is not granted at all.
+The answer to a write is a snapshot: a controller or the kubelet may have added its
+status a moment before, or not yet. Which fields are theirs is not guesswork, for the
+object says so itself: `managedFields` lists, per writer, every field it set. In a
+snapshot those fields may differ or be absent; everywhere else they must be equal, and
+the freedom is not granted at all.
 """
 
 from __future__ import annotations
@@ -17,11 +19,16 @@ _WRITERS = frozenset({"kube-controller-manager", "kubelet", "kube-scheduler"})
 
 
 def soften_in_flight(raw: Any, normalised: Any) -> Any:
-    """The normalised object (or list of objects) with the fields of busy writers made optional."""
+    """The normalised object (or list of objects) with the fields of busy writers made
+    optional.
+    """
     if not isinstance(raw, dict):
         return normalised
     if isinstance(raw.get("items"), list):
-        items = [soften_in_flight(a, b) for a, b in zip(raw["items"], normalised["items"], strict=True)]
+        items = [
+            soften_in_flight(a, b)
+            for a, b in zip(raw["items"], normalised["items"], strict=True)
+        ]
         return normalised | {"items": items}
     entries = (raw.get("metadata") or {}).get("managedFields") or ()
     for index, entry in enumerate(entries):
@@ -29,7 +36,9 @@ def soften_in_flight(raw: Any, normalised: Any) -> Any:
             normalised = _loosen(raw, normalised, entry["fieldsV1"])
             managed = list(normalised["metadata"]["managedFields"])
             managed[index] = as_optional(managed[index], NAME)
-            normalised = normalised | {"metadata": normalised["metadata"] | {"managedFields": managed}}
+            normalised = normalised | {
+                "metadata": normalised["metadata"] | {"managedFields": managed}
+            }
     return normalised
 
 
@@ -63,4 +72,8 @@ def _free(value: Any) -> Any:
     if isinstance(value, list) and value:
         return [_free(item) for item in value]
     others = (mark for mark in marks_of(value) if mark.rule == NAME)
-    return Masked("<still being written>", (*others, Mark(NAME, str(value), None, ABSENT)), raw_of(value))
+    return Masked(
+        "<still being written>",
+        (*others, Mark(NAME, str(value), None, ABSENT)),
+        raw_of(value),
+    )

@@ -1,8 +1,9 @@
 """A value that Kubernetes was free to choose, and what it stood for.
 
-Where two honest clusters must differ – a uid, a time, a random suffix – the normaliser puts a placeholder. It is an ordinary string to
-everybody who reads or prints the document; to the comparator it also says which rule put it there, what was there before, and *whose*
-name or address it was, so that references must still match up.
+Where two honest clusters must differ – a uid, a time, a random suffix – the normaliser
+puts a placeholder. It is an ordinary string to everybody who reads or prints the
+document; to the comparator it also says which rule put it there, what was there before,
+and *whose* name or address it was, so that references must still match up.
 """
 
 from __future__ import annotations
@@ -12,12 +13,16 @@ from dataclasses import dataclass
 from typing import Any
 
 Identity = tuple[str, str]
-"""Whose value it is: a class that both clusters share (`Pod journey/nginx-747d4c55d8-<random>`) and this cluster's member of it (a uid)."""
+"""Whose value it is: a class that both clusters share (`Pod
+journey/nginx-747d4c55d8-<random>`) and this cluster's member of it (a uid).
+"""
 
 
 @dataclass(slots=True, frozen=True)
 class Mark:
-    """One replacement inside a value. `instead`: what the other cluster may have in its place without any placeholder."""
+    """One replacement inside a value. `instead`: what the other cluster may have in its
+    place without any placeholder.
+    """
 
     rule: str
     raw: str
@@ -57,23 +62,31 @@ def marks_of(value: Any) -> tuple[Mark, ...]:
 
 
 def as_optional(value: Any, rule: str) -> Any:
-    """A subtree that the other cluster may lack: every leaf of it becomes an optional placeholder showing its own value."""
+    """A subtree that the other cluster may lack: every leaf of it becomes an optional
+    placeholder showing its own value.
+    """
     if isinstance(value, dict) and value:
         return {key: as_optional(item, rule) for key, item in value.items()}
     if isinstance(value, list) and value:
         return [as_optional(item, rule) for item in value]
     text = str(value) if isinstance(value, str) else repr(value)
-    return Masked(text, (*marks_of(value), Mark(rule, text, None, ABSENT)), raw_of(value))
+    return Masked(
+        text, (*marks_of(value), Mark(rule, text, None, ABSENT)), raw_of(value)
+    )
 
 
 def optional_rule(value: Any) -> str:
-    """The rule that lets the other cluster lack this whole subtree, or an empty string."""
+    """The rule that lets the other cluster lack this whole subtree, or an empty
+    string.
+    """
     if isinstance(value, dict) and value:
         rules = {optional_rule(item) for item in value.values()}
     elif isinstance(value, list) and value:
         rules = {optional_rule(item) for item in value}
     else:
-        rules = {next((mark.rule for mark in marks_of(value) if mark.instead == ABSENT), "")}
+        rules = {
+            next((mark.rule for mark in marks_of(value) if mark.instead == ABSENT), "")
+        }
     return rules.pop() if len(rules) == 1 else ""
 
 

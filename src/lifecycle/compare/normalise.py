@@ -1,8 +1,9 @@
 """The one normaliser: a cluster's answers with every freedom made visible.
 
-First `learn` all documents of a scope, then `normalise` each. The result is an ordinary document in which what Kubernetes was free
-to choose is a placeholder (`masked.Masked`); `counts` says how many each rule put in. Chapters, labs, tests and the command line
-all use this one, so that "equal" means the same everywhere.
+First `learn` all documents of a scope, then `normalise` each. The result is an ordinary
+document in which what Kubernetes was free to choose is a placeholder (`masked.Masked`);
+`counts` says how many each rule put in. Chapters, labs, tests and the command line all
+use this one, so that "equal" means the same everywhere.
 
     normaliser = Normaliser()
     normaliser.learn(answer)
@@ -30,12 +31,16 @@ class Normaliser:
         self.counts: Counter[str] = Counter()
 
     def learn(self, *documents: Any) -> Normaliser:
-        """Read documents to learn names, uids and addresses from. Call it for all documents of the scope first."""
+        """Read documents to learn names, uids and addresses from. Call it for all
+        documents of the scope first.
+        """
         self.known.learn(documents)
         return self
 
     def normalise(self, document: Any, *, in_flight: bool = False) -> Any:
-        """The document with placeholders. The original is not touched. `in_flight`: controllers were still at work, see there."""
+        """The document with placeholders. The original is not touched. `in_flight`:
+        controllers were still at work, see there.
+        """
         normalised = self._value(document, "", "", "", None)
         return soften_in_flight(document, normalised) if in_flight else normalised
 
@@ -43,7 +48,9 @@ class Normaliser:
         """A string outside any document, such as a URL or a program's output."""
         return self._text(text, Site("", "", "", None, self.known))
 
-    def _value(self, value: Any, key: str, parent: str, kind: str, pod: Entity | None) -> Any:
+    def _value(
+        self, value: Any, key: str, parent: str, kind: str, pod: Entity | None
+    ) -> Any:
         if isinstance(value, dict):
             return self._dict(value, key, kind, pod)
         if isinstance(value, list):
@@ -59,7 +66,9 @@ class Normaliser:
                 return masked
         return self._text(value, site) if isinstance(value, str) else value
 
-    def _dict(self, value: dict[str, Any], key: str, kind: str, pod: Entity | None) -> dict[str, Any]:
+    def _dict(
+        self, value: dict[str, Any], key: str, kind: str, pod: Entity | None
+    ) -> dict[str, Any]:
         own = value.get("kind")
         if (
             isinstance(own, str)
@@ -74,21 +83,31 @@ class Normaliser:
         for name, item in value.items():
             shown = name
             if (
-                name.startswith("k:{") or len(name) == 36 or ("." in name and name[0].isdigit())
+                name.startswith("k:{")
+                or len(name) == 36
+                or ("." in name and name[0].isdigit())
             ):  # a list item's key in managedFields, by uid or address
                 shown = self._text(name, Site("key", key, kind, pod, self.known))
-            normalised[_unique(shown, normalised)] = self._value(item, name, key, kind, pod)
+            normalised[_unique(shown, normalised)] = self._value(
+                item, name, key, kind, pod
+            )
         return soften(value, normalised, key, kind)
 
     def _table(self, table: dict[str, Any]) -> dict[str, Any]:
-        """A Table: its cells carry their column's name as key, so that rules can speak of ages and names."""
+        """A Table: its cells carry their column's name as key, so that rules can speak
+        of ages and names.
+        """
         columns = [column["name"] for column in table.get("columnDefinitions", ())]
         kind = kind_of_rows(table)
         rows = []
         for row in table["rows"]:
             about = row.get("object") or {}
             meta = about.get("metadata") or {}
-            pod = self.known.pod(meta.get("namespace", ""), meta.get("name", "")) if kind == "Pod" else None
+            pod = (
+                self.known.pod(meta.get("namespace", ""), meta.get("name", ""))
+                if kind == "Pod"
+                else None
+            )
             if kind == "Event" and "Object" in columns:
                 subject = row["cells"][columns.index("Object")]
                 if isinstance(subject, str) and subject.startswith("pod/"):
@@ -97,20 +116,32 @@ class Normaliser:
                 self._value(cell, column, "cells", kind, pod)
                 for cell, column in zip(row["cells"], columns, strict=False)
             ]
-            rest = {k: self._value(v, k, "rows", kind, pod) for k, v in row.items() if k != "cells"}
+            rest = {
+                k: self._value(v, k, "rows", kind, pod)
+                for k, v in row.items()
+                if k != "cells"
+            }
             rows.append(soften(row, {"cells": cells} | rest, "rows", kind))
-        others = {k: self._value(v, k, "", "Table", None) for k, v in table.items() if k != "rows"}
+        others = {
+            k: self._value(v, k, "", "Table", None)
+            for k, v in table.items()
+            if k != "rows"
+        }
         return others | {"rows": rows}
 
     def _pod_of(self, value: dict[str, Any], kind: str, key: str) -> Entity | None:
-        """The pod that a map speaks of: a Pod, an Event about one, an endpoint that is one."""
+        """The pod that a map speaks of: a Pod, an Event about one, an endpoint that is
+        one.
+        """
         meta = value.get("metadata")
         if kind == "Pod" and isinstance(meta, dict) and "spec" in value:
             return self.known.pod(meta.get("namespace", ""), meta.get("name", ""))
         for name in ("involvedObject", "regarding", "targetRef"):
             reference = value.get(name)
             if isinstance(reference, dict) and reference.get("kind") == "Pod":
-                return self.known.pod(reference.get("namespace", ""), reference.get("name", ""))
+                return self.known.pod(
+                    reference.get("namespace", ""), reference.get("name", "")
+                )
         return None
 
     def _text(self, value: str, site: Site) -> str:
@@ -130,11 +161,19 @@ class Normaliser:
                         continue
                     self.counts[rule.name] += 1
                     text, identity = found
-                    split += [piece[end : match.start()], Masked(text, [Mark(rule.name, match[0], identity)], match[0])]
+                    split += [
+                        piece[end : match.start()],
+                        Masked(text, [Mark(rule.name, match[0], identity)], match[0]),
+                    ]
                     end = match.end()
                 split.append(piece[end:])
             pieces = split
-        marks = [mark for piece in pieces if isinstance(piece, Masked) for mark in piece.marks]
+        marks = [
+            mark
+            for piece in pieces
+            if isinstance(piece, Masked)
+            for mark in piece.marks
+        ]
         return Masked("".join(pieces), marks, value) if marks else value
 
 

@@ -1,7 +1,8 @@
 """The embedded cluster, asked the same as the recorded one.
 
-`compare_cluster` puts a scenario's questions to anything that answers requests (see `lifecycle.inspector.runner.Target`) and compares
-the answers with a recording, exactly as two recordings are compared.
+`compare_cluster` puts a scenario's questions to anything that answers requests (see
+`lifecycle.inspector.runner.Target`) and compares the answers with a recording, exactly
+as two recordings are compared.
 """
 
 from __future__ import annotations
@@ -15,7 +16,13 @@ from lifecycle.compare.agreement import AgreementTable
 from lifecycle.compare.scenarios import BY_MOMENT, add_watches, compare_exchanges
 from lifecycle.inspector import InspectorError, Recording
 from lifecycle.inspector.runner import Target, run_scenario
-from lifecycle.inspector.scenario import Scenario, Step, derive, load_scenario, scenario_names
+from lifecycle.inspector.scenario import (
+    Scenario,
+    Step,
+    derive,
+    load_scenario,
+    scenario_names,
+)
 
 
 async def compare_cluster(
@@ -30,32 +37,58 @@ async def compare_cluster(
 ) -> AgreementTable:
     """Ask `target` what the recorded cluster was asked, and compare.
 
-    Scenarios kept as data are used as they are; others are derived from the recording. If the target has a method `watch(path)`, an
-    asynchronous iterator of watch events, the scenario's watches are compared as well. Only the admin's questions are asked.
+    Scenarios kept as data are used as they are; others are derived from the recording.
+    If the target has a method `watch(path)`, an asynchronous iterator of watch events,
+    the scenario's watches are compared as well. Only the admin's questions are asked.
     `on_step` hears of every step before it is taken.
     """
     questions = (
-        load_scenario(scenario) if scenario in scenario_names() else derive(scenario, recording.exchanges(scenario))
+        load_scenario(scenario)
+        if scenario in scenario_names()
+        else derive(scenario, recording.exchanges(scenario))
     )
     start = asyncio.get_running_loop().time()
     async with _watching(target, questions, start) as lines:
-        ours = await run_scenario(target, questions, pause=pause, patience=patience, on_step=on_step)
-    theirs = [exchange for exchange in recording.exchanges(scenario) if exchange.identity == "admin"]
-    table = compare_exchanges(scenario, ours, theirs, name, f"recording {recording.provenance}")
+        ours = await run_scenario(
+            target, questions, pause=pause, patience=patience, on_step=on_step
+        )
+    theirs = [
+        exchange
+        for exchange in recording.exchanges(scenario)
+        if exchange.identity == "admin"
+    ]
+    table = compare_exchanges(
+        scenario, ours, theirs, name, f"recording {recording.provenance}"
+    )
     if lines and scenario in BY_MOMENT:
         with contextlib.suppress(InspectorError):
-            add_watches(table, scenario, (lines, ours), (list(recording.watch(scenario)), theirs))
+            add_watches(
+                table,
+                scenario,
+                (lines, ours),
+                (list(recording.watch(scenario)), theirs),
+            )
     return table
 
 
 @contextlib.asynccontextmanager
-async def _watching(target: Any, scenario: Scenario, start: float) -> AsyncIterator[list[dict[str, Any]]]:
-    """The scenario's watches, open for the length of the block, as `watch/<scenario>.jsonl` lines."""
+async def _watching(
+    target: Any, scenario: Scenario, start: float
+) -> AsyncIterator[list[dict[str, Any]]]:
+    """The scenario's watches, open for the length of the block, as
+    `watch/<scenario>.jsonl` lines.
+    """
     lines: list[dict[str, Any]] = []
 
     async def follow(path: str) -> None:
         async for event in target.watch(path):
-            lines.append({"t": round(asyncio.get_running_loop().time() - start, 4), "path": path, "event": event})
+            lines.append(
+                {
+                    "t": round(asyncio.get_running_loop().time() - start, 4),
+                    "path": path,
+                    "event": event,
+                }
+            )
 
     paths = scenario.watches if hasattr(target, "watch") else ()
     tasks = [asyncio.create_task(follow(path), name=f"watch {path}") for path in paths]

@@ -1,7 +1,9 @@
-"""What a freedom is, in code: a named rule that may replace a value, or a part of it, by a placeholder.
+"""What a freedom is, in code: a named rule that may replace a value, or a part of it,
+by a placeholder.
 
-A rule looks at a value and its site: which field, of which kind of object, about which pod. Field rules take whole values; text rules
-find their part inside any string, also inside messages and map keys.
+A rule looks at a value and its site: which field, of which kind of object, about which
+pod. Field rules take whole values; text rules find their part inside any string, also
+inside messages and map keys.
 """
 
 from __future__ import annotations
@@ -16,7 +18,9 @@ from lifecycle.compare.masked import Identity, Mark, Masked
 
 @dataclass(slots=True, frozen=True)
 class Site:
-    """Where a value stands: its key, the key above it, the kind of the object, and the pod it speaks of (if it does)."""
+    """Where a value stands: its key, the key above it, the kind of the object, and the
+    pod it speaks of (if it does).
+    """
 
     key: str
     parent: str
@@ -26,7 +30,9 @@ class Site:
 
 
 class Rule:
-    """A freedom. `name` stands in agreement tables; the docstring says why it is one."""
+    """A freedom. `name` stands in agreement tables; the docstring says why it is
+    one.
+    """
 
     name = ""
 
@@ -38,7 +44,13 @@ class FieldRule(Rule):
         """The placeholder, or None if the rule has nothing to say here."""
         raise NotImplementedError
 
-    def placeholder(self, text: str, value: Any, identity: Identity | None = None, instead: Any = None) -> Masked:
+    def placeholder(
+        self,
+        text: str,
+        value: Any,
+        identity: Identity | None = None,
+        instead: Any = None,
+    ) -> Masked:
         """A placeholder for a whole value."""
         return Masked(text, [Mark(self.name, str(value), identity, instead)], value)
 
@@ -52,6 +64,8 @@ class TextRule(Rule):
         """Whether the rule looks at this field at all."""
         return True
 
-    def replace(self, match: re.Match[str], site: Site) -> tuple[str, Identity | None] | None:
+    def replace(
+        self, match: re.Match[str], site: Site
+    ) -> tuple[str, Identity | None] | None:
         """Placeholder and identity of a match, or None to leave it."""
         raise NotImplementedError

@@ -1,4 +1,5 @@
-"""The freedoms: what Kubernetes may choose differently each time, one rule each, in the order they are tried.
+"""The freedoms: what Kubernetes may choose differently each time, one rule each, in the
+order they are tried.
 
 Nothing else is ever overlooked: a value no rule speaks for has to be equal.
 """

@@ -1,7 +1,8 @@
 """Comparing two clusters over a whole scenario.
 
-The same questions were put to both; their answers are normalised scope by scope (a scope is a scenario, or in *journey* one moment of it),
-siblings are paired, and every answer is compared field by field into an `AgreementTable`.
+The same questions were put to both; their answers are normalised scope by scope (a
+scope is a scenario, or in *journey* one moment of it), siblings are paired, and every
+answer is compared field by field into an `AgreementTable`.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ from lifecycle.compare.watches import compare_watches
 from lifecycle.inspector import Exchange, InspectorError, Recording
 
 BY_MOMENT = frozenset({"journey"})
-"""Scenarios in which everything settles between moments, and pods come and go: each moment is a scope of its own."""
+"""Scenarios in which everything settles between moments, and pods come and go: each
+moment is a scope of its own.
+"""
 
 UNSETTLED = frozenset({"scheduling"})
 """Scenarios whose reads, too, look at objects that are still being written."""
@@ -33,8 +36,12 @@ STAND_IN = "a namespace made for the recording"
 Pair = tuple[Exchange | None, Exchange | None]
 
 
-def compare_recordings(ours: Recording, theirs: Recording, scenario: str) -> AgreementTable:
-    """Compare two recordings over one scenario, watches included where both have them."""
+def compare_recordings(
+    ours: Recording, theirs: Recording, scenario: str
+) -> AgreementTable:
+    """Compare two recordings over one scenario, watches included where both have
+    them.
+    """
     renamed: Counter[str] = Counter()
     table = compare_exchanges(
         scenario,
@@ -50,17 +57,28 @@ def compare_recordings(ours: Recording, theirs: Recording, scenario: str) -> Agr
     except InspectorError:
         return table
     if scenario in BY_MOMENT:
-        add_watches(table, scenario, (lines[0], ours.exchanges(scenario)), (lines[1], theirs.exchanges(scenario)))
+        add_watches(
+            table,
+            scenario,
+            (lines[0], ours.exchanges(scenario)),
+            (lines[1], theirs.exchanges(scenario)),
+        )
     return table
 
 
-def in_own_place(recording: Recording, scenario: str, renamed: Counter[str]) -> Sequence[Exchange]:
-    """A scenario's exchanges, told as if they had been made in the namespace that a stand-in was made for; `renamed` counts them."""
+def in_own_place(
+    recording: Recording, scenario: str, renamed: Counter[str]
+) -> Sequence[Exchange]:
+    """A scenario's exchanges, told as if they had been made in the namespace that a
+    stand-in was made for; `renamed` counts them.
+    """
     exchanges: Sequence[Exchange] = recording.exchanges(scenario)
     for made, instead_of in recording.stand_ins(scenario).items():
         word = re.compile(rf"(?<![a-z0-9.-]){re.escape(made)}(?![a-z0-9-])")
         told = [_told(exchange, word, instead_of) for exchange in exchanges]
-        renamed[STAND_IN] += sum(1 for before, after in zip(exchanges, told, strict=True) if before != after)
+        renamed[STAND_IN] += sum(
+            1 for before, after in zip(exchanges, told, strict=True) if before != after
+        )
         exchanges = told
     return exchanges
 
@@ -77,14 +95,28 @@ Watched = tuple[Sequence[dict[str, Any]], Sequence[Exchange]]
 """Watch lines, and the exchanges whose moments divide them."""
 
 
-def add_watches(table: AgreementTable, scenario: str, ours: Watched, theirs: Watched) -> None:
+def add_watches(
+    table: AgreementTable, scenario: str, ours: Watched, theirs: Watched
+) -> None:
     """Compare what watchers saw, a row per kind."""
-    for kind, comparison in compare_watches(ours[0], theirs[0], _settled(ours[1]), _settled(theirs[1])).items():
-        table.add(f"{scenario}: watch", f"{kind} events", f"{comparison.total} sequences", "the same", comparison)
+    for kind, comparison in compare_watches(
+        ours[0], theirs[0], _settled(ours[1]), _settled(theirs[1])
+    ).items():
+        table.add(
+            f"{scenario}: watch",
+            f"{kind} events",
+            f"{comparison.total} sequences",
+            "the same",
+            comparison,
+        )
 
 
 def compare_exchanges(
-    scenario: str, ours: Sequence[Exchange], theirs: Sequence[Exchange], our_name: str, their_name: str
+    scenario: str,
+    ours: Sequence[Exchange],
+    theirs: Sequence[Exchange],
+    our_name: str,
+    their_name: str,
 ) -> AgreementTable:
     """Compare two lists of exchanges, matched by what was asked."""
     table = AgreementTable(f"agreement: {scenario}", our_name, their_name)
@@ -98,7 +130,9 @@ def compare_exchanges(
 
 
 def align(ours: Iterable[Exchange], theirs: Iterable[Exchange]) -> list[Pair]:
-    """Exchanges that ask the same: the k-th time one side asks a question belongs to the k-th time the other side does."""
+    """Exchanges that ask the same: the k-th time one side asks a question belongs to
+    the k-th time the other side does.
+    """
     waiting: dict[tuple[str, ...], list[Exchange]] = defaultdict(list)
     for exchange in theirs:
         waiting[_asked(exchange)].append(exchange)
@@ -111,7 +145,11 @@ def align(ours: Iterable[Exchange], theirs: Iterable[Exchange]) -> list[Pair]:
 
 def _asked(exchange: Exchange) -> tuple[str, ...]:
     question = exchange.question
-    query = sorted(f"{k}={v}" for k, v in question.query if k not in ("continue", "resourceVersion"))
+    query = sorted(
+        f"{k}={v}"
+        for k, v in question.query
+        if k not in ("continue", "resourceVersion")
+    )
     return (
         question.method,
         question.path,
@@ -136,14 +174,20 @@ def _compare_scope(scenario: str, pairs: list[Pair], table: AgreementTable) -> N
                 continue
             in_flight = exchange.method != "GET" or scenario in UNSETTLED
             body = normaliser.normalise(document["body"], in_flight=in_flight)
-            shown.append(normaliser.normalise({k: v for k, v in document.items() if k != "body"}) | {"body": body})
+            shown.append(
+                normaliser.normalise({k: v for k, v in document.items() if k != "body"})
+                | {"body": body}
+            )
         sides.append(shown)
     bijection = pair_siblings(*([d for d in side if d is not None] for side in sides))
     for (mine, yours), ours, theirs in zip(pairs, *sides, strict=True):
         exchange = mine or yours
         assert exchange is not None
         stage = f"{scenario}: {exchange.moment}" if exchange.moment else f"{scenario}:"
-        question = f"{exchange.method} {exchange.path.partition('?')[0] if len(exchange.path) > 120 else exchange.path}"
+        question = (
+            f"{exchange.method}"
+            f" {exchange.path.partition('?')[0] if len(exchange.path) > 120 else exchange.path}"
+        )
         if mine is None or yours is None:
             comparison = Comparison(total=1)
             comparison.differences = []
@@ -151,11 +195,23 @@ def _compare_scope(scenario: str, pairs: list[Pair], table: AgreementTable) -> N
         else:
             comparison = compare(ours, theirs, bijection)
         fields = f"{mine.status if mine else '–'}, {comparison.total} fields"
-        table.add(stage, question, fields, f"{yours.status if yours else '–'}, {comparison.total} fields", comparison)
+        table.add(
+            stage,
+            question,
+            fields,
+            f"{yours.status if yours else '–'}, {comparison.total} fields",
+            comparison,
+        )
 
 
-def _absent(comparison: Comparison, mine: Exchange | None, yours: Exchange | None) -> None:
-    comparison.differences.append(Difference(" (asked)", "asked" if mine else ABSENT, "asked" if yours else ABSENT))
+def _absent(
+    comparison: Comparison, mine: Exchange | None, yours: Exchange | None
+) -> None:
+    comparison.differences.append(
+        Difference(
+            " (asked)", "asked" if mine else ABSENT, "asked" if yours else ABSENT
+        )
+    )
 
 
 def _settled(exchanges: Sequence[Exchange]) -> list[float]:

@@ -1,7 +1,9 @@
-"""The freedoms that are parts of strings: names, addresses, times, wherever they are mentioned.
+"""The freedoms that are parts of strings: names, addresses, times, wherever they are
+mentioned.
 
-Each docstring says why the part is Kubernetes' own to choose. Where it belongs to somebody – a uid, a generated name, an address – the
-placeholder says to whom, and every mention has to agree.
+Each docstring says why the part is Kubernetes' own to choose. Where it belongs to
+somebody – a uid, a generated name, an address – the placeholder says to whom, and every
+mention has to agree.
 """
 
 from __future__ import annotations
@@ -13,17 +15,28 @@ from lifecycle.compare.rule import Site, TextRule
 
 
 class SchedulerChoice(TextRule):
-    """The scheduler may choose any of the nodes with the best score; what follows from the choice must follow it everywhere."""
+    """The scheduler may choose any of the nodes with the best score; what follows from
+    the choice must follow it everywhere.
+    """
 
     name = "node chosen by the scheduler"
     pattern = re.compile(r"[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?")
 
     def applies(self, site: Site) -> bool:
-        """Only in what speaks of a pod that was free to go elsewhere. A control plane is tainted: landing there is no tie."""
+        """Only in what speaks of a pod that was free to go elsewhere. A control plane
+        is tainted: landing there is no tie.
+        """
         pod = site.pod
-        return pod is not None and bool(pod.node) and not pod.pinned and "control-plane" not in pod.node
+        return (
+            pod is not None
+            and bool(pod.node)
+            and not pod.pinned
+            and "control-plane" not in pod.node
+        )
 
-    def replace(self, match: re.Match[str], site: Site) -> tuple[str, Identity | None] | None:
+    def replace(
+        self, match: re.Match[str], site: Site
+    ) -> tuple[str, Identity | None] | None:
         """The pod's node by name or by address."""
         pod = site.pod
         assert pod is not None
@@ -38,14 +51,19 @@ class Uid(TextRule):
     """A uid is random; the same object keeps its own everywhere."""
 
     name = "uids"
-    pattern = re.compile(r"(?<![0-9a-f-])[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?![0-9a-f-])")
+    pattern = re.compile(
+        r"(?<![0-9a-f-])[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?![0-9a-f-])"
+    )
 
     def replace(self, match: re.Match[str], site: Site) -> tuple[str, Identity | None]:
         """`<uid of …>` where the owner is known."""
         entity = site.known.by_uid.get(match[0])
         if entity:
             turn = entity.uids.index(match[0]) if match[0] in entity.uids else 0
-            return f"<uid of {entity.label}{f', made again ({turn})' if turn else ''}>", entity.identity
+            return (
+                f"<uid of {entity.label}{f', made again ({turn})' if turn else ''}>",
+                entity.identity,
+            )
         return "<uid>", ("uid", match[0])
 
 
@@ -61,12 +79,16 @@ class ContainerId(TextRule):
 
 
 class Time(TextRule):
-    """When something happened. That it has a time, and in which precision, is not free."""
+    """When something happened. That it has a time, and in which precision, is not
+    free.
+    """
 
     name = "times"
     pattern = re.compile(r"\b(\d{4})-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 
-    def replace(self, match: re.Match[str], site: Site) -> tuple[str, Identity | None] | None:
+    def replace(
+        self, match: re.Match[str], site: Site
+    ) -> tuple[str, Identity | None] | None:
         """The zero time stays."""
         if match[1] == "0001":
             return None
@@ -89,12 +111,16 @@ class EventHash(TextRule):
 
 
 class GeneratedName(TextRule):
-    """Five random letters after `generateName` (and token volumes, named alike); references must use the same ones."""
+    """Five random letters after `generateName` (and token volumes, named alike);
+    references must use the same ones.
+    """
 
     name = "generated names"
     pattern = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?")
 
-    def replace(self, match: re.Match[str], site: Site) -> tuple[str, Identity | None] | None:
+    def replace(
+        self, match: re.Match[str], site: Site
+    ) -> tuple[str, Identity | None] | None:
         """Only names that were learned to be generated."""
         entity = site.known.generated.get(match[0])
         if entity is None:
@@ -105,12 +131,16 @@ class GeneratedName(TextRule):
 
 
 class Address(TextRule):
-    """An IP given out by an allocator: to a pod, a Service or (by docker) a node. It has to be the same one wherever it is used."""
+    """An IP given out by an allocator: to a pod, a Service or (by docker) a node. It
+    has to be the same one wherever it is used.
+    """
 
     name = "IP addresses"
     pattern = re.compile(r"\b\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}\b")
 
-    def replace(self, match: re.Match[str], site: Site) -> tuple[str, Identity | None] | None:
+    def replace(
+        self, match: re.Match[str], site: Site
+    ) -> tuple[str, Identity | None] | None:
         """Only addresses that were learned to be somebody's."""
         found = site.known.addresses.get(match[0])
         if found is None:
@@ -146,7 +176,10 @@ class Duration(TextRule):
     """How long an image pull took."""
 
     name = "durations"
-    pattern = re.compile(r"(?<=in )[\d.]+(?:ms|µs|s|m[\d.]+s)(?: \([\d.]+(?:ms|µs|s|m[\d.]+s) including waiting\))?")
+    pattern = re.compile(
+        r"(?<=in )[\d.]+(?:ms|µs|s|m[\d.]+s)(?: \([\d.]+(?:ms|µs|s|m[\d.]+s) including"
+        r" waiting\))?"
+    )
 
     def applies(self, site: Site) -> bool:
         """Messages only."""
@@ -154,11 +187,17 @@ class Duration(TextRule):
 
     def replace(self, match: re.Match[str], site: Site) -> tuple[str, Identity | None]:
         """That waiting was measured too stays visible."""
-        return ("<duration>" if "(" not in match[0] else "<duration> (<duration> including waiting)"), None
+        return (
+            "<duration>"
+            if "(" not in match[0]
+            else "<duration> (<duration> including waiting)"
+        ), None
 
 
 class CurrentRevision(TextRule):
-    """The store's current revision, told to a client that asked for one from the future."""
+    """The store's current revision, told to a client that asked for one from the
+    future.
+    """
 
     name = "resource versions"
     pattern = re.compile(r"(?<=Too large resource version: )(\d+, current: )\d+")
@@ -173,7 +212,9 @@ class CurrentRevision(TextRule):
 
 
 class FirstBinding(TextRule):
-    """Several cluster role bindings may allow a request; the first one met is named, and they are met in no particular order."""
+    """Several cluster role bindings may allow a request; the first one met is named,
+    and they are met in no particular order.
+    """
 
     name = "binding named among several"
     pattern = re.compile(
@@ -186,7 +227,9 @@ class FirstBinding(TextRule):
         return site.key == "reason"
 
     def replace(self, match: re.Match[str], site: Site) -> tuple[str, Identity | None]:
-        """That it was allowed, and by a cluster-wide binding, stays. Whether *this* one allows it is the authorization room's own test."""
+        """That it was allowed, and by a cluster-wide binding, stays. Whether *this* one
+        allows it is the authorization room's own test.
+        """
         return "<a ClusterRoleBinding>", None
 
 
@@ -195,7 +238,8 @@ class Certificate(TextRule):
 
     name = "certificates"
     pattern = re.compile(
-        r"-----BEGIN ([A-Z ]+)-----[A-Za-z0-9+/=\s]+-----END \1-----\n?(?:-----BEGIN \1-----[A-Za-z0-9+/=\s]+-----END \1-----\n?)*"
+        r"-----BEGIN ([A-Z ]+)-----[A-Za-z0-9+/=\s]+-----END \1-----\n?(?:-----BEGIN"
+        r" \1-----[A-Za-z0-9+/=\s]+-----END \1-----\n?)*"
         r"|LS0tLS1CRUdJTi[A-Za-z0-9+/=]+|X509SHA256=[0-9a-f]{64}"
     )
 

@@ -1,13 +1,16 @@
 """Comparing what watchers saw.
 
-Two watch streams of the same journey are never the same list. The order across objects is free; a controller may fold two updates into
-one; while pods start in parallel, counters take different ways to the same end. What must hold is the contract of a
-watch: per object, every field runs through its values in order, from the same first value to the same last one.
+Two watch streams of the same journey are never the same list. The order across objects
+is free; a controller may fold two updates into one; while pods start in parallel,
+counters take different ways to the same end. What must hold is the contract of a watch:
+per object, every field runs through its values in order, from the same first value to
+the same last one.
 
-So each object's stream becomes, field by field, a sequence of distinct values, per segment of the journey (between two
-moments, when everything has settled). Two sequences are equal, or one is a subsequence of the other (`COALESCED`), or
-only the way between the same two ends differs (`INTERLEAVED`, for status and what follows from it). Siblings with random
-names are compared by kind of life: born and gone in the same segments.
+So each object's stream becomes, field by field, a sequence of distinct values, per
+segment of the journey (between two moments, when everything has settled). Two sequences
+are equal, or one is a subsequence of the other (`COALESCED`), or only the way between
+the same two ends differs (`INTERLEAVED`, for status and what follows from it). Siblings
+with random names are compared by kind of life: born and gone in the same segments.
 """
 
 from __future__ import annotations
@@ -25,7 +28,9 @@ from lifecycle.compare.normalise import Normaliser
 COALESCED = "updates folded together"
 INTERLEAVED = "order of concurrent writers"
 SIBLINGS = "number of siblings in a rollout"
-_SEQUENCED = frozenset({"Deployment", "ReplicaSet", "Service", "Endpoints", "EndpointSlice", "Pod"})
+_SEQUENCED = frozenset(
+    {"Deployment", "ReplicaSet", "Service", "Endpoints", "EndpointSlice", "Pod"}
+)
 _Values = dict[str, list[str]]
 _Life = tuple[str, int, int]
 
@@ -36,7 +41,8 @@ def compare_watches(
     our_moments: Sequence[float],
     their_moments: Sequence[float],
 ) -> dict[str, Comparison]:
-    """Compare two recorded watches (lines with `t`, `path`, `event`), a `Comparison` per kind.
+    """Compare two recorded watches (lines with `t`, `path`, `event`), a `Comparison`
+    per kind.
 
     Moments are the seconds at which everything had settled.
     """
@@ -64,23 +70,36 @@ def compare_watches(
     return dict(result)
 
 
-def _lives(lines: list[dict[str, Any]], moments: Sequence[float]) -> dict[_Life, list[_Values]]:
-    """Kind of life (label, first and last segment) → the value sequences of each object that led it."""
+def _lives(
+    lines: list[dict[str, Any]], moments: Sequence[float]
+) -> dict[_Life, list[_Values]]:
+    """Kind of life (label, first and last segment) → the value sequences of each object
+    that led it.
+    """
     documents = [line["event"].get("object") for line in lines]
     normaliser = Normaliser().learn(*documents)
     stories: dict[str, list[tuple[int, str, Any]]] = defaultdict(list)
     for line, document in zip(lines, documents, strict=True):
         kind = (document or {}).get("kind", "")
-        if line["event"].get("type") in ("ADDED", "MODIFIED", "DELETED") and kind in _SEQUENCED:
+        if (
+            line["event"].get("type") in ("ADDED", "MODIFIED", "DELETED")
+            and kind in _SEQUENCED
+        ):
             segment = bisect.bisect_left(list(moments), line["t"])
             meta = document["metadata"]
             key = f"{kind}/{meta.get('namespace', '')}/{meta['name']}"
-            stories[key].append((segment, line["event"]["type"], normaliser.normalise(document)))
+            stories[key].append(
+                (segment, line["event"]["type"], normaliser.normalise(document))
+            )
     lives: dict[_Life, list[_Values]] = defaultdict(list)
     for key, story in stories.items():
         kind, namespace, name = key.split("/", 2)
         entity = normaliser.known.by_name[kind, namespace, name]
-        life = (entity.label, story[0][0], story[-1][0] if story[-1][1] == "DELETED" else -1)
+        life = (
+            entity.label,
+            story[0][0],
+            story[-1][0] if story[-1][1] == "DELETED" else -1,
+        )
         lives[life].append(_sequences(story))
     return lives
 
@@ -102,38 +121,61 @@ def _sequences(story: list[tuple[int, str, Any]]) -> _Values:
             if not values[where] or values[where][-1] != value:
                 values[where].append(value)
             last[path] = value
-    return {where: found for where, found in values.items() if len(found) > 1 or found[0] != ABSENT}
+    return {
+        where: found
+        for where, found in values.items()
+        if len(found) > 1 or found[0] != ABSENT
+    }
 
 
 def _flatten(value: Any, path: str) -> Iterable[tuple[str, str]]:
-    """Leaves with paths. Lists keep their items' names; sets of endpoints and managed fields are one value each."""
+    """Leaves with paths. Lists keep their items' names; sets of endpoints and managed
+    fields are one value each.
+    """
     if isinstance(value, dict) and value and optional_rule(value):
         yield path, "{}"
     elif isinstance(value, dict) and value:
         for key, item in value.items():
             if key == "managedFields":
-                continue  # their order and merging follow the times of writes; the http snapshots compare them
+                # their order and merging follow the times of writes; the http snapshots
+                # compare them
+                continue
             if key in ("endpoints", "subsets"):
-                yield f"{path}/{key}", json.dumps(sorted(json.dumps(_firm(i), sort_keys=True) for i in item or ()))
+                yield (
+                    f"{path}/{key}",
+                    json.dumps(
+                        sorted(json.dumps(_firm(i), sort_keys=True) for i in item or ())
+                    ),
+                )
             else:
                 yield from _flatten(item, f"{path}/{key}")
     elif isinstance(value, list) and value:
         for index, item in enumerate(value):
-            name = item.get("type") or item.get("name") or index if isinstance(item, dict) else index
+            name = (
+                item.get("type") or item.get("name") or index
+                if isinstance(item, dict)
+                else index
+            )
             yield from _flatten(item, f"{path}/{name}")
     elif not optional_rule(value):
-        instead = next((mark.instead for mark in marks_of(value) if mark.instead is not None), None)
+        instead = next(
+            (mark.instead for mark in marks_of(value) if mark.instead is not None), None
+        )
         yield path, json.dumps(value if instead is None else instead)
 
 
 def _firm(value: Any) -> Any:
     """A value without what the other side may lack."""
     if isinstance(value, dict):
-        return {key: _firm(item) for key, item in value.items() if not optional_rule(item)}
+        return {
+            key: _firm(item) for key, item in value.items() if not optional_rule(item)
+        }
     return [_firm(item) for item in value] if isinstance(value, list) else value
 
 
-def _partners(ours: list[_Values], theirs: list[_Values]) -> list[tuple[_Values, _Values]]:
+def _partners(
+    ours: list[_Values], theirs: list[_Values]
+) -> list[tuple[_Values, _Values]]:
     """Siblings paired by how much of their sequences is equal."""
     counters = [Counter((k, *v) for k, v in values.items()) for values in theirs]
     pairs: list[tuple[_Values, _Values]] = []
@@ -147,14 +189,20 @@ def _partners(ours: list[_Values], theirs: list[_Values]) -> list[tuple[_Values,
     return pairs
 
 
-def _compare_values(ours: _Values, theirs: _Values, path: str, comparison: Comparison) -> None:
+def _compare_values(
+    ours: _Values, theirs: _Values, path: str, comparison: Comparison
+) -> None:
     for where in sorted(set(ours) | set(theirs)):
         segment, _, name = where.partition(":")
         a, b = _carried(ours, where), _carried(theirs, where)
         comparison.total += 1
         freedom = _freedom(a, b, name)
         if freedom is None:
-            comparison.differences.append(Difference(f"{path} segment {segment}{name}", " → ".join(a), " → ".join(b)))
+            comparison.differences.append(
+                Difference(
+                    f"{path} segment {segment}{name}", " → ".join(a), " → ".join(b)
+                )
+            )
             continue
         comparison.equal += 1
         if freedom:
@@ -162,7 +210,9 @@ def _compare_values(ours: _Values, theirs: _Values, path: str, comparison: Compa
 
 
 def _carried(values: _Values, where: str) -> list[str]:
-    """The values in a segment; untouched there, the value carried over from the segment before."""
+    """The values in a segment; untouched there, the value carried over from the segment
+    before.
+    """
     if where in values:
         return values[where]
     segment, _, path = where.partition(":")
@@ -173,7 +223,9 @@ def _carried(values: _Values, where: str) -> list[str]:
 
 
 def _freedom(ours: list[str], theirs: list[str], path: str) -> str | None:
-    """The freedom two sequences need: none (`""`), a named one, or None if nothing excuses them."""
+    """The freedom two sequences need: none (`""`), a named one, or None if nothing
+    excuses them.
+    """
     if ours == theirs:
         return ""
     if ours[-1] != theirs[-1]:
@@ -181,7 +233,14 @@ def _freedom(ours: list[str], theirs: list[str], path: str) -> str | None:
     if _is_subsequence(ours, theirs) or _is_subsequence(theirs, ours):
         return COALESCED
     follows = path.startswith(
-        ("/status", "/endpoints", "/subsets", "/metadata/annotations", "/metadata/generation", "/spec/replicas")
+        (
+            "/status",
+            "/endpoints",
+            "/subsets",
+            "/metadata/annotations",
+            "/metadata/generation",
+            "/spec/replicas",
+        )
     )
     return INTERLEAVED if follows and ours[0] == theirs[0] else None
 

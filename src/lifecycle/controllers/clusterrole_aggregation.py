@@ -1,4 +1,5 @@
-"""Cluster roles made of others: `admin`, `edit` and `view` are the union of all roles labelled for them.
+"""Cluster roles made of others: `admin`, `edit` and `view` are the union of all roles
+labelled for them.
 
 Upstream: `pkg/controller/clusterroleaggregation/clusterroleaggregation_controller.go`
 (`ClusterRoleAggregationController`), v1.36.
@@ -23,9 +24,18 @@ FIELD_MANAGER = "clusterrole-aggregation-controller"
 class ClusterRoleAggregationController:
     """Writes the rules of roles that have an `aggregationRule`."""
 
-    def __init__(self, client: Client, informers: SharedInformerFactory, *, clock: Clock, names: NameSource) -> None:
+    def __init__(
+        self,
+        client: Client,
+        informers: SharedInformerFactory,
+        *,
+        clock: Clock,
+        names: NameSource,
+    ) -> None:
         self._client = client
-        self._roles = informers.informer(resource("clusterroles.rbac.authorization.k8s.io"))
+        self._roles = informers.informer(
+            resource("clusterroles.rbac.authorization.k8s.io")
+        )
         self._queue: RateLimitingQueue[str] = RateLimitingQueue()
         self._roles.add_event_handler(
             add=lambda role: self._enqueue_all(),
@@ -36,10 +46,17 @@ class ClusterRoleAggregationController:
     async def run(self) -> None:
         """Work until cancelled."""
         await self._roles.wait_for_sync()
-        await run_workers(self._queue, self._sync_cluster_role, workers=5, name="clusterrole-aggregation-controller")
+        await run_workers(
+            self._queue,
+            self._sync_cluster_role,
+            workers=5,
+            name="clusterrole-aggregation-controller",
+        )
 
     def _enqueue_all(self) -> None:
-        """Any role may be part of any aggregate; there are few aggregates and the queue drops duplicates."""
+        """Any role may be part of any aggregate; there are few aggregates and the queue
+        drops duplicates.
+        """
         for role in self._roles.indexer:
             if role.get("aggregationRule"):
                 self._queue.add(role["metadata"]["name"])
@@ -49,12 +66,18 @@ class ClusterRoleAggregationController:
         if role is None or not role.get("aggregationRule"):
             return
         rules: list[Any] = []
-        everyone = sorted(self._roles.indexer.list(), key=lambda r: str(r["metadata"]["name"]))
+        everyone = sorted(
+            self._roles.indexer.list(), key=lambda r: str(r["metadata"]["name"])
+        )
         for label_selector in role["aggregationRule"].get("clusterRoleSelectors") or ():
             selector = selector_from_label_selector(label_selector)
             for part in everyone:
-                if part["metadata"]["name"] != name and selector.matches(part["metadata"].get("labels")):
-                    rules += [rule for rule in part.get("rules") or () if rule not in rules]
+                if part["metadata"]["name"] != name and selector.matches(
+                    part["metadata"].get("labels")
+                ):
+                    rules += [
+                        rule for rule in part.get("rules") or () if rule not in rules
+                    ]
         if rules == (role.get("rules") or []):
             return
         patch = {
@@ -64,5 +87,11 @@ class ClusterRoleAggregationController:
             "rules": rules,
         }
         await self._client.patch(
-            self._roles.resource, name, "", patch, patch_type=APPLY_PATCH, field_manager=FIELD_MANAGER, force=True
+            self._roles.resource,
+            name,
+            "",
+            patch,
+            patch_type=APPLY_PATCH,
+            field_manager=FIELD_MANAGER,
+            force=True,
         )

@@ -1,13 +1,15 @@
 """Not looking before the cache has seen one's own writes.
 
-Expectations cover pods. For the rest a controller that has just written a status may run again before the watch
-has brought that very write back: it would compute the same thing from the old copy and lose the race against
-itself. So it remembers the revision of its last write per key, and a sync that finds its cache behind that
-revision comes back a little later.
+Expectations cover pods. For the rest a controller that has just written a status may
+run again before the watch has brought that very write back: it would compute the same
+thing from the old copy and lose the race against itself. So it remembers the revision
+of its last write per key, and a sync that finds its cache behind that revision comes
+back a little later.
 
-Upstream: `pkg/controller/util/consistency` (`ConsistencyStore`, `WroteAt`, `EnsureReady`), v1.36, where the
-ReplicaSet, DaemonSet, StatefulSet and Job controllers use it; the deployment controller does not, and the
-recordings show it: of 385 status writes 42 were refused, of the ReplicaSet controller's 383 one.
+Upstream: `pkg/controller/util/consistency` (`ConsistencyStore`, `WroteAt`,
+`EnsureReady`), v1.36, where the ReplicaSet, DaemonSet, StatefulSet and Job controllers
+use it; the deployment controller does not, and the recordings show it: of 385 status
+writes 42 were refused, of the ReplicaSet controller's 383 one.
 """
 
 from __future__ import annotations

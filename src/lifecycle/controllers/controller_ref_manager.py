@@ -1,5 +1,5 @@
-"""Adoption and release: an object belongs to the controller that its owner reference names, and the selector
-decides whether it should.
+"""Adoption and release: an object belongs to the controller that its owner reference
+names, and the selector decides whether it should.
 
 | the object's controller | selector matches | what happens |
 |---|---|---|
@@ -9,12 +9,13 @@ decides whether it should.
 | none | yes | adopted: a reference is added |
 | none | no | left alone |
 
-A controller that is being deleted adopts and releases nothing. Before the first adoption it asks the server
-itself, past every cache, whether it is being deleted, lest it adopt what the garbage collector has just
-orphaned.
+A controller that is being deleted adopts and releases nothing. Before the first
+adoption it asks the server itself, past every cache, whether it is being deleted, lest
+it adopt what the garbage collector has just orphaned.
 
-Upstream: `pkg/controller/controller_ref_manager.go` (`BaseControllerRefManager.ClaimObject`,
-`PodControllerRefManager`, `ReplicaSetControllerRefManager`), v1.36.
+Upstream: `pkg/controller/controller_ref_manager.go`
+(`BaseControllerRefManager.ClaimObject`, `PodControllerRefManager`,
+`ReplicaSetControllerRefManager`), v1.36.
 """
 
 from __future__ import annotations
@@ -31,10 +32,17 @@ from lifecycle.controllers.owner_references import get_controller_of, new_contro
 
 
 class ControllerRefManager:
-    """Claims objects of one resource for one controller object. Make a new one for each sync."""
+    """Claims objects of one resource for one controller object. Make a new one for each
+    sync.
+    """
 
     def __init__(
-        self, client: Client, owner: Object, owner_resource: Resource, resource: Resource, selector: Selector
+        self,
+        client: Client,
+        owner: Object,
+        owner_resource: Resource,
+        resource: Resource,
+        selector: Selector,
     ) -> None:
         self._client = client
         self._owner = owner
@@ -44,7 +52,9 @@ class ControllerRefManager:
         self._may_adopt = False
 
     async def claim(self, objects: Iterable[Object]) -> list[Object]:
-        """The objects that are this controller's, after adopting and releasing. Raises StatusError, RetryError."""
+        """The objects that are this controller's, after adopting and releasing. Raises
+        StatusError, RetryError.
+        """
         owner_uid = self._owner["metadata"]["uid"]
         owner_deleted = "deletionTimestamp" in self._owner["metadata"]
         matches = self._selector.matches
@@ -71,21 +81,34 @@ class ControllerRefManager:
     async def _adopt(self, obj: Object) -> bool:
         await self._recheck_deletion_timestamp()
         meta = obj["metadata"]
-        patch = {"metadata": {"ownerReferences": [new_controller_ref(self._owner)], "uid": meta["uid"]}}
+        patch = {
+            "metadata": {
+                "ownerReferences": [new_controller_ref(self._owner)],
+                "uid": meta["uid"],
+            }
+        }
         return await self._patch(meta, patch)
 
     async def _release(self, obj: Object) -> None:
         meta = obj["metadata"]
         reference = {"$patch": "delete", "uid": self._owner["metadata"]["uid"]}
-        await self._patch(meta, {"metadata": {"ownerReferences": [reference], "uid": meta["uid"]}})
+        await self._patch(
+            meta, {"metadata": {"ownerReferences": [reference], "uid": meta["uid"]}}
+        )
 
     async def _patch(self, meta: Object, patch: Object) -> bool:
         try:
             await self._client.patch(
-                self._resource, meta["name"], meta.get("namespace", ""), patch, patch_type=STRATEGIC_MERGE_PATCH
+                self._resource,
+                meta["name"],
+                meta.get("namespace", ""),
+                patch,
+                patch_type=STRATEGIC_MERGE_PATCH,
             )
         except StatusError as error:
-            if error.code == 404 or error.code == 422:  # gone, or replaced by another of that name: nothing left to do
+            if (
+                error.code == 404 or error.code == 422
+            ):  # gone, or replaced by another of that name: nothing left to do
                 return False
             raise
         return True
@@ -94,7 +117,9 @@ class ControllerRefManager:
         if self._may_adopt:
             return
         meta = self._owner["metadata"]
-        fresh = await self._client.get(self._owner_resource, meta["name"], meta.get("namespace", ""))
+        fresh = await self._client.get(
+            self._owner_resource, meta["name"], meta.get("namespace", "")
+        )
         if fresh["metadata"]["uid"] != meta["uid"]:
             raise RetryError(f"original {meta['name']} is gone")
         if "deletionTimestamp" in fresh["metadata"]:

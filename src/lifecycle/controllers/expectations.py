@@ -1,14 +1,16 @@
 """What a controller has asked for and not yet seen.
 
-A controller reads from a cache that runs behind its own writes. Having created three pods, it may look again
-before the watch has told it of them, see none, and create three more. So it writes down what to expect – three
-creations – and does nothing further for that key until they have been seen, or five minutes have passed (an
-event that never comes must not block it for ever).
+A controller reads from a cache that runs behind its own writes. Having created three
+pods, it may look again before the watch has told it of them, see none, and create three
+more. So it writes down what to expect – three creations – and does nothing further for
+that key until they have been seen, or five minutes have passed (an event that never
+comes must not block it for ever).
 
-Deletions are expected by pod key, not by number: a pod's deletion is seen twice, when it is marked and when it
-is gone.
+Deletions are expected by pod key, not by number: a pod's deletion is seen twice, when
+it is marked and when it is gone.
 
-Upstream: `pkg/controller/controller_utils.go` (`ControllerExpectations`, `UIDTrackingControllerExpectations`), v1.36.
+Upstream: `pkg/controller/controller_utils.go` (`ControllerExpectations`,
+`UIDTrackingControllerExpectations`), v1.36.
 """
 
 from __future__ import annotations
@@ -45,7 +47,9 @@ class ControllerExpectations:
 
     def expect(self, key: str, *, creations: int, deletions: Iterable[str]) -> None:
         """Both at once. Upstream: `SetExpectations`."""
-        self._expected[key] = _Expected(self._clock.now(), adds=creations, deletions=set(deletions))
+        self._expected[key] = _Expected(
+            self._clock.now(), adds=creations, deletions=set(deletions)
+        )
 
     def creation_observed(self, key: str) -> None:
         """One of them was seen, or will not happen after all."""
@@ -54,7 +58,9 @@ class ControllerExpectations:
             expected.adds -= 1
 
     def deletion_observed(self, key: str, deleted: str) -> None:
-        """That object was seen marked for deletion or gone, or will not be deleted after all. Seeing it twice does no harm."""
+        """That object was seen marked for deletion or gone, or will not be deleted
+        after all. Seeing it twice does no harm.
+        """
         expected = self._expected.get(key)
         if expected is not None:
             expected.deletions.discard(deleted)

@@ -1,19 +1,24 @@
 """A value as Go would print it: the text that Kubernetes hashes.
 
-The hash of a pod template is not taken over its JSON, but over the printed form of the Go struct: every field
-in declared order, with its type, set or not, on one line. `{"name": "a"}` as a container begins with
-`{Name:(string)a Image:(string) Command:([]string)<nil> …`. So the hash depends on the Go declarations of the
-very version that runs: a field added to PodSpec in a new release changes every hash (which is why a controller
-finds "its" ReplicaSet by comparing templates, and uses the hash only for naming new ones).
+The hash of a pod template is not taken over its JSON, but over the printed form of the
+Go struct: every field in declared order, with its type, set or not, on one line.
+`{"name": "a"}` as a container begins with `{Name:(string)a Image:(string)
+Command:([]string)<nil> …`. So the hash depends on the Go declarations of the very
+version that runs: a field added to PodSpec in a new release changes every hash (which
+is why a controller finds "its" ReplicaSet by comparing templates, and uses the hash
+only for naming new ones).
 
-The rules of the printer are those of go-spew's `%#v` with methods off, keys sorted and addresses hidden:
+The rules of the printer are those of go-spew's `%#v` with methods off, keys sorted and
+addresses hidden:
 
-* a value is preceded by its type in parentheses, unless it is an element of a slice or map;
+* a value is preceded by its type in parentheses, unless it is an element of a slice or
+  map;
 * a pointer's type carries a star per level; a nil pointer, slice or map is `<nil>`;
 * a struct is `{Name:value …}`, a slice `[value …]`, a map `map[key:value …]`.
 
-Upstream: `k8s.io/utils/dump/dump.go` (`ForHash`), `github.com/davecgh/go-spew/spew/format.go`; the declarations
-are those of `lifecycle.api.schema.gotypes`, v1.36.
+Upstream: `k8s.io/utils/dump/dump.go` (`ForHash`),
+`github.com/davecgh/go-spew/spew/format.go`; the declarations are those of
+`lifecycle.api.schema.gotypes`, v1.36.
 """
 
 from __future__ import annotations
@@ -21,14 +26,21 @@ from __future__ import annotations
 from typing import Any
 
 from lifecycle.api.quantity import parse_quantity
-from lifecycle.api.schema.gotypes import alias_of, declared_fields, go_type_name, split_type
+from lifecycle.api.schema.gotypes import (
+    alias_of,
+    declared_fields,
+    go_type_name,
+    split_type,
+)
 
 NIL = "<nil>"
 ZERO_TIME = "{Time:(time.Time){wall:(uint64)0 ext:(int64)0 loc:(*time.Location)<nil>}}"
 
 
 def dump_for_hash(go_type: str, value: Any) -> str:
-    """The printed form of a JSON value taken as a Go type such as `core/v1.PodTemplateSpec`."""
+    """The printed form of a JSON value taken as a Go type such as
+    `core/v1.PodTemplateSpec`.
+    """
     return _print(go_type, value, typed=True)
 
 
@@ -44,14 +56,27 @@ def _print(go_type: str, value: Any, *, typed: bool) -> str:
 
 def _value(go_type: str, value: Any) -> str:
     if go_type.startswith("[]"):
-        if value is None or value == []:  # an empty list does not survive the wire: it arrives as nil
+        if (
+            value is None or value == []
+        ):  # an empty list does not survive the wire: it arrives as nil
             return NIL
-        return "[" + " ".join(_print(go_type[2:], item, typed=False) for item in value) + "]"
+        return (
+            "["
+            + " ".join(_print(go_type[2:], item, typed=False) for item in value)
+            + "]"
+        )
     if go_type.startswith("map["):
         if not value:
             return NIL
         element = go_type[go_type.index("]") + 1 :]
-        return "map[" + " ".join(f"{key}:{_print(element, value[key], typed=False)}" for key in sorted(value)) + "]"
+        return (
+            "map["
+            + " ".join(
+                f"{key}:{_print(element, value[key], typed=False)}"
+                for key in sorted(value)
+            )
+            + "]"
+        )
     special = _SPECIAL.get(go_type)
     if special is not None:
         return special(value)
@@ -68,7 +93,9 @@ def _value(go_type: str, value: Any) -> str:
     return "{" + " ".join(fields) + "}"
 
 
-_SCALARS = frozenset({"string", "bool", "int", "int32", "int64", "uint8", "float64", "types.UID"})
+_SCALARS = frozenset(
+    {"string", "bool", "int", "int32", "int64", "uint8", "float64", "types.UID"}
+)
 
 
 def _scalar(go_type: str, value: Any) -> str:
@@ -86,12 +113,16 @@ def _int_or_string(value: Any) -> str:
 
 
 def _time(value: Any) -> str:
-    """Times are never set in a template; one that is prints as the zero time (the seconds of Go's inner form are left out)."""
+    """Times are never set in a template; one that is prints as the zero time (the
+    seconds of Go's inner form are left out).
+    """
     return ZERO_TIME
 
 
 def _quantity(value: Any) -> str:
-    """A quantity after its journey over the wire: canonical text, a scaled integer, and whether Go kept the text."""
+    """A quantity after its journey over the wire: canonical text, a scaled integer, and
+    whether Go kept the text.
+    """
     if value is None:
         return _quantity_struct(0, 0, "", "")
     text = str(parse_quantity(str(value)))
@@ -104,17 +135,36 @@ def _quantity(value: Any) -> str:
     if suffix.endswith("i"):
         exponent = 10 * ("KMGTPE".index(suffix[0]) + 1)
         keep = int(digits) & 7 != 0
-        return _quantity_struct(sign * (int(digits) << exponent), 0, text if keep else "", "BinarySI")
-    exponent = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}[suffix]
+        return _quantity_struct(
+            sign * (int(digits) << exponent), 0, text if keep else "", "BinarySI"
+        )
+    exponent = {
+        "n": -9,
+        "u": -6,
+        "m": -3,
+        "": 0,
+        "k": 3,
+        "M": 6,
+        "G": 9,
+        "T": 12,
+        "P": 15,
+        "E": 18,
+    }[suffix]
     scale, shifted = exponent - len(fraction), digits + fraction
     keep = scale % 3 == 0 and not shifted.endswith("000") and shifted[0] != "0"
-    return _quantity_struct(sign * int(shifted), scale, text if keep else "", "DecimalSI")
+    return _quantity_struct(
+        sign * int(shifted), scale, text if keep else "", "DecimalSI"
+    )
 
 
 def _quantity_struct(value: int, scale: int, text: str, form: str) -> str:
-    amount = f"i:(resource.int64Amount){{value:(int64){value} scale:(resource.Scale){scale}}}"
+    amount = (
+        f"i:(resource.int64Amount){{value:(int64){value}"
+        f" scale:(resource.Scale){scale}}}"
+    )
     return (
-        f"{{{amount} d:(resource.infDecAmount){{Dec:(*inf.Dec){NIL}}} s:(string){text} Format:(resource.Format){form}}}"
+        f"{{{amount} d:(resource.infDecAmount){{Dec:(*inf.Dec){NIL}}} s:(string){text}"
+        f" Format:(resource.Format){form}}}"
     )
 
 

@@ -1,11 +1,12 @@
 """The loop every controller is: take a key, make the world match it, take the next.
 
-A sync that fails puts its key back, later each time; a sync that works forgets the failures. Workers of one
-queue run side by side, but never on the same key. The sync itself always starts from the informers' caches,
-never from the event that caused it: this is what "level-triggered" means.
+A sync that fails puts its key back, later each time; a sync that works forgets the
+failures. Workers of one queue run side by side, but never on the same key. The sync
+itself always starts from the informers' caches, never from the event that caused it:
+this is what "level-triggered" means.
 
-Upstream: the `processNextWorkItem` of every controller, for example `pkg/controller/replicaset/replica_set.go`,
-v1.36.
+Upstream: the `processNextWorkItem` of every controller, for example
+`pkg/controller/replicaset/replica_set.go`, v1.36.
 """
 
 from __future__ import annotations
@@ -32,17 +33,24 @@ async def run_workers(
     name: str,
     max_retries: int | None = None,
 ) -> None:
-    """Process keys until cancelled. `max_retries`: give a key up after so many failures in a row (None: never)."""
+    """Process keys until cancelled. `max_retries`: give a key up after so many failures
+    in a row (None: never).
+    """
     try:
         async with asyncio.TaskGroup() as group:
             for number in range(workers):
-                group.create_task(_worker(queue, sync, name, max_retries), name=f"{name} {number}")
+                group.create_task(
+                    _worker(queue, sync, name, max_retries), name=f"{name} {number}"
+                )
     finally:
         queue.shut_down()
 
 
 async def _worker(
-    queue: RateLimitingQueue[T], sync: Callable[[T], Awaitable[None]], name: str, max_retries: int | None
+    queue: RateLimitingQueue[T],
+    sync: Callable[[T], Awaitable[None]],
+    name: str,
+    max_retries: int | None,
 ) -> None:
     while True:
         try:
@@ -69,4 +77,6 @@ async def _worker(
 
 
 class RetryError(Exception):
-    """A sync that cannot go on now and wants to be tried again, without that being worth a word in the log."""
+    """A sync that cannot go on now and wants to be tried again, without that being
+    worth a word in the log.
+    """

@@ -1,12 +1,13 @@
 """kube-controller-manager: all controllers in one process, on one set of informers.
 
-Each controller works under a client of its own, whose user agent names the service account it acts for, as
-upstream's do with `--use-service-account-credentials`; all of them write as field manager
-`kube-controller-manager`, the part before the slash.
+Each controller works under a client of its own, whose user agent names the service
+account it acts for, as upstream's do with `--use-service-account-credentials`; all of
+them write as field manager `kube-controller-manager`, the part before the slash.
 
-Upstream: `cmd/kube-controller-manager/app/controllermanager.go` (`NewControllerDescriptors`, `Run`), v1.36.
-Left out: leader election (see `lifecycle.client.leader_election`; one manager per embedded cluster needs none),
-health checks.
+Upstream: `cmd/kube-controller-manager/app/controllermanager.go`
+(`NewControllerDescriptors`, `Run`), v1.36. Left out: leader election (see
+`lifecycle.client.leader_election`; one manager per embedded cluster needs none), health
+checks.
 """
 
 from __future__ import annotations
@@ -19,41 +20,69 @@ from lifecycle.api.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
-from lifecycle.controllers.clusterrole_aggregation import ClusterRoleAggregationController
+from lifecycle.controllers.clusterrole_aggregation import (
+    ClusterRoleAggregationController,
+)
 from lifecycle.controllers.cronjob.cronjob_controller import CronJobController
 from lifecycle.controllers.daemonset.daemon_set_controller import DaemonSetController
 from lifecycle.controllers.deployment.deployment_controller import DeploymentController
 from lifecycle.controllers.disruption.disruption_controller import DisruptionController
 from lifecycle.controllers.endpoints.endpoints_controller import EndpointsController
-from lifecycle.controllers.endpointslice.endpointslice_controller import EndpointSliceController
+from lifecycle.controllers.endpointslice.endpointslice_controller import (
+    EndpointSliceController,
+)
 from lifecycle.controllers.endpointslicemirroring.endpointslicemirroring_controller import (
     EndpointSliceMirroringController,
 )
-from lifecycle.controllers.ephemeral.ephemeral_controller import EphemeralVolumeController
+from lifecycle.controllers.ephemeral.ephemeral_controller import (
+    EphemeralVolumeController,
+)
 from lifecycle.controllers.garbagecollector.garbage_collector import GarbageCollector
 from lifecycle.controllers.job.job_controller import JobController
 from lifecycle.controllers.namespace.namespace_controller import NamespaceController
-from lifecycle.controllers.node_lifecycle.node_lifecycle_controller import NodeLifecycleController
+from lifecycle.controllers.node_lifecycle.node_lifecycle_controller import (
+    NodeLifecycleController,
+)
 from lifecycle.controllers.nodeipam import NodeIPAMController
 from lifecycle.controllers.persistentvolume.expand_controller import ExpandController
-from lifecycle.controllers.persistentvolume.pv_controller import PersistentVolumeController
-from lifecycle.controllers.podautoscaler.horizontal_controller import HorizontalController
+from lifecycle.controllers.persistentvolume.pv_controller import (
+    PersistentVolumeController,
+)
+from lifecycle.controllers.podautoscaler.horizontal_controller import (
+    HorizontalController,
+)
 from lifecycle.controllers.podgc.gc_controller import PodGCController
 from lifecycle.controllers.replicaset.replica_set_controller import ReplicaSetController
-from lifecycle.controllers.resourcequota.resource_quota_controller import ResourceQuotaController
+from lifecycle.controllers.resourcequota.resource_quota_controller import (
+    ResourceQuotaController,
+)
 from lifecycle.controllers.root_ca_publisher import RootCACertPublisher
-from lifecycle.controllers.serviceaccount.serviceaccounts_controller import ServiceAccountsController
-from lifecycle.controllers.serviceaccount.tokens_controller import Issue, TokensController
+from lifecycle.controllers.serviceaccount.serviceaccounts_controller import (
+    ServiceAccountsController,
+)
+from lifecycle.controllers.serviceaccount.tokens_controller import (
+    Issue,
+    TokensController,
+)
 from lifecycle.controllers.servicecidrs import ServiceCIDRsController
-from lifecycle.controllers.statefulset.stateful_set_controller import StatefulSetController
+from lifecycle.controllers.statefulset.stateful_set_controller import (
+    StatefulSetController,
+)
 from lifecycle.controllers.storageprotection.protection_controllers import (
     PVCProtectionController,
     PVProtectionController,
 )
-from lifecycle.controllers.taint_eviction.taint_eviction_controller import TaintEvictionController
+from lifecycle.controllers.taint_eviction.taint_eviction_controller import (
+    TaintEvictionController,
+)
 from lifecycle.controllers.ttl import TTLController
-from lifecycle.controllers.ttlafterfinished.ttl_after_finished_controller import TTLAfterFinishedController
-from lifecycle.controllers.validating_admission_policy_status import Check, ValidatingAdmissionPolicyStatusController
+from lifecycle.controllers.ttlafterfinished.ttl_after_finished_controller import (
+    TTLAfterFinishedController,
+)
+from lifecycle.controllers.validating_admission_policy_status import (
+    Check,
+    ValidatingAdmissionPolicyStatusController,
+)
 
 USER_AGENT = "kube-controller-manager/v1.36.2 (linux/amd64) kubernetes/$Format"
 
@@ -70,46 +99,83 @@ class ControllerFactory(Protocol):
     """How a controller is made."""
 
     def __call__(
-        self, client: Client, informers: SharedInformerFactory, *, clock: Clock, names: NameSource
+        self,
+        client: Client,
+        informers: SharedInformerFactory,
+        *,
+        clock: Clock,
+        names: NameSource,
     ) -> Controller:
         """Make it; it subscribes to its informers and does nothing else yet."""
         ...
 
 
 OWN_IDENTITY = "tokens-controller"
-"""This one cannot act for an account: before it has run, upstream says, there may be no tokens for any."""
+"""This one cannot act for an account: before it has run, upstream says, there may be no
+tokens for any.
+"""
 
 # flag name → (service account, constructor), in upstream's order of names
 CONTROLLERS: dict[str, tuple[str, ControllerFactory]] = {
-    "clusterrole-aggregation-controller": ("clusterrole-aggregation-controller", ClusterRoleAggregationController),
+    "clusterrole-aggregation-controller": (
+        "clusterrole-aggregation-controller",
+        ClusterRoleAggregationController,
+    ),
     "cronjob-controller": ("cronjob-controller", CronJobController),
     "daemonset-controller": ("daemon-set-controller", DaemonSetController),
     "deployment-controller": ("deployment-controller", DeploymentController),
     "disruption-controller": ("disruption-controller", DisruptionController),
     "endpoints-controller": ("endpoint-controller", EndpointsController),
     "endpointslice-controller": ("endpointslice-controller", EndpointSliceController),
-    "endpointslice-mirroring-controller": ("endpointslicemirroring-controller", EndpointSliceMirroringController),
-    "ephemeral-volume-controller": ("ephemeral-volume-controller", EphemeralVolumeController),
+    "endpointslice-mirroring-controller": (
+        "endpointslicemirroring-controller",
+        EndpointSliceMirroringController,
+    ),
+    "ephemeral-volume-controller": (
+        "ephemeral-volume-controller",
+        EphemeralVolumeController,
+    ),
     "garbage-collector-controller": ("generic-garbage-collector", GarbageCollector),
-    "horizontal-pod-autoscaler-controller": ("horizontal-pod-autoscaler", HorizontalController),
+    "horizontal-pod-autoscaler-controller": (
+        "horizontal-pod-autoscaler",
+        HorizontalController,
+    ),
     "job-controller": ("job-controller", JobController),
     "namespace-controller": ("namespace-controller", NamespaceController),
     "node-ipam-controller": ("node-controller", NodeIPAMController),
     "node-lifecycle-controller": ("node-controller", NodeLifecycleController),
-    "persistentvolume-binder-controller": ("persistent-volume-binder", PersistentVolumeController),
+    "persistentvolume-binder-controller": (
+        "persistent-volume-binder",
+        PersistentVolumeController,
+    ),
     "persistentvolume-expander-controller": ("expand-controller", ExpandController),
-    "persistentvolume-protection-controller": ("pv-protection-controller", PVProtectionController),
-    "persistentvolumeclaim-protection-controller": ("pvc-protection-controller", PVCProtectionController),
+    "persistentvolume-protection-controller": (
+        "pv-protection-controller",
+        PVProtectionController,
+    ),
+    "persistentvolumeclaim-protection-controller": (
+        "pvc-protection-controller",
+        PVCProtectionController,
+    ),
     "pod-garbage-collector-controller": ("pod-garbage-collector", PodGCController),
     "replicaset-controller": ("replicaset-controller", ReplicaSetController),
     "resourcequota-controller": ("resourcequota-controller", ResourceQuotaController),
-    "root-ca-certificate-publisher-controller": ("root-ca-cert-publisher", RootCACertPublisher),
+    "root-ca-certificate-publisher-controller": (
+        "root-ca-cert-publisher",
+        RootCACertPublisher,
+    ),
     "service-cidr-controller": ("service-cidrs-controller", ServiceCIDRsController),
-    "serviceaccount-controller": ("service-account-controller", ServiceAccountsController),
+    "serviceaccount-controller": (
+        "service-account-controller",
+        ServiceAccountsController,
+    ),
     "serviceaccount-token-controller": (OWN_IDENTITY, TokensController),
     "statefulset-controller": ("statefulset-controller", StatefulSetController),
     "taint-eviction-controller": ("node-controller", TaintEvictionController),
-    "ttl-after-finished-controller": ("ttl-after-finished-controller", TTLAfterFinishedController),
+    "ttl-after-finished-controller": (
+        "ttl-after-finished-controller",
+        TTLAfterFinishedController,
+    ),
     "ttl-controller": ("ttl-controller", TTLController),
     "validatingadmissionpolicy-status-controller": (
         "validatingadmissionpolicy-status-controller",
@@ -119,7 +185,9 @@ CONTROLLERS: dict[str, tuple[str, ControllerFactory]] = {
 
 
 def is_enabled(name: str, wanted: Iterable[str] | str) -> bool:
-    """`--controllers`: names, `*` for all, `-name` to leave one out. Upstream: `genericcontrollermanager.IsControllerEnabled`."""
+    """`--controllers`: names, `*` for all, `-name` to leave one out. Upstream:
+    `genericcontrollermanager.IsControllerEnabled`.
+    """
     entries = wanted.split(",") if isinstance(wanted, str) else list(wanted)
     if name in entries:
         return True
@@ -129,10 +197,12 @@ def is_enabled(name: str, wanted: Iterable[str] | str) -> bool:
 class ControllerManager:
     """Runs the controllers named by `controllers` (see `is_enabled`).
 
-    `client_for`: makes the client of a controller from its service account's name; by default they share the transport (and so the
-    identity) of `client` and differ in their user agents. `root_ca` is the PEM that is published as `kube-root-ca.crt`; without
-    it nothing is published. `check_policy` finds what is odd about a ValidatingAdmissionPolicy; `issue_token` makes the tokens that are
-    kept in secrets. `informers`: share somebody else's (who stops them then).
+    `client_for`: makes the client of a controller from its service account's name; by
+    default they share the transport (and so the identity) of `client` and differ in
+    their user agents. `root_ca` is the PEM that is published as `kube-root-ca.crt`;
+    without it nothing is published. `check_policy` finds what is odd about a
+    ValidatingAdmissionPolicy; `issue_token` makes the tokens that are kept in secrets.
+    `informers`: share somebody else's (who stops them then).
     """
 
     def __init__(
@@ -152,11 +222,17 @@ class ControllerManager:
         self.informers = informers or SharedInformerFactory(client)
         self._owns_informers = informers is None
         self.controllers: dict[str, Controller] = {}
-        make_client = client_for or (lambda account: self._default_client(client, account))
+        make_client = client_for or (
+            lambda account: self._default_client(client, account)
+        )
         for name, (account, factory) in CONTROLLERS.items():
             if not is_enabled(name, controllers):
                 continue
-            own = Client(client.transport, f"{USER_AGENT}/{account}", headers=_without_agent(client))
+            own = Client(
+                client.transport,
+                f"{USER_AGENT}/{account}",
+                headers=_without_agent(client),
+            )
             identity = own if account == OWN_IDENTITY else make_client(account)
             controller = factory(identity, self.informers, clock=clock, names=names)
             if isinstance(controller, RootCACertPublisher):
@@ -175,7 +251,9 @@ class ControllerManager:
         return Client(client.transport, agent, headers=_without_agent(client))
 
     async def run(self) -> None:
-        """Start the informers and every controller; runs until cancelled. A controller that fails takes the manager down."""
+        """Start the informers and every controller; runs until cancelled. A controller
+        that fails takes the manager down.
+        """
         self.informers.start()
         try:
             async with asyncio.TaskGroup() as group:

@@ -1,7 +1,8 @@
-"""Recognising a create refused because its namespace is going away: nothing to retry, nothing to report.
+"""Recognising a create refused because its namespace is going away: nothing to retry,
+nothing to report.
 
-Upstream: `apimachinery/pkg/api/errors/errors.go` (`HasStatusCause`), `api/core/v1/types.go`
-(`NamespaceTerminatingCause`), v1.36.
+Upstream: `apimachinery/pkg/api/errors/errors.go` (`HasStatusCause`),
+`api/core/v1/types.go` (`NamespaceTerminatingCause`), v1.36.
 """
 
 from __future__ import annotations

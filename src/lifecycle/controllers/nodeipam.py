@@ -1,10 +1,10 @@
 """A range of pod addresses for every node: `spec.podCIDR`.
 
-The cluster's range is cut into equal pieces, /24 by default, and each node gets the next free one when it
-appears; a node that goes gives its piece back.
+The cluster's range is cut into equal pieces, /24 by default, and each node gets the
+next free one when it appears; a node that goes gives its piece back.
 
-Upstream: `pkg/controller/nodeipam/ipam/range_allocator.go` (`rangeAllocator`), `cidrset/cidr_set.go`, v1.36.
-Left out: dual stack, the cloud allocators.
+Upstream: `pkg/controller/nodeipam/ipam/range_allocator.go` (`rangeAllocator`),
+`cidrset/cidr_set.go`, v1.36. Left out: dual stack, the cloud allocators.
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ class CIDRSet:
         self._next = 0
 
     def allocate_next(self) -> str | None:
-        """The next free piece; None if there is none. Pieces just given back are used last."""
+        """The next free piece; None if there is none. Pieces just given back are used
+        last.
+        """
         for offset in range(self._count):
             index = (self._next + offset) % self._count
             if index not in self._used:
@@ -68,7 +70,14 @@ class CIDRSet:
 class NodeIPAMController:
     """Gives each node its pod range."""
 
-    def __init__(self, client: Client, informers: SharedInformerFactory, *, clock: Clock, names: NameSource) -> None:
+    def __init__(
+        self,
+        client: Client,
+        informers: SharedInformerFactory,
+        *,
+        clock: Clock,
+        names: NameSource,
+    ) -> None:
         self._client = client
         self._cidrs = CIDRSet("10.244.0.0/16")
         self._pending: dict[str, str] = {}
@@ -76,18 +85,26 @@ class NodeIPAMController:
         self._recorder = EventRecorder(client, "cidrAllocator", clock=clock)
         self._queue: RateLimitingQueue[str] = RateLimitingQueue()
         self._nodes.add_event_handler(
-            add=self._node_seen, update=lambda old, new: self._node_seen(new), delete=self._node_deleted
+            add=self._node_seen,
+            update=lambda old, new: self._node_seen(new),
+            delete=self._node_deleted,
         )
 
-    def set_cluster_cidr(self, cluster_cidr: str, mask_size: int = NODE_CIDR_MASK_SIZE) -> None:
-        """Use another range; before `run`. A thousand nodes with /24 each need a /14 or larger."""
+    def set_cluster_cidr(
+        self, cluster_cidr: str, mask_size: int = NODE_CIDR_MASK_SIZE
+    ) -> None:
+        """Use another range; before `run`. A thousand nodes with /24 each need a /14 or
+        larger.
+        """
         self._cidrs = CIDRSet(cluster_cidr, mask_size)
 
     async def run(self) -> None:
         """Work until cancelled."""
         try:
             await self._nodes.wait_for_sync()
-            await run_workers(self._queue, self._sync_node, workers=5, name="node-ipam-controller")
+            await run_workers(
+                self._queue, self._sync_node, workers=5, name="node-ipam-controller"
+            )
         finally:
             await self._recorder.stop()
 
@@ -100,7 +117,9 @@ class NodeIPAMController:
             self._queue.add(node["metadata"]["name"])
 
     def _node_deleted(self, node: Object) -> None:
-        cidr = (node.get("spec") or {}).get("podCIDR") or self._pending.pop(node["metadata"]["name"], None)
+        cidr = (node.get("spec") or {}).get("podCIDR") or self._pending.pop(
+            node["metadata"]["name"], None
+        )
         if cidr:
             self._cidrs.release(cidr)
 
@@ -110,10 +129,18 @@ class NodeIPAMController:
             return
         cidr = self._pending.get(name) or self._cidrs.allocate_next()
         if cidr is None:
-            self._recorder.event(node, "Normal", "CIDRNotAvailable", f"Node {name} status is now: CIDRNotAvailable")
+            self._recorder.event(
+                node,
+                "Normal",
+                "CIDRNotAvailable",
+                f"Node {name} status is now: CIDRNotAvailable",
+            )
             raise RetryError(
-                "CIDR allocation failed; there are no remaining CIDRs left to allocate in the accepted range"
+                "CIDR allocation failed; there are no remaining CIDRs left to allocate"
+                " in the accepted range"
             )
         self._pending[name] = cidr
         patch = {"spec": {"podCIDR": cidr, "podCIDRs": [cidr]}}
-        await self._client.patch(resource("nodes"), name, "", patch, patch_type=STRATEGIC_MERGE_PATCH)
+        await self._client.patch(
+            resource("nodes"), name, "", patch, patch_type=STRATEGIC_MERGE_PATCH
+        )

@@ -1,11 +1,13 @@
-"""The pods of one kind of controller: which object does a pod event concern, and which pods are an object's own.
+"""The pods of one kind of controller: which object does a pod event concern, and which
+pods are an object's own.
 
-Every controller of pods asks the same two questions, so they stand here once. Events only find keys and settle
-expectations; `claim` reads the caches, adopts and releases.
+Every controller of pods asks the same two questions, so they stand here once. Events
+only find keys and settle expectations; `claim` reads the caches, adopts and releases.
 
 Upstream: the `addPod`, `updatePod`, `deletePod`, `resolveControllerRef` that
-`pkg/controller/job/job_controller.go`, `daemon/daemon_controller.go` and `statefulset/stateful_set.go` each have,
-v1.36. (The ReplicaSet controller keeps its own: it also spares itself the count of large sets.)
+`pkg/controller/job/job_controller.go`, `daemon/daemon_controller.go` and
+`statefulset/stateful_set.go` each have, v1.36. (The ReplicaSet controller keeps its
+own: it also spares itself the count of large sets.)
 """
 
 from __future__ import annotations
@@ -29,7 +31,9 @@ from lifecycle.controllers.owner_references import (
 
 
 class OwnedPods:
-    """Pods of the objects in `owners`, which are of `kind`. `changed` is told an owner's key and the pod that caused it."""
+    """Pods of the objects in `owners`, which are of `kind`. `changed` is told an
+    owner's key and the pod that caused it.
+    """
 
     def __init__(
         self,
@@ -48,25 +52,48 @@ class OwnedPods:
         self._changed = changed
         self._expectations = expectations
         self._adopts = adopts
-        self.informer.add_event_handler(add=self._add, update=self._update, delete=self._delete)
+        self.informer.add_event_handler(
+            add=self._add, update=self._update, delete=self._delete
+        )
 
     def of(self, owner: Object) -> list[Object]:
         """The pods whose controller this object is."""
-        return self.informer.indexer.by_index(CONTROLLER_UID_INDEX, owner["metadata"]["uid"])
+        return self.informer.indexer.by_index(
+            CONTROLLER_UID_INDEX, owner["metadata"]["uid"]
+        )
 
-    async def claim(self, client: Client, owner: Object, owner_resource: Resource, selector: Selector) -> list[Object]:
-        """The object's pods after adopting and releasing. Raises StatusError, RetryError."""
+    async def claim(
+        self,
+        client: Client,
+        owner: Object,
+        owner_resource: Resource,
+        selector: Selector,
+    ) -> list[Object]:
+        """The object's pods after adopting and releasing. Raises StatusError,
+        RetryError.
+        """
         namespace = owner["metadata"]["namespace"]
-        pods = [*self.of(owner), *self.informer.indexer.by_index(CONTROLLER_UID_INDEX, ORPHAN + namespace)]
-        manager = ControllerRefManager(client, owner, owner_resource, self.informer.resource, selector)
+        pods = [
+            *self.of(owner),
+            *self.informer.indexer.by_index(CONTROLLER_UID_INDEX, ORPHAN + namespace),
+        ]
+        manager = ControllerRefManager(
+            client, owner, owner_resource, self.informer.resource, selector
+        )
         return await manager.claim(pods)
 
     def owner_of(self, namespace: str, reference: Object) -> Object | None:
-        """The object that a reference means, if it is still that one. Upstream: `resolveControllerRef`."""
+        """The object that a reference means, if it is still that one. Upstream:
+        `resolveControllerRef`.
+        """
         if reference["kind"] != self._kind:
             return None
         owner = self._owners.indexer.get_by_key(f"{namespace}/{reference['name']}")
-        return owner if owner is not None and owner["metadata"]["uid"] == reference["uid"] else None
+        return (
+            owner
+            if owner is not None and owner["metadata"]["uid"] == reference["uid"]
+            else None
+        )
 
     def _add(self, pod: Object) -> None:
         if "deletionTimestamp" in pod["metadata"]:
@@ -91,7 +118,9 @@ class OwnedPods:
             self._delete(new)
             return
         reference, before = get_controller_of(new), get_controller_of(old)
-        if before is not None and (reference is None or reference["uid"] != before["uid"]):
+        if before is not None and (
+            reference is None or reference["uid"] != before["uid"]
+        ):
             former = self.owner_of(meta["namespace"], before)
             if former is not None:
                 self._changed(meta_namespace_key(former), new)
@@ -105,7 +134,11 @@ class OwnedPods:
 
     def _delete(self, pod: Object) -> None:
         reference = get_controller_of(pod)
-        owner = self.owner_of(pod["metadata"]["namespace"], reference) if reference is not None else None
+        owner = (
+            self.owner_of(pod["metadata"]["namespace"], reference)
+            if reference is not None
+            else None
+        )
         if owner is None:
             return
         key = meta_namespace_key(owner)

@@ -1,10 +1,11 @@
 """Who owns an object, and which of the owners runs it.
 
-Any number of objects may own another; at most one of them is its *controller*, the one that made it and keeps
-it going. Garbage collection follows all references, adoption only the controller's.
+Any number of objects may own another; at most one of them is its *controller*, the one
+that made it and keeps it going. Garbage collection follows all references, adoption
+only the controller's.
 
-Upstream: `apimachinery/pkg/apis/meta/v1/controller_ref.go` (`GetControllerOf`, `NewControllerRef`,
-`IsControlledBy`), v1.36.
+Upstream: `apimachinery/pkg/apis/meta/v1/controller_ref.go` (`GetControllerOf`,
+`NewControllerRef`, `IsControlledBy`), v1.36.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ def is_controlled_by(obj: Object, owner: Object) -> bool:
 
 
 def new_controller_ref(owner: Object) -> Object:
-    """A reference that says: `owner` made this, runs it, and must outlive it in a foreground deletion."""
+    """A reference that says: `owner` made this, runs it, and must outlive it in a
+    foreground deletion.
+    """
     return {
         "apiVersion": owner["apiVersion"],
         "kind": owner["kind"],
@@ -45,7 +48,8 @@ def new_controller_ref(owner: Object) -> Object:
 
 
 def index_by_controller_uid(obj: Object) -> tuple[str, ...]:
-    """Index function: the controller's uid, or `orphan:` and the namespace for objects without one.
+    """Index function: the controller's uid, or `orphan:` and the namespace for objects
+    without one.
 
     Upstream: `pkg/controller/controller_utils.go` (`AddPodControllerIndexer`).
     """

@@ -1,6 +1,7 @@
 """Creating and deleting pods for a controller, and saying so in events.
 
-Upstream: `pkg/controller/controller_utils.go` (`RealPodControl`, `GetPodFromTemplate`), v1.36.
+Upstream: `pkg/controller/controller_utils.go` (`RealPodControl`, `GetPodFromTemplate`),
+v1.36.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ MAX_SUBDOMAIN_LENGTH = 253
 
 
 def pods_prefix(controller_name: str) -> str:
-    """`generateName` of a controller's pods: its name and a dash, or just the name if the dash would make it illegal."""
+    """`generateName` of a controller's pods: its name and a dash, or just the name if
+    the dash would make it illegal.
+    """
     prefix = f"{controller_name}-"
     return prefix if len(prefix) <= MAX_SUBDOMAIN_LENGTH else controller_name
 
@@ -32,7 +35,13 @@ def pod_from_template(template: Object, parent: Object) -> Object:
         if meta.get(name):
             metadata[name] = meta[name]
     metadata["ownerReferences"] = [new_controller_ref(parent)]
-    return {"kind": "Pod", "apiVersion": "v1", "metadata": metadata, "spec": template["spec"], "status": {}}
+    return {
+        "kind": "Pod",
+        "apiVersion": "v1",
+        "metadata": metadata,
+        "spec": template["spec"],
+        "status": {},
+    }
 
 
 class PodControl:
@@ -42,18 +51,33 @@ class PodControl:
         self._client = client
         self._recorder = recorder
 
-    async def create_pod(self, encoded_pod: bytes, namespace: str, parent: Object) -> None:
-        """Create a pod from its JSON (made once for a whole batch: each request needs an object of its own).
+    async def create_pod(
+        self, encoded_pod: bytes, namespace: str, parent: Object
+    ) -> None:
+        """Create a pod from its JSON (made once for a whole batch: each request needs
+        an object of its own).
 
         Raises StatusError.
         """
         try:
-            created = await self._client.create(resource("pods"), orjson.loads(encoded_pod), namespace)
+            created = await self._client.create(
+                resource("pods"), orjson.loads(encoded_pod), namespace
+            )
         except StatusError as error:
             if not is_namespace_terminating(error):
-                self._recorder.event(parent, "Warning", "FailedCreate", f"Error creating: {error.message}")
+                self._recorder.event(
+                    parent,
+                    "Warning",
+                    "FailedCreate",
+                    f"Error creating: {error.message}",
+                )
             raise
-        self._recorder.event(parent, "Normal", "SuccessfulCreate", f"Created pod: {created['metadata']['name']}")
+        self._recorder.event(
+            parent,
+            "Normal",
+            "SuccessfulCreate",
+            f"Created pod: {created['metadata']['name']}",
+        )
 
     async def delete_pod(self, name: str, namespace: str, parent: Object) -> None:
         """Delete a pod. Raises StatusError; a pod that is gone already is 404."""
@@ -61,6 +85,13 @@ class PodControl:
             await self._client.delete(resource("pods"), name, namespace)
         except StatusError as error:
             if error.code != 404:
-                self._recorder.event(parent, "Warning", "FailedDelete", f"Error deleting: {error.message}")
+                self._recorder.event(
+                    parent,
+                    "Warning",
+                    "FailedDelete",
+                    f"Error deleting: {error.message}",
+                )
             raise
-        self._recorder.event(parent, "Normal", "SuccessfulDelete", f"Deleted pod: {name}")
+        self._recorder.event(
+            parent, "Normal", "SuccessfulDelete", f"Deleted pod: {name}"
+        )

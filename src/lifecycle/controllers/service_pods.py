@@ -1,11 +1,13 @@
-"""Which Services a pod event concerns, and which pods a Service selects: shared by the two endpoint controllers.
+"""Which Services a pod event concerns, and which pods a Service selects: shared by the
+two endpoint controllers.
 
-Most pod events change nothing that an endpoint shows. An event counts if the pod is on its way out, or its addresses,
-readiness, labels or host name changed; and when labels changed, both the Services that select it now and
-those that did before are concerned.
+Most pod events change nothing that an endpoint shows. An event counts if the pod is on
+its way out, or its addresses, readiness, labels or host name changed; and when labels
+changed, both the Services that select it now and those that did before are concerned.
 
-Upstream: `endpointslice/util/controller_utils.go` (`GetPodUpdateProjectionKey`, `GetServicesToUpdate`,
-`ShouldPodBeInEndpoints`), `endpointslice/utils.go` (`FindPort`), v1.36.
+Upstream: `endpointslice/util/controller_utils.go` (`GetPodUpdateProjectionKey`,
+`GetServicesToUpdate`, `ShouldPodBeInEndpoints`), `endpointslice/utils.go` (`FindPort`),
+v1.36.
 """
 
 from __future__ import annotations
@@ -27,10 +29,17 @@ CLUSTER_IP_NONE = "None"
 class ServicePodEvents:
     """Turns pod events into the keys of the Services concerned."""
 
-    def __init__(self, pods: SharedInformer, services: SharedInformer, enqueue: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        pods: SharedInformer,
+        services: SharedInformer,
+        enqueue: Callable[[str], None],
+    ) -> None:
         self._services: Indexer = services.indexer
         self._enqueue = enqueue
-        pods.add_event_handler(add=self._changed, update=self._updated, delete=self._changed)
+        pods.add_event_handler(
+            add=self._changed, update=self._updated, delete=self._changed
+        )
 
     def _changed(self, pod: Object) -> None:
         for key in services_for_pod(self._services, pod):
@@ -38,15 +47,20 @@ class ServicePodEvents:
 
     def _updated(self, old: Object, new: Object) -> None:
         meta, old_meta = new["metadata"], old["metadata"]
-        if meta["resourceVersion"] == old_meta["resourceVersion"] or not self._services.list_namespace(
-            meta["namespace"]
-        ):
+        if meta["resourceVersion"] == old_meta[
+            "resourceVersion"
+        ] or not self._services.list_namespace(meta["namespace"]):
             return
-        relabelled = meta.get("labels") != old_meta.get("labels") or _host(new) != _host(old)
+        relabelled = meta.get("labels") != old_meta.get("labels") or _host(
+            new
+        ) != _host(old)
         changed = (
-            "deletionTimestamp" in meta  # upstream compares two pointers to times, which are never the same one
+            "deletionTimestamp"
+            # upstream compares two pointers to times, which are never the same one
+            in meta
             or is_pod_ready(new) != is_pod_ready(old)
-            or (new.get("status") or {}).get("podIPs") != (old.get("status") or {}).get("podIPs")
+            or (new.get("status") or {}).get("podIPs")
+            != (old.get("status") or {}).get("podIPs")
         )
         if not changed and not relabelled:
             return
@@ -80,11 +94,17 @@ def pods_for_service(pods: Indexer, service: Object) -> list[Object]:
     """The pods a Service selects, in its namespace."""
     selector = selector_from_labels(service["spec"]["selector"])
     matches = selector.matches
-    return [p for p in pods.list_namespace(service["metadata"]["namespace"]) if matches(p["metadata"].get("labels"))]
+    return [
+        p
+        for p in pods.list_namespace(service["metadata"]["namespace"])
+        if matches(p["metadata"].get("labels"))
+    ]
 
 
 def should_pod_be_in_endpoints(pod: Object, *, include_terminating: bool) -> bool:
-    """Not finished, has an address, and is not on its way out (unless that is wanted)."""
+    """Not finished, has an address, and is not on its way out (unless that is
+    wanted).
+    """
     status = pod.get("status") or {}
     if is_pod_terminal(pod) or not (status.get("podIP") or status.get("podIPs")):
         return False
@@ -93,7 +113,10 @@ def should_pod_be_in_endpoints(pod: Object, *, include_terminating: bool) -> boo
 
 def should_set_hostname(pod: Object, service: Object) -> bool:
     """Whether the pod has a DNS name of its own below this Service."""
-    return bool(pod["spec"].get("hostname")) and pod["spec"].get("subdomain") == service["metadata"]["name"]
+    return (
+        bool(pod["spec"].get("hostname"))
+        and pod["spec"].get("subdomain") == service["metadata"]["name"]
+    )
 
 
 def is_service_ip_set(service: Object) -> bool:
@@ -106,10 +129,16 @@ def find_port(pod: Object, service_port: Object) -> int | None:
     target = service_port.get("targetPort", service_port.get("port"))
     if isinstance(target, int):
         return target
-    sidecars = [c for c in pod["spec"].get("initContainers") or () if c.get("restartPolicy") == "Always"]
+    sidecars = [
+        c
+        for c in pod["spec"].get("initContainers") or ()
+        if c.get("restartPolicy") == "Always"
+    ]
     for container in (*pod["spec"]["containers"], *sidecars):
         for port in container.get("ports") or ():
-            if port.get("name") == target and port.get("protocol", "TCP") == service_port.get("protocol", "TCP"):
+            if port.get("name") == target and port.get(
+                "protocol", "TCP"
+            ) == service_port.get("protocol", "TCP"):
                 return int(port["containerPort"])
     return None
 
@@ -117,4 +146,9 @@ def find_port(pod: Object, service_port: Object) -> int | None:
 def target_reference(pod: Object) -> Object:
     """How an endpoint names its pod."""
     meta = pod["metadata"]
-    return {"kind": "Pod", "namespace": meta["namespace"], "name": meta["name"], "uid": meta["uid"]}
+    return {
+        "kind": "Pod",
+        "namespace": meta["namespace"],
+        "name": meta["name"],
+        "uid": meta["uid"],
+    }

@@ -1,8 +1,9 @@
-"""When did what an endpoint shows really change? The annotation `last-change-trigger-time` lets others measure how
-long the news took.
+"""When did what an endpoint shows really change? The annotation
+`last-change-trigger-time` lets others measure how long the news took.
 
-It is the earliest time since the last sync at which a pod's readiness changed (or the Service came to be). For
-a Service not seen before it is the Service's own creation time.
+It is the earliest time since the last sync at which a pod's readiness changed (or the
+Service came to be). For a Service not seen before it is the Service's own creation
+time.
 
 Upstream: `endpointslice/util/trigger_time_tracker.go` (`TriggerTimeTracker`), v1.36.
 """
@@ -23,12 +24,16 @@ class _State:
 
 
 class TriggerTimeTracker:
-    """Times are the API's own text: in one time zone and of one length, so they compare as text."""
+    """Times are the API's own text: in one time zone and of one length, so they compare
+    as text.
+    """
 
     def __init__(self) -> None:
         self._states: dict[str, _State] = {}
 
-    def compute_endpoint_last_change_trigger_time(self, key: str, service: Object, pods: Sequence[Object]) -> str:
+    def compute_endpoint_last_change_trigger_time(
+        self, key: str, service: Object, pods: Sequence[Object]
+    ) -> str:
         """The time for this sync; empty if nothing that has a time changed."""
         known = self._states.get(key)
         state = known or _State()

@@ -1,9 +1,11 @@
-"""Policies, looked at once more: what is odd about their expressions is written into their status.
+"""Policies, looked at once more: what is odd about their expressions is written into
+their status.
 
-The check itself belongs to those who evaluate policies; it is handed over (`check`). A policy that was checked in its current generation is
-left alone.
+The check itself belongs to those who evaluate policies; it is handed over (`check`). A
+policy that was checked in its current generation is left alone.
 
-Upstream: `pkg/controller/validatingadmissionpolicystatus/controller.go` (`Controller.reconcile`), v1.36.
+Upstream: `pkg/controller/validatingadmissionpolicystatus/controller.go`
+(`Controller.reconcile`), v1.36.
 """
 
 from __future__ import annotations
@@ -26,15 +28,28 @@ Check = Callable[[Object], list[Object]]
 
 
 class ValidatingAdmissionPolicyStatusController:
-    """Writes `status.typeChecking`. Without a `check` it has nothing to say, and says nothing."""
+    """Writes `status.typeChecking`. Without a `check` it has nothing to say, and says
+    nothing.
+    """
 
     check: Check | None = None
 
-    def __init__(self, client: Client, informers: SharedInformerFactory, *, clock: Clock, names: NameSource) -> None:
+    def __init__(
+        self,
+        client: Client,
+        informers: SharedInformerFactory,
+        *,
+        clock: Clock,
+        names: NameSource,
+    ) -> None:
         self._client = client
-        self._policies = informers.informer(resource("validatingadmissionpolicies.admissionregistration.k8s.io"))
+        self._policies = informers.informer(
+            resource("validatingadmissionpolicies.admissionregistration.k8s.io")
+        )
         self._queue: RateLimitingQueue[str] = RateLimitingQueue()
-        self._policies.add_event_handler(add=self._enqueue, update=lambda old, new: self._enqueue(new))
+        self._policies.add_event_handler(
+            add=self._enqueue, update=lambda old, new: self._enqueue(new)
+        )
 
     async def run(self) -> None:
         """Work until cancelled."""
@@ -65,7 +80,8 @@ class ValidatingAdmissionPolicyStatusController:
         try:
             await self._client.patch(
                 self._policies.resource, name, "", patch,
-                patch_type=APPLY_PATCH, subresource="status", field_manager=FIELD_MANAGER, force=True,
+                patch_type=APPLY_PATCH, subresource="status",
+                field_manager=FIELD_MANAGER, force=True,
             )  # fmt: skip
         except StatusError as error:
             if error.code != 404:

@@ -1,10 +1,13 @@
-"""What every container runtime owes the kubelet, as checks that run against any implementation of `Runtime`.
+"""What every container runtime owes the kubelet, as checks that run against any
+implementation of `Runtime`.
 
-The same suite runs against the hollow runtime, our sandbox runtime and a real containerd; a reader's own runtime can be
-put to it as well. Each check gets a `Subject` and raises AssertionError, with what was expected, or returns. A check
-marked `processes` needs a runtime that runs real programs.
+The same suite runs against the hollow runtime, our sandbox runtime and a real
+containerd; a reader's own runtime can be put to it as well. Each check gets a `Subject`
+and raises AssertionError, with what was expected, or returns. A check marked
+`processes` needs a runtime that runs real programs.
 
-Ours, after `cri-tools`' `critest` (kubernetes-sigs/cri-tools `pkg/validate`), which does the same for real runtimes.
+Ours, after `cri-tools`' `critest` (kubernetes-sigs/cri-tools `pkg/validate`), which
+does the same for real runtimes.
 """
 
 from __future__ import annotations
@@ -14,7 +17,13 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
-from lifecycle.cri.conformance_subject import CHECKS, NEEDS_PROCESSES, Subject, check, refused
+from lifecycle.cri.conformance_subject import (
+    CHECKS,
+    NEEDS_PROCESSES,
+    Subject,
+    check,
+    refused,
+)
 from lifecycle.cri.runtime import (
     ContainerState,
     PodSandboxState,
@@ -42,13 +51,17 @@ async def it_says_what_it_is_and_that_it_is_ready(subject: Subject) -> None:
     version = await subject.runtime.version()
     assert version.runtime_name, "a runtime has a name"
     assert version.runtime_api_version == "v1", version
-    conditions = {c["type"]: c["status"] for c in (await subject.runtime.status())["conditions"]}
+    conditions = {
+        c["type"]: c["status"] for c in (await subject.runtime.status())["conditions"]
+    }
     assert conditions == {"RuntimeReady": True, "NetworkReady": True}, conditions
 
 
 @check()
 async def a_sandbox_lives_is_stopped_and_removed(subject: Subject) -> None:
-    """READY, NOTREADY, gone; to stop it twice or to remove what is gone does no harm."""
+    """READY, NOTREADY, gone; to stop it twice or to remove what is gone does no
+    harm.
+    """
     runtime, config = subject.runtime, subject.sandbox_config("life")
     sandbox_id = await subject.sandbox(config)
     status = await runtime.pod_sandbox_status(sandbox_id)
@@ -62,7 +75,9 @@ async def a_sandbox_lives_is_stopped_and_removed(subject: Subject) -> None:
     assert [item.id for item in listed] == [sandbox_id], listed
     await runtime.stop_pod_sandbox(sandbox_id)
     await runtime.stop_pod_sandbox(sandbox_id)
-    assert (await runtime.pod_sandbox_status(sandbox_id)).state is PodSandboxState.NOTREADY
+    assert (
+        await runtime.pod_sandbox_status(sandbox_id)
+    ).state is PodSandboxState.NOTREADY
     await runtime.remove_pod_sandbox(sandbox_id)
     await runtime.remove_pod_sandbox(sandbox_id)
     subject.sandboxes.remove(sandbox_id)
@@ -83,7 +98,10 @@ async def a_container_goes_from_created_to_running_to_exited(subject: Subject) -
     await runtime.start_container(container_id)
     status = await runtime.container_status(container_id)
     assert status.state is ContainerState.RUNNING, status
-    assert (status.metadata, dict(status.labels)) == (wanted.metadata, {"container": "c"}), status
+    assert (status.metadata, dict(status.labels)) == (
+        wanted.metadata,
+        {"container": "c"},
+    ), status
     assert status.log_path == f"{config.log_directory}/c/0.log", status.log_path
     status = await subject.ended(container_id)
     assert (status.exit_code, status.reason) == (3, "Error"), status
@@ -100,7 +118,9 @@ async def what_a_program_writes_is_in_its_log(subject: Subject) -> None:
     config = subject.sandbox_config("logs")
     sandbox_id = await subject.sandbox(config)
     script = "echo hello $NAME; echo problem >&2; exit 0"
-    container_id = await subject.container(sandbox_id, config, script, envs=(("NAME", "reader"),))
+    container_id = await subject.container(
+        sandbox_id, config, script, envs=(("NAME", "reader"),)
+    )
     status = await subject.ended(container_id)
     assert (status.exit_code, status.reason) == (0, "Completed"), status
     lines = await subject.log(status.log_path, 2)
@@ -114,7 +134,9 @@ async def what_cannot_be_started_says_why(subject: Subject) -> None:
     sandbox_id = await subject.sandbox(config)
     wanted = subject.container_config(("/no/such/program",))
     container_id = await subject.runtime.create_container(sandbox_id, wanted, config)
-    async with refused("", 'exec: "/no/such/program": stat /no/such/program: no such file or directory'):
+    async with refused(
+        "", 'exec: "/no/such/program": stat /no/such/program: no such file or directory'
+    ):
         await subject.runtime.start_container(container_id)
     status = await subject.ended(container_id)
     assert (status.exit_code, status.reason) == (128, "StartError"), status
@@ -128,7 +150,9 @@ async def what_is_not_there_is_not_found(subject: Subject) -> None:
     config = subject.sandbox_config("missing")
     sandbox_id = await subject.sandbox(config)
     async with refused("", "not found"):
-        wanted = replace(subject.container_config(("sh",)), image="no.invalid/such/image:1")
+        wanted = replace(
+            subject.container_config(("sh",)), image="no.invalid/such/image:1"
+        )
         await subject.runtime.create_container(sandbox_id, wanted, config)
     assert await subject.runtime.image_status("no.invalid/such/image:1") is None
 
@@ -138,16 +162,26 @@ async def a_command_runs_beside_the_container(subject: Subject) -> None:
     """`exec_sync`: its output, its exit code; and it is stopped when its time is up."""
     config = subject.sandbox_config("exec")
     sandbox_id = await subject.sandbox(config)
-    container_id = await subject.container(sandbox_id, config, "sleep 1000", envs=(("NAME", "reader"),))
-    answer = await subject.runtime.exec_sync(container_id, ("sh", "-c", "echo to $NAME; echo oh >&2; exit 4"), 10)
-    assert (answer.exit_code, answer.stdout, answer.stderr) == (4, "to reader\n", "oh\n"), answer
+    container_id = await subject.container(
+        sandbox_id, config, "sleep 1000", envs=(("NAME", "reader"),)
+    )
+    answer = await subject.runtime.exec_sync(
+        container_id, ("sh", "-c", "echo to $NAME; echo oh >&2; exit 4"), 10
+    )
+    assert (answer.exit_code, answer.stdout, answer.stderr) == (
+        4,
+        "to reader\n",
+        "oh\n",
+    ), answer
     async with refused("DeadlineExceeded", "timeout 1s exceeded"):
         await subject.runtime.exec_sync(container_id, ("sleep", "30"), 1)
 
 
 @check()
 async def a_stopped_program_that_does_not_listen_is_killed(subject: Subject) -> None:
-    """A shell as process 1 does not hear SIGTERM; after the time it was given it is gone with 137."""
+    """A shell as process 1 does not hear SIGTERM; after the time it was given it is
+    gone with 137.
+    """
     config = subject.sandbox_config("deaf")
     sandbox_id = await subject.sandbox(config)
     container_id = await subject.container(sandbox_id, config, "sleep 1000; true")
@@ -158,7 +192,9 @@ async def a_stopped_program_that_does_not_listen_is_killed(subject: Subject) -> 
 
 @check()
 async def events_tell_what_happens(subject: Subject) -> None:
-    """Started and stopped; a runtime from before events existed (containerd 1.6) says nothing, which is allowed."""
+    """Started and stopped; a runtime from before events existed (containerd 1.6) says
+    nothing, which is allowed.
+    """
     heard: list[Any] = []
     subject.runtime.get_container_events(heard.append)
     await asyncio.sleep(0.05)
@@ -168,12 +204,18 @@ async def events_tell_what_happens(subject: Subject) -> None:
     await subject.ended(container_id)
     await asyncio.sleep(0.1)
     kinds = [event.type.name for event in heard if event.container_id == container_id]
-    assert kinds in ([], ["STARTED", "STOPPED"], ["CREATED", "STARTED", "STOPPED"]), kinds
+    assert kinds in (
+        [],
+        ["STARTED", "STOPPED"],
+        ["CREATED", "STARTED", "STOPPED"],
+    ), kinds
 
 
 @check()
 async def a_command_can_be_talked_to(subject: Subject) -> None:
-    """`exec` with streams: what goes in comes out, the end of the input is heard, and the exit code comes at the end."""
+    """`exec` with streams: what goes in comes out, the end of the input is heard, and
+    the exit code comes at the end.
+    """
     config = subject.sandbox_config("talk")
     sandbox_id = await subject.sandbox(config)
     container_id = await subject.container(sandbox_id, config, "sleep 1000")
@@ -185,9 +227,14 @@ async def a_command_can_be_talked_to(subject: Subject) -> None:
     async def speak() -> AsyncIterator[bytes]:
         yield b"one line\n"
 
-    code = await asyncio.wait_for(subject.runtime.exec(container_id, ("cat",), Streams(speak(), hear)), 10)
+    code = await asyncio.wait_for(
+        subject.runtime.exec(container_id, ("cat",), Streams(speak(), hear)), 10
+    )
     assert (code, b"".join(said)) == (0, b"one line\n"), (code, said)
-    code = await asyncio.wait_for(subject.runtime.exec(container_id, ("sh", "-c", "exit 5"), Streams(None, hear)), 10)
+    code = await asyncio.wait_for(
+        subject.runtime.exec(container_id, ("sh", "-c", "exit 5"), Streams(None, hear)),
+        10,
+    )
     assert code == 5, code
 
 

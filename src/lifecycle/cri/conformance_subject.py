@@ -1,4 +1,5 @@
-"""What a conformance check gets to work with: a runtime, an image, and a few helping hands; and the list of all checks.
+"""What a conformance check gets to work with: a runtime, an image, and a few helping
+hands; and the list of all checks.
 
 Ours.
 """
@@ -27,9 +28,11 @@ from lifecycle.cri.runtime import (
 
 @dataclass(slots=True)
 class Subject:
-    """A runtime to check. `image`: one with a shell, pulled by the checks; `directory`: for logs; `cgroup_parent`: for its pods.
+    """A runtime to check. `image`: one with a shell, pulled by the checks; `directory`:
+    for logs; `cgroup_parent`: for its pods.
 
-    `processes`: whether programs really run. `private_image` needs user `reader` and `password`; empty: no such registry.
+    `processes`: whether programs really run. `private_image` needs user `reader` and
+    `password`; empty: no such registry.
     """
 
     runtime: Runtime
@@ -42,9 +45,13 @@ class Subject:
     sandboxes: list[str] = field(default_factory=list)
 
     def sandbox_config(self, name: str = "pod", **options: Any) -> PodSandboxConfig:
-        """A pod with a PID namespace per container, as the kubelet asks for by default."""
+        """A pod with a PID namespace per container, as the kubelet asks for by
+        default.
+        """
         uid = str(uuid4())
-        linux: dict[str, Any] = {"security_context": {"namespace_options": {"pid": "CONTAINER"}}}
+        linux: dict[str, Any] = {
+            "security_context": {"namespace_options": {"pid": "CONTAINER"}}
+        }
         if self.cgroup_parent:
             linux["cgroup_parent"] = self.cgroup_parent
         config = PodSandboxConfig(
@@ -64,7 +71,12 @@ class Subject:
         return sandbox_id
 
     async def container(
-        self, sandbox_id: str, sandbox: PodSandboxConfig, script: str, name: str = "c", **options: Any
+        self,
+        sandbox_id: str,
+        sandbox: PodSandboxConfig,
+        script: str,
+        name: str = "c",
+        **options: Any,
     ) -> str:
         """A started container that runs a shell script."""
         config = self.container_config(("sh", "-c", script), name, **options)
@@ -72,7 +84,9 @@ class Subject:
         await self.runtime.start_container(container_id)
         return container_id
 
-    def container_config(self, command: tuple[str, ...], name: str = "c", **options: Any) -> ContainerConfig:
+    def container_config(
+        self, command: tuple[str, ...], name: str = "c", **options: Any
+    ) -> ContainerConfig:
         """In a PID namespace of its own, with a log."""
         config = ContainerConfig(
             ContainerMetadata(name, 0),
@@ -98,7 +112,10 @@ class Subject:
         """Stream and text of the first `lines` lines of a log, once they are there."""
         for _ in range(500):
             try:
-                found = [(entry.stream, entry.text.decode()) for entry in parse_entries(self.runtime.read_log(path))]
+                found = [
+                    (entry.stream, entry.text.decode())
+                    for entry in parse_entries(self.runtime.read_log(path))
+                ]
             except FileNotFoundError:
                 found = []
             if len(found) >= lines:
@@ -126,7 +143,9 @@ def check(processes: bool = False) -> Callable[[Check], Check]:
 
 @asynccontextmanager
 async def refused(code: str, *words: str) -> AsyncIterator[None]:
-    """The block must raise a RuntimeServiceError with this gRPC code (empty: any) and these words."""
+    """The block must raise a RuntimeServiceError with this gRPC code (empty: any) and
+    these words.
+    """
     refusal: RuntimeServiceError | None = None
     try:
         yield

@@ -1,18 +1,21 @@
 """How it was done before: Docker behind a translator inside the kubelet, and rkt.
 
-**dockershim** (1.5 to 1.23) was a CRI server compiled into the kubelet. Docker knew no pods, so everything about a
-pod was folded into the names and labels of its containers: `k8s_CONTAINER_POD_NAMESPACE_UID_ATTEMPT`, with `POD` as
-the container's name for the sandbox. Creating a sandbox took five steps in this order: image, create, checkpoint to
-disk, start, network. The checkpoint remembered what Docker could not: host ports and whether the pod was on the
-host's network, for the day when it had to be torn down.
+**dockershim** (1.5 to 1.23) was a CRI server compiled into the kubelet. Docker knew no
+pods, so everything about a pod was folded into the names and labels of its containers:
+`k8s_CONTAINER_POD_NAMESPACE_UID_ATTEMPT`, with `POD` as the container's name for the
+sandbox. Creating a sandbox took five steps in this order: image, create, checkpoint to
+disk, start, network. The checkpoint remembered what Docker could not: host ports and
+whether the pod was on the host's network, for the day when it had to be torn down.
 
-**rkt** (1.3 to 1.10) was the opposite: it knew pods itself, so all containers of one were given at once, in one
-manifest, and a systemd unit ran them. Containers could not come and go one by one, which CRI wants; it never got
-there (the `rktlet` that tried was given up).
+**rkt** (1.3 to 1.10) was the opposite: it knew pods itself, so all containers of one
+were given at once, in one manifest, and a systemd unit ran them. Containers could not
+come and go one by one, which CRI wants; it never got there (the `rktlet` that tried was
+given up).
 
-Upstream, v1.20: `pkg/kubelet/dockershim/naming.go` (`makeSandboxName`, `makeContainerName`), `docker_sandbox.go`
-(`RunPodSandbox`), `docker_checkpoint.go`; v1.9: `pkg/kubelet/rkt/rkt.go` (`makePodServiceFileName`, `preparePod`).
-Left out: talking to either.
+Upstream, v1.20: `pkg/kubelet/dockershim/naming.go` (`makeSandboxName`,
+`makeContainerName`), `docker_sandbox.go` (`RunPodSandbox`), `docker_checkpoint.go`;
+v1.9: `pkg/kubelet/rkt/rkt.go` (`makePodServiceFileName`, `preparePod`). Left out:
+talking to either.
 """
 
 from __future__ import annotations
@@ -38,24 +41,45 @@ SUPPORTED: Mapping[str, tuple[int, int | None]] = {
 
 def supported(minor: int) -> list[str]:
     """What the kubelet of 1.`minor` could run pods with."""
-    return [name for name, (first, last) in SUPPORTED.items() if first <= minor and (last is None or minor <= last)]
+    return [
+        name
+        for name, (first, last) in SUPPORTED.items()
+        if first <= minor and (last is None or minor <= last)
+    ]
 
 
 def make_sandbox_name(config: PodSandboxConfig) -> str:
     """What `docker ps` showed for the pause container."""
     metadata = config.metadata
-    parts = (KUBE_PREFIX, SANDBOX_NAME, metadata.name, metadata.namespace, metadata.uid, str(metadata.attempt))
+    parts = (
+        KUBE_PREFIX,
+        SANDBOX_NAME,
+        metadata.name,
+        metadata.namespace,
+        metadata.uid,
+        str(metadata.attempt),
+    )
     return DELIMITER.join(parts)
 
 
 def make_container_name(sandbox: PodSandboxConfig, config: ContainerConfig) -> str:
     """What `docker ps` showed for a container; the last number counts its restarts."""
     metadata, own = sandbox.metadata, config.metadata
-    return DELIMITER.join((KUBE_PREFIX, own.name, metadata.name, metadata.namespace, metadata.uid, str(own.attempt)))
+    return DELIMITER.join(
+        (
+            KUBE_PREFIX,
+            own.name,
+            metadata.name,
+            metadata.namespace,
+            metadata.uid,
+            str(own.attempt),
+        )
+    )
 
 
 def parse_name(name: str) -> tuple[str, str, str, str, int]:
-    """Container (`POD` for a sandbox), pod, namespace, uid, attempt. Raises ValueError for names that Kubernetes did not give.
+    """Container (`POD` for a sandbox), pod, namespace, uid, attempt. Raises ValueError
+    for names that Kubernetes did not give.
 
     After a conflict of names a random seventh part was added.
     """
@@ -67,7 +91,9 @@ def parse_name(name: str) -> tuple[str, str, str, str, int]:
 
 @dataclass(slots=True, frozen=True)
 class DockerCall:
-    """One step: a call of Docker's API, a file that is written, or a plugin that is run."""
+    """One step: a call of Docker's API, a file that is written, or a plugin that is
+    run.
+    """
 
     what: str
     details: object
@@ -89,11 +115,18 @@ def checkpoint(config: PodSandboxConfig) -> bytes:
         data["port_mappings"] = mappings
     if config.host_network:
         data["host_network"] = True
-    document = {"version": "v1", "name": config.metadata.name, "namespace": config.metadata.namespace, "data": data}
+    document = {
+        "version": "v1",
+        "name": config.metadata.name,
+        "namespace": config.metadata.namespace,
+        "data": data,
+    }
     return orjson.dumps(document)
 
 
-def dockershim_run_pod_sandbox(config: PodSandboxConfig, pause: str = "k8s.gcr.io/pause:3.2") -> list[DockerCall]:
+def dockershim_run_pod_sandbox(
+    config: PodSandboxConfig, pause: str = "k8s.gcr.io/pause:3.2"
+) -> list[DockerCall]:
     """The steps of `RunPodSandbox`, in order."""
     name = make_sandbox_name(config)
     host = {
@@ -114,13 +147,20 @@ def dockershim_run_pod_sandbox(config: PodSandboxConfig, pause: str = "k8s.gcr.i
     ]
     if not config.host_network:
         calls.append(
-            DockerCall("run network plugin", {"name": config.metadata.name, "namespace": config.metadata.namespace})
+            DockerCall(
+                "run network plugin",
+                {"name": config.metadata.name, "namespace": config.metadata.namespace},
+            )
         )
     return calls
 
 
-def rkt_pod(config: PodSandboxConfig, containers: list[ContainerConfig], pod_uuid: str) -> dict[str, object]:
-    """All of a pod at once: the systemd unit's file and the manifest that `rkt prepare` was given."""
+def rkt_pod(
+    config: PodSandboxConfig, containers: list[ContainerConfig], pod_uuid: str
+) -> dict[str, object]:
+    """All of a pod at once: the systemd unit's file and the manifest that `rkt prepare`
+    was given.
+    """
     kubernetes = "rkt.kubernetes.io/"
     return {
         "unit": f"{KUBE_PREFIX}{DELIMITER}{pod_uuid}.service",

@@ -1,13 +1,17 @@
-"""A container runtime without containers: everything a kubelet asks for happens in memory, at once.
+"""A container runtime without containers: everything a kubelet asks for happens in
+memory, at once.
 
-Sandboxes get addresses from the node's range as CNI's host-local plugin gives them (from `.2` up, the next after the
-last one given); containers "run" as long as `hollow_programs.py` says and then exit, which is a timer and an event. A
-thousand nodes with ten pods each are a few megabytes.
+Sandboxes get addresses from the node's range as CNI's host-local plugin gives them
+(from `.2` up, the next after the last one given); containers "run" as long as
+`hollow_programs.py` says and then exit, which is a timer and an event. A thousand nodes
+with ten pods each are a few megabytes.
 
-`latency` stretches sandbox creation and container starts to real-looking times (seconds, each between half and one and a
-half times of it), for those who want to watch the states in between.
+`latency` stretches sandbox creation and container starts to real-looking times
+(seconds, each between half and one and a half times of it), for those who want to watch
+the states in between.
 
-Ours, after the idea of kubemark's hollow nodes (`pkg/kubemark/hollow_kubelet.go`, `cri-client/pkg/fake`).
+Ours, after the idea of kubemark's hollow nodes (`pkg/kubemark/hollow_kubelet.go`,
+`cri-client/pkg/fake`).
 """
 
 from __future__ import annotations
@@ -50,13 +54,16 @@ from lifecycle.cri.runtime import (
 )
 
 START_ERROR = (
-    "failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: "
-    "unable to start container process: error during container init: {}"
+    "failed to create containerd task: failed to create shim task: OCI runtime create"
+    " failed: runc create failed: unable to start container process: error during"
+    " container init: {}"
 )
 
 
 TERMINATION_MESSAGE_PATH = "io.kubernetes.container.terminationMessagePath"
-"""The annotation that says where a container writes its last words. The file is in memory, and `read_log` gives it."""
+"""The annotation that says where a container writes its last words. The file is in
+memory, and `read_log` gives it.
+"""
 
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -88,7 +95,7 @@ class HollowRuntime:
         self._configs: dict[str, PodSandboxConfig] = {}
         self.logs = HollowLogs(log_root)
 
-    # -- the runtime itself -------------------------------------------------------------------------------------------
+    # -- the runtime itself ------------------------------------------------------------
 
     async def version(self) -> VersionResponse:
         """It says what kind's runtime says; nobody is to notice."""
@@ -96,10 +103,17 @@ class HollowRuntime:
 
     async def status(self) -> dict[str, Any]:
         """Always ready; the network is once there is a range to give addresses from."""
-        network = {"type": "NetworkReady", "status": bool(self._addresses.known), "reason": "", "message": ""}
+        network = {
+            "type": "NetworkReady",
+            "status": bool(self._addresses.known),
+            "reason": "",
+            "message": "",
+        }
         if not self._addresses.known:
             network["reason"] = "NetworkPluginNotReady"
-            network["message"] = "Network plugin returns error: cni plugin not initialized"
+            network["message"] = (
+                "Network plugin returns error: cni plugin not initialized"
+            )
         ready = {"type": "RuntimeReady", "status": True, "reason": "", "message": ""}
         return {"conditions": [ready, network]}
 
@@ -108,7 +122,9 @@ class HollowRuntime:
         self._addresses.use(pod_cidr)
         self._rng.seed(pod_cidr)  # each node at a pace of its own
 
-    def get_container_events(self, handler: Callable[[ContainerEventResponse], None]) -> None:
+    def get_container_events(
+        self, handler: Callable[[ContainerEventResponse], None]
+    ) -> None:
         """Handlers are called on the loop, at once."""
         self._handlers.append(handler)
 
@@ -122,12 +138,16 @@ class HollowRuntime:
     def _id(self) -> str:
         return (self._names.uid() + self._names.uid()).replace("-", "")
 
-    def _emit(self, kind: ContainerEventType, container_id: str, sandbox_id: str, pod_uid: str) -> None:
-        event = ContainerEventResponse(container_id, kind, self._now(), sandbox_id, pod_uid)
+    def _emit(
+        self, kind: ContainerEventType, container_id: str, sandbox_id: str, pod_uid: str
+    ) -> None:
+        event = ContainerEventResponse(
+            container_id, kind, self._now(), sandbox_id, pod_uid
+        )
         for handler in self._handlers:
             handler(event)
 
-    # -- sandboxes ----------------------------------------------------------------------------------------------------
+    # -- sandboxes ---------------------------------------------------------------------
 
     async def run_pod_sandbox(self, config: PodSandboxConfig) -> str:
         """Its id: 64 hexadecimal digits, as containerd's."""
@@ -135,7 +155,9 @@ class HollowRuntime:
         sandbox_id = self._id()
         address = "" if config.host_network else self._addresses.allocate(sandbox_id)
         uid = config.metadata.uid
-        options = dict(config.namespace_options) or {"network": "NODE" if config.host_network else "POD"}
+        options = dict(config.namespace_options) or {
+            "network": "NODE" if config.host_network else "POD"
+        }
         status = PodSandboxStatus(
             sandbox_id,
             config.metadata,
@@ -163,7 +185,12 @@ class HollowRuntime:
             self._end(self._containers[container_id], SIGKILLED)
         sandbox.state = PodSandboxState.NOTREADY
         self._addresses.give_back(sandbox.ip)
-        self._emit(ContainerEventType.STOPPED, pod_sandbox_id, pod_sandbox_id, sandbox.metadata.uid)
+        self._emit(
+            ContainerEventType.STOPPED,
+            pod_sandbox_id,
+            pod_sandbox_id,
+            sandbox.metadata.uid,
+        )
 
     async def remove_pod_sandbox(self, pod_sandbox_id: str) -> None:
         """And all its containers."""
@@ -185,7 +212,8 @@ class HollowRuntime:
             return self._sandboxes[pod_sandbox_id]
         except KeyError:
             raise RuntimeServiceError(
-                f'rpc error: code = NotFound desc = an error occurred when try to find sandbox: "{pod_sandbox_id}": not found'
+                "rpc error: code = NotFound desc = an error occurred when try to find"
+                f' sandbox: "{pod_sandbox_id}": not found'
             ) from None
 
     async def list_pod_sandbox(self, pod_uid: str = "") -> list[PodSandboxStatus]:
@@ -193,16 +221,21 @@ class HollowRuntime:
         ids = self._by_pod.get(pod_uid, []) if pod_uid else list(self._sandboxes)
         return [replace(self._sandboxes[i]) for i in reversed(ids)]
 
-    # -- containers ---------------------------------------------------------------------------------------------------
+    # -- containers --------------------------------------------------------------------
 
     async def create_container(
-        self, pod_sandbox_id: str, config: ContainerConfig, sandbox_config: PodSandboxConfig | None = None
+        self,
+        pod_sandbox_id: str,
+        config: ContainerConfig,
+        sandbox_config: PodSandboxConfig | None = None,
     ) -> str:
         """The image must be here."""
         sandbox = await self.pod_sandbox_status(pod_sandbox_id)
         image = self.images.image_status(config.image)
         if image is None:
-            raise RuntimeServiceError(f'failed to resolve image "{config.image}": not found')
+            raise RuntimeServiceError(
+                f'failed to resolve image "{config.image}": not found'
+            )
         container_id = self._id()
         status = ContainerStatus(
             container_id,
@@ -221,12 +254,24 @@ class HollowRuntime:
             stop_signal=config.stop_signal,
         )
         message_path = config.annotations.get(TERMINATION_MESSAGE_PATH)
-        if message_path and not any(mount.get("container_path") == message_path for mount in config.mounts):
-            where = {"container_path": message_path, "host_path": f"/{container_id}{message_path}"}
+        if message_path and not any(
+            mount.get("container_path") == message_path for mount in config.mounts
+        ):
+            where = {
+                "container_path": message_path,
+                "host_path": f"/{container_id}{message_path}",
+            }
             status.mounts = (*config.mounts, where)
         envs = self._environment(pod_sandbox_id, config)
-        program = program_of(config.user_specified_image or config.image, config.command, config.args, envs)
-        self._containers[container_id] = HollowContainer(status, config, program, sandbox.metadata.uid)
+        program = program_of(
+            config.user_specified_image or config.image,
+            config.command,
+            config.args,
+            envs,
+        )
+        self._containers[container_id] = HollowContainer(
+            status, config, program, sandbox.metadata.uid
+        )
         self._in_sandbox[pod_sandbox_id].append(container_id)
         return container_id
 
@@ -239,7 +284,8 @@ class HollowRuntime:
             return self._containers[container_id]
         except KeyError:
             raise RuntimeServiceError(
-                f'rpc error: code = NotFound desc = an error occurred when try to find container "{container_id}": not found'
+                "rpc error: code = NotFound desc = an error occurred when try to find"
+                f' container "{container_id}": not found'
             ) from None
 
     async def start_container(self, container_id: str) -> None:
@@ -253,17 +299,31 @@ class HollowRuntime:
             status.reason = "StartError"
             status.message = START_ERROR.format(program.start_error)
             status.finished_at = self._now()
-            self._emit(ContainerEventType.STOPPED, container_id, status.pod_sandbox_id, container.pod_uid)
+            self._emit(
+                ContainerEventType.STOPPED,
+                container_id,
+                status.pod_sandbox_id,
+                container.pod_uid,
+            )
             raise RuntimeServiceError(status.message)
         status.state = ContainerState.RUNNING
         status.started_at = self._now()
         self.logs.create(status.log_path)
-        self._emit(ContainerEventType.STARTED, container_id, status.pod_sandbox_id, container.pod_uid)
+        self._emit(
+            ContainerEventType.STARTED,
+            container_id,
+            status.pod_sandbox_id,
+            container.pod_uid,
+        )
         loop = asyncio.get_running_loop()
         if program.oom and container.config.memory_limit:
-            container.timer = loop.call_later(0.0, self._end, container, SIGKILLED, "OOMKilled")
+            container.timer = loop.call_later(
+                0.0, self._end, container, SIGKILLED, "OOMKilled"
+            )
         elif program.runs_for is not None:
-            container.timer = loop.call_later(program.runs_for, self._end, container, program.exit_code)
+            container.timer = loop.call_later(
+                program.runs_for, self._end, container, program.exit_code
+            )
         for line in program.output:
             if line.after:
                 loop.call_later(line.after, self._say, container, line)
@@ -275,22 +335,41 @@ class HollowRuntime:
         status = container.status
         if status.state is not ContainerState.RUNNING:
             return
-        text = expand(line.text, self._environment(status.pod_sandbox_id, container.config))
+        text = expand(
+            line.text, self._environment(status.pod_sandbox_id, container.config)
+        )
         if line.stream.startswith(">"):
             path = line.stream.lstrip(">")
             if path == status.annotations.get(TERMINATION_MESSAGE_PATH):
-                self.logs.put(f"/{status.id}{path}", (text + "\n").encode(), append=line.stream.startswith(">>"))
+                self.logs.put(
+                    f"/{status.id}{path}",
+                    (text + "\n").encode(),
+                    append=line.stream.startswith(">>"),
+                )
         else:
-            self.logs.append(status.log_path or status.id, self._now(), line.stream, text + "\n")
+            self.logs.append(
+                status.log_path or status.id, self._now(), line.stream, text + "\n"
+            )
         if line.every:
-            asyncio.get_running_loop().call_later(line.every, self._say, container, line)
+            asyncio.get_running_loop().call_later(
+                line.every, self._say, container, line
+            )
 
-    def _environment(self, pod_sandbox_id: str, config: ContainerConfig) -> dict[str, str]:
+    def _environment(
+        self, pod_sandbox_id: str, config: ContainerConfig
+    ) -> dict[str, str]:
         sandbox = self._configs[pod_sandbox_id]
         hostname = sandbox.hostname or sandbox.metadata.name
-        return {"PATH": DEFAULT_PATH, "HOME": "/root", "HOSTNAME": hostname, **dict(config.envs)}
+        return {
+            "PATH": DEFAULT_PATH,
+            "HOME": "/root",
+            "HOSTNAME": hostname,
+            **dict(config.envs),
+        }
 
-    def _end(self, container: HollowContainer, exit_code: int, reason: str = "") -> None:
+    def _end(
+        self, container: HollowContainer, exit_code: int, reason: str = ""
+    ) -> None:
         status = container.status
         if container.timer is not None:
             container.timer.cancel()
@@ -305,10 +384,17 @@ class HollowRuntime:
             container.done.set_result(None)
         for watcher in container.watchers:
             watcher.put_nowait(None)
-        self._emit(ContainerEventType.STOPPED, status.id, status.pod_sandbox_id, container.pod_uid)
+        self._emit(
+            ContainerEventType.STOPPED,
+            status.id,
+            status.pod_sandbox_id,
+            container.pod_uid,
+        )
 
     async def stop_container(self, container_id: str, timeout: float) -> None:
-        """SIGTERM; a program that does not listen is killed after the timeout, unless it ends by itself before."""
+        """SIGTERM; a program that does not listen is killed after the timeout, unless
+        it ends by itself before.
+        """
         container = self._container(container_id)
         if container.status.state is not ContainerState.RUNNING:
             return
@@ -325,13 +411,21 @@ class HollowRuntime:
         self._end(container, SIGKILLED)
 
     def _sigterm(self, container: HollowContainer) -> tuple[int | None, float]:
-        """How it ends when it is asked to, None for not at all, and in how many seconds. Only process 1 can be deaf."""
+        """How it ends when it is asked to, None for not at all, and in how many
+        seconds. Only process 1 can be deaf.
+        """
         program = container.program
         security = container.config.linux.get("security_context") or {}
-        alone = (security.get("namespace_options") or {}).get("pid") in (None, "CONTAINER")
+        alone = (security.get("namespace_options") or {}).get("pid") in (
+            None,
+            "CONTAINER",
+        )
         if program.on_term is None:
             return (None, 0.0) if alone else (SIGTERMED, 0.0)
-        return program.on_term, program.hears_after(self._age(container)) + program.term_seconds
+        return (
+            program.on_term,
+            program.hears_after(self._age(container)) + program.term_seconds,
+        )
 
     async def remove_container(self, container_id: str) -> None:
         """Again does no harm."""
@@ -344,7 +438,11 @@ class HollowRuntime:
 
     async def list_containers(self, pod_sandbox_id: str = "") -> list[ContainerStatus]:
         """Newest first."""
-        ids = self._in_sandbox.get(pod_sandbox_id, []) if pod_sandbox_id else list(self._containers)
+        ids = (
+            self._in_sandbox.get(pod_sandbox_id, [])
+            if pod_sandbox_id
+            else list(self._containers)
+        )
         return [replace(self._containers[i].status) for i in reversed(ids)]
 
     async def container_status(self, container_id: str) -> ContainerStatus:
@@ -355,19 +453,31 @@ class HollowRuntime:
         """Seconds since its start."""
         return (self._now() - container.status.started_at) / 1e9
 
-    async def exec_sync(self, container_id: str, cmd: tuple[str, ...], timeout: float) -> ExecSyncResponse:
+    async def exec_sync(
+        self, container_id: str, cmd: tuple[str, ...], timeout: float
+    ) -> ExecSyncResponse:
         """Runs nothing; takes the time and gives the code that the command would."""
         container = self._container(container_id)
         envs = self._environment(container.status.pod_sandbox_id, container.config)
-        answer = await hollow_streams.exec_sync(container, envs, cmd, timeout, self._age(container))
+        answer = await hollow_streams.exec_sync(
+            container, envs, cmd, timeout, self._age(container)
+        )
         self._asked_to_end(container, cmd)
         return answer
 
-    async def exec(self, container_id: str, cmd: tuple[str, ...], streams: Streams, tty: bool = False) -> int:
+    async def exec(
+        self,
+        container_id: str,
+        cmd: tuple[str, ...],
+        streams: Streams,
+        tty: bool = False,
+    ) -> int:
         """What `exec_sync` would say, as it says it."""
         container = self._container(container_id)
         envs = self._environment(container.status.pod_sandbox_id, container.config)
-        code = await hollow_streams.exec_stream(container, envs, cmd, streams, tty, self._age(container))
+        code = await hollow_streams.exec_stream(
+            container, envs, cmd, streams, tty, self._age(container)
+        )
         self._asked_to_end(container, cmd)
         return code
 
@@ -376,21 +486,36 @@ class HollowRuntime:
         if asks_to_end(cmd):
             code, seconds = self._sigterm(container)
             if code is not None:
-                asyncio.get_running_loop().call_later(seconds, self._end, container, code)
+                asyncio.get_running_loop().call_later(
+                    seconds, self._end, container, code
+                )
 
-    async def attach(self, container_id: str, streams: Streams, tty: bool = False) -> None:
+    async def attach(
+        self, container_id: str, streams: Streams, tty: bool = False
+    ) -> None:
         """Hear what the program says from now on, until it ends."""
-        await hollow_streams.attach(self._container(container_id), self.logs, streams, tty)
+        await hollow_streams.attach(
+            self._container(container_id), self.logs, streams, tty
+        )
 
-    async def port_forward(self, pod_sandbox_id: str, port: int, streams: Streams) -> None:
+    async def port_forward(
+        self, pod_sandbox_id: str, port: int, streams: Streams
+    ) -> None:
         """A hollow web server answers the requests it is sent; nothing else listens."""
         sandbox = await self.pod_sandbox_status(pod_sandbox_id)
-        await hollow_streams.port_forward(self._listening(sandbox.ip, port), port, streams)
+        await hollow_streams.port_forward(
+            self._listening(sandbox.ip, port), port, streams
+        )
 
-    async def update_container_resources(self, container_id: str, resources: Fields) -> None:
+    async def update_container_resources(
+        self, container_id: str, resources: Fields
+    ) -> None:
         """Kept, and believed by what runs out of memory."""
         container = self._container(container_id)
-        linux = {**container.config.linux, "resources": {**container.config.resources, **resources}}
+        linux = {
+            **container.config.linux,
+            "resources": {**container.config.resources, **resources},
+        }
         container.config = replace(container.config, linux=linux)
         container.status.resources = container.config.resources
 
@@ -398,7 +523,9 @@ class HollowRuntime:
         """Begin a new file."""
         container = self._container(container_id)
         if container.status.state is not ContainerState.RUNNING:
-            raise RuntimeServiceError("rpc error: code = Unknown desc = container is not running")
+            raise RuntimeServiceError(
+                "rpc error: code = Unknown desc = container is not running"
+            )
         self.logs.reopen(container.status.log_path)
 
     async def container_stats(self, container_id: str) -> dict[str, Any]:
@@ -407,17 +534,27 @@ class HollowRuntime:
         now = self._now()
         metadata = {"name": status.metadata.name, "attempt": status.metadata.attempt}
         return {
-            "attributes": {"id": container_id, "metadata": metadata, "labels": dict(status.labels)},
+            "attributes": {
+                "id": container_id,
+                "metadata": metadata,
+                "labels": dict(status.labels),
+            },
             "cpu": {"timestamp": now, "usage_core_nano_seconds": {"value": 0}},
             "memory": {"timestamp": now, "working_set_bytes": {"value": 0}},
         }
 
-    async def list_container_stats(self, pod_sandbox_id: str = "") -> list[dict[str, Any]]:
+    async def list_container_stats(
+        self, pod_sandbox_id: str = ""
+    ) -> list[dict[str, Any]]:
         """Of what runs."""
         statuses = await self.list_containers(pod_sandbox_id)
-        return [await self.container_stats(s.id) for s in statuses if s.state is ContainerState.RUNNING]
+        return [
+            await self.container_stats(s.id)
+            for s in statuses
+            if s.state is ContainerState.RUNNING
+        ]
 
-    # -- logs ---------------------------------------------------------------------------------------------------------
+    # -- logs --------------------------------------------------------------------------
 
     def read_log(self, path: str, offset: int = 0) -> bytes:
         """From memory."""
@@ -427,7 +564,7 @@ class HollowRuntime:
         """Woken by the next line."""
         await self.logs.grown(path, size)
 
-    # -- images -------------------------------------------------------------------------------------------------------
+    # -- images ------------------------------------------------------------------------
 
     async def list_images(self) -> list[Image]:
         """Largest first."""
@@ -450,26 +587,52 @@ class HollowRuntime:
     async def image_fs_info(self) -> list[dict[str, Any]]:
         """As large as its images say."""
         used = sum(image.size for image in self.images.list_images())
-        where = {"mountpoint": "/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs"}
-        return [{"timestamp": self._now(), "fs_id": where, "used_bytes": {"value": used}, "inodes_used": {"value": 0}}]
+        where = {
+            "mountpoint": "/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs"
+        }
+        return [
+            {
+                "timestamp": self._now(),
+                "fs_id": where,
+                "used_bytes": {"value": used},
+                "inodes_used": {"value": 0},
+            }
+        ]
 
-    # -- network, for probes ------------------------------------------------------------------------------------------
+    # -- network, for probes -----------------------------------------------------------
 
     def _listening(self, ip: str, port: int) -> HollowContainer | None:
-        """Who accepts connections there. An address that no pod has is taken for one of the node's own: the host network's."""
+        """Who accepts connections there. An address that no pod has is taken for one of
+        the node's own: the host network's.
+        """
         sandbox_id = self._addresses.owner(ip)
-        hosts = [sandbox_id] if sandbox_id else [key for key, sandbox in self._sandboxes.items() if not sandbox.ip]
+        hosts = (
+            [sandbox_id]
+            if sandbox_id
+            else [key for key, sandbox in self._sandboxes.items() if not sandbox.ip]
+        )
         for host in hosts:
             for container_id in self._in_sandbox.get(host, ()):
                 container = self._containers[container_id]
-                if container.status.state is ContainerState.RUNNING and port in container.program.listens:
+                if (
+                    container.status.state is ContainerState.RUNNING
+                    and port in container.program.listens
+                ):
                     return container
         return None
 
     async def tcp_connect(self, ip: str, port: int, timeout: float) -> str:
         """Works where the program listens."""
-        return "" if self._listening(ip, port) else f"dial tcp {ip}:{port}: connect: connection refused"
+        return (
+            ""
+            if self._listening(ip, port)
+            else f"dial tcp {ip}:{port}: connect: connection refused"
+        )
 
     async def http_get(self, request: HTTPRequest, timeout: float) -> HTTPAnswer:
-        """Hollow servers have a start page, or tell that they are well, and nothing else. They speak no TLS."""
-        return hollow_streams.http_answer(self._listening(request.host, request.port), request)
+        """Hollow servers have a start page, or tell that they are well, and nothing
+        else. They speak no TLS.
+        """
+        return hollow_streams.http_answer(
+            self._listening(request.host, request.port), request
+        )

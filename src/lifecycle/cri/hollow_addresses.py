@@ -1,8 +1,11 @@
-"""Addresses of hollow pods: from the node's range, as the CNI plugin host-local gives them.
+"""Addresses of hollow pods: from the node's range, as the CNI plugin host-local gives
+them.
 
-From `.2` up (`.0` is the network, `.1` the gateway), always the next after the last one given, round and round.
+From `.2` up (`.0` is the network, `.1` the gateway), always the next after the last one
+given, round and round.
 
-Upstream: containernetworking/plugins `plugins/ipam/host-local/backend/allocator/allocator.go` (`Get`).
+Upstream: containernetworking/plugins
+`plugins/ipam/host-local/backend/allocator/allocator.go` (`Get`).
 """
 
 from __future__ import annotations
@@ -45,7 +48,8 @@ class HollowAddresses:
         """The next free one. Raises RuntimeServiceError."""
         if not self._count:
             raise RuntimeServiceError(
-                f'rpc error: code = Unknown desc = failed to setup network for sandbox "{sandbox_id}": cni plugin not initialized'
+                "rpc error: code = Unknown desc = failed to setup network for sandbox"
+                f' "{sandbox_id}": cni plugin not initialized'
             )
         for _ in range(self._count):
             self._last = (self._last + 1) % self._count
@@ -55,6 +59,8 @@ class HollowAddresses:
                 self._owners[address] = sandbox_id
                 return address
         raise RuntimeServiceError(
-            f'rpc error: code = Unknown desc = failed to setup network for sandbox "{sandbox_id}": plugin type="host-local" failed (add): '
-            f"failed to allocate for range 0: no IP addresses available in range set: {self._pod_cidr}"
+            "rpc error: code = Unknown desc = failed to setup network for sandbox"
+            f' "{sandbox_id}": plugin type="host-local" failed (add): failed to'
+            " allocate for range 0: no IP addresses available in range set:"
+            f" {self._pod_cidr}"
         )

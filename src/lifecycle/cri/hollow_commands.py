@@ -1,8 +1,11 @@
-"""Single commands of hollow containers: how long they take, how they end and what they say.
+"""Single commands of hollow containers: how long they take, how they end and what they
+say.
 
-A command that an image is known not to have cannot be run; one of an image that nobody knows runs for ever.
+A command that an image is known not to have cannot be run; one of an image that nobody
+knows runs for ever.
 
-Ours. The lists are busybox' applets, and of nginx' Debian image the commands that pods are seen to use.
+Ours. The lists are busybox' applets, and of nginx' Debian image the commands that pods
+are seen to use.
 """
 
 from __future__ import annotations
@@ -24,8 +27,24 @@ reset rm rmdir route sed seq setsid sh sha1sum sha256sum sha512sum shred shuf sl
 sysctl tac tail tar tee telnet test time timeout top touch tr traceroute true truncate tty umount uname uniq unlink
 uptime usleep vi watch wc wget which whoami xargs xz yes zcat"""
 BUSYBOX_COMMANDS = frozenset(_APPLETS.split())
-DEBIAN_COMMANDS = frozenset({"bash", "curl", "nginx", "openssl", "perl", "dpkg", "apt-get", "ldd", "getent"})
-_NOT_IN_DEBIAN = frozenset({"ash", "busybox", "wget", "nc", "vi", "ping", "nslookup", "telnet", "top", "ps", "ip"})
+DEBIAN_COMMANDS = frozenset(
+    {"bash", "curl", "nginx", "openssl", "perl", "dpkg", "apt-get", "ldd", "getent"}
+)
+_NOT_IN_DEBIAN = frozenset(
+    {
+        "ash",
+        "busybox",
+        "wget",
+        "nc",
+        "vi",
+        "ping",
+        "nslookup",
+        "telnet",
+        "top",
+        "ps",
+        "ip",
+    }
+)
 COMMANDS_OF_IMAGES: Mapping[str, frozenset[str]] = {
     "busybox": BUSYBOX_COMMANDS,
     "alpine": BUSYBOX_COMMANDS,
@@ -34,7 +53,22 @@ COMMANDS_OF_IMAGES: Mapping[str, frozenset[str]] = {
     "ubuntu": (BUSYBOX_COMMANDS - _NOT_IN_DEBIAN) | DEBIAN_COMMANDS - {"nginx", "curl"},
 }
 BUILTINS = frozenset(
-    {":", ".", "cd", "eval", "exec", "export", "jobs", "local", "read", "return", "set", "shift", "source", "trap"}
+    {
+        ":",
+        ".",
+        "cd",
+        "eval",
+        "exec",
+        "export",
+        "jobs",
+        "local",
+        "read",
+        "return",
+        "set",
+        "shift",
+        "source",
+        "trap",
+    }
     | {
         "type",
         "ulimit",
@@ -53,7 +87,9 @@ BUILTINS = frozenset(
 )
 """What a shell does itself."""
 
-_ENDING = re.compile(r"\bnginx\s+-s\s+(?:quit|stop)\b|\bkill\s+(?:(?:-s\s+|-)(?:SIG)?(?:TERM|QUIT|INT|15|3|2)\s+)?1\b")
+_ENDING = re.compile(
+    r"\bnginx\s+-s\s+(?:quit|stop)\b|\bkill\s+(?:(?:-s\s+|-)(?:SIG)?(?:TERM|QUIT|INT|15|3|2)\s+)?1\b"
+)
 _SECONDS = re.compile(r"(\d+(?:\.\d+)?)([smhd]?)")
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 _ENDLESS = ("httpd", "top", "yes", "watch")
@@ -74,15 +110,25 @@ def missing(command: str, known: frozenset[str] | None) -> str:
     """Why a runtime cannot execute it; empty if it can."""
     name = base_name(command)
     if command.startswith("/"):
-        there = BUSYBOX_COMMANDS | DEBIAN_COMMANDS | {"pause"} if known is None else known | {"pause"}
-        return "" if name in there else f'exec: "{command}": stat {command}: no such file or directory'
+        there = (
+            BUSYBOX_COMMANDS | DEBIAN_COMMANDS | {"pause"}
+            if known is None
+            else known | {"pause"}
+        )
+        return (
+            ""
+            if name in there
+            else f'exec: "{command}": stat {command}: no such file or directory'
+        )
     if known is None or name in known:
         return ""
     return f'exec: "{command}": executable file not found in $PATH'
 
 
 def asks_to_end(command: Sequence[str]) -> bool:
-    """Whether it asks process 1 to end: `kill 1`, `nginx -s quit`. What cannot be caught does not reach process 1 from inside."""
+    """Whether it asks process 1 to end: `kill 1`, `nginx -s quit`. What cannot be
+    caught does not reach process 1 from inside.
+    """
     return any(_ENDING.search(word) for word in (" ".join(command), *command))
 
 
@@ -100,9 +146,14 @@ def sleep_seconds(words: list[str]) -> float:
 
 
 def run(
-    words: list[str], known: frozenset[str] | None, files: tuple[FileChange, ...] = (), age: float = 0.0
+    words: list[str],
+    known: frozenset[str] | None,
+    files: tuple[FileChange, ...] = (),
+    age: float = 0.0,
 ) -> tuple[float, int]:
-    """Seconds (`FOREVER`: it does not end) and exit code of one command. `files`: what the script did to files so far."""
+    """Seconds (`FOREVER`: it does not end) and exit code of one command. `files`: what
+    the script did to files so far.
+    """
     name = base_name(words[0])
     if name == "sleep" and len(words) > 1:
         return sleep_seconds(words), 0
@@ -115,11 +166,17 @@ def run(
     if name in ("false", "exit") or (name == "test" and len(words) == 1):
         return 0.0, 1
     if name in ("test", "[", "[["):
-        return 0.0, 0 if holds([w for w in words[1:] if w not in ("]", "]]")], files, age) else 1
+        return 0.0, (
+            0
+            if holds([w for w in words[1:] if w not in ("]", "]]")], files, age)
+            else 1
+        )
     if name in ("cat", "ls", "stat") and len(words) > 1:
         paths = [word for word in words[1:] if word.startswith("/")]
         return 0.0, 0 if all(is_there(files, path, age) for path in paths) else 1
-    if name in _ENDLESS or (name == "tail" and ({"-f", "-F"} & set(words) or "/dev/zero" in words)):
+    if name in _ENDLESS or (
+        name == "tail" and ({"-f", "-F"} & set(words) or "/dev/zero" in words)
+    ):
         return FOREVER, 0
     if name in BUSYBOX_COMMANDS or name in BUILTINS or name in SHELLS:
         return 0.0, 0

@@ -1,6 +1,8 @@
-"""One container of the hollow runtime: what the kubelet may know of it, and the process that is not there.
+"""One container of the hollow runtime: what the kubelet may know of it, and the process
+that is not there.
 
-Ours. `timer` ends a program that runs for a while, `done` is who waits for its end, `watchers` are who listens to it.
+Ours. `timer` ends a program that runs for a while, `done` is who waits for its end,
+`watchers` are who listens to it.
 """
 
 from __future__ import annotations
@@ -9,7 +11,12 @@ import asyncio
 
 from lifecycle.cri.hollow_commands import commands_of
 from lifecycle.cri.hollow_process import Program
-from lifecycle.cri.runtime import ContainerConfig, ContainerState, ContainerStatus, RuntimeServiceError
+from lifecycle.cri.runtime import (
+    ContainerConfig,
+    ContainerState,
+    ContainerStatus,
+    RuntimeServiceError,
+)
 
 
 class HollowContainer:
@@ -17,7 +24,13 @@ class HollowContainer:
 
     __slots__ = ("config", "done", "pod_uid", "program", "status", "timer", "watchers")
 
-    def __init__(self, status: ContainerStatus, config: ContainerConfig, program: Program, pod_uid: str) -> None:
+    def __init__(
+        self,
+        status: ContainerStatus,
+        config: ContainerConfig,
+        program: Program,
+        pod_uid: str,
+    ) -> None:
         self.status = status
         self.config = config
         self.program = program
@@ -40,5 +53,6 @@ class HollowContainer:
         """Raises RuntimeServiceError, in containerd's words, unless it runs."""
         if not self.running:
             raise RuntimeServiceError(
-                f"rpc error: code = Unknown desc = container is in {self.status.state.value} state"
+                "rpc error: code = Unknown desc = container is in"
+                f" {self.status.state.value} state"
             )

@@ -1,7 +1,9 @@
-"""Logs of hollow containers: what their programs would have written, as CRI lines, in memory.
+"""Logs of hollow containers: what their programs would have written, as CRI lines, in
+memory.
 
-A hollow node must not write to the machine's real `/var/log/pods`, so its files live here, under the paths that the
-kubelet asked for. With `root` they are real files below that directory instead.
+A hollow node must not write to the machine's real `/var/log/pods`, so its files live
+here, under the paths that the kubelet asked for. With `root` they are real files below
+that directory instead.
 
 Ours. The lines are those of `log_format.py`.
 """
@@ -41,7 +43,9 @@ class HollowLogs:
     def append(self, path: str, time: int, stream: str, text: str) -> None:
         """One or more lines that a program wrote. `time` in nanoseconds."""
         pieces, rest = split_output(text.encode())
-        entries = b"".join(format_entry(time, stream, complete, piece) for complete, piece in pieces)
+        entries = b"".join(
+            format_entry(time, stream, complete, piece) for complete, piece in pieces
+        )
         if rest:
             entries += format_entry(time, stream, True, rest)
         for listener in list(self._listeners.get(path, ())):
@@ -57,10 +61,16 @@ class HollowLogs:
 
     def put(self, path: str, data: bytes, *, append: bool) -> None:
         """A file of another kind, as it is."""
-        self._files[path] = (self._files.get(path, bytearray()) if append else bytearray()) + data
+        self._files[path] = (
+            self._files.get(path, bytearray()) if append else bytearray()
+        ) + data
 
-    def listen(self, path: str, listener: Callable[[str, bytes], None]) -> Callable[[], None]:
-        """Tell `listener` the stream and the bytes of everything written from now on; the function returned ends that."""
+    def listen(
+        self, path: str, listener: Callable[[str, bytes], None]
+    ) -> Callable[[], None]:
+        """Tell `listener` the stream and the bytes of everything written from now on;
+        the function returned ends that.
+        """
         self._listeners.setdefault(path, []).append(listener)
         return lambda: self._listeners[path].remove(listener)
 

@@ -1,4 +1,5 @@
-"""How a process that is not there behaves: what it says and when, how long it runs, what a signal does to it.
+"""How a process that is not there behaves: what it says and when, how long it runs,
+what a signal does to it.
 
 Ours.
 """
@@ -19,9 +20,11 @@ FOREVER = float("inf")
 
 @dataclass(slots=True, frozen=True)
 class Output:
-    """A line on `stdout` or `stderr`, or in a file (`>/path`, `>>/path`), so many seconds after the start.
+    """A line on `stdout` or `stderr`, or in a file (`>/path`, `>>/path`), so many
+    seconds after the start.
 
-    `text` may still name variables (`$NAME`). Said again every so many seconds if `every` is not 0.
+    `text` may still name variables (`$NAME`). Said again every so many seconds if
+    `every` is not 0.
     """
 
     after: float
@@ -32,7 +35,9 @@ class Output:
 
 @dataclass(slots=True, frozen=True)
 class Busy:
-    """A time, in seconds since the start, in which a shell waits for a command and hears nothing. It comes back `every` so often."""
+    """A time, in seconds since the start, in which a shell waits for a command and
+    hears nothing. It comes back `every` so often.
+    """
 
     start: float
     end: float
@@ -43,10 +48,12 @@ class Busy:
 class Program:
     """How a process will behave.
 
-    `runs_for`: seconds until it ends by itself, None: never. `on_term`: its exit code when asked to stop, None: it
-    does not listen; `term_seconds`: how long it takes to end then; `busy`: when it hears nothing. `start_error`: why it
-    cannot be run. `listens`: ports it accepts connections on. `pages`: paths that its HTTP servers answer with 200.
-    `oom`: it uses all memory it can get. `output`: what it writes and when. `files`: which it makes and removes, and when.
+    `runs_for`: seconds until it ends by itself, None: never. `on_term`: its exit code
+    when asked to stop, None: it does not listen; `term_seconds`: how long it takes to
+    end then; `busy`: when it hears nothing. `start_error`: why it cannot be run.
+    `listens`: ports it accepts connections on. `pages`: paths that its HTTP servers
+    answer with 200. `oom`: it uses all memory it can get. `output`: what it writes and
+    when. `files`: which it makes and removes, and when.
     """
 
     runs_for: float | None = None
@@ -76,6 +83,11 @@ _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 
 
 def expand(text: str, envs: Mapping[str, str]) -> str:
-    """A shell's `$NAME` and `${NAME}`; unset ones are empty. A doubled dollar is a literal one."""
+    """A shell's `$NAME` and `${NAME}`; unset ones are empty. A doubled dollar is a
+    literal one.
+    """
     parts = text.split("$$")
-    return "$".join(_VARIABLE.sub(lambda found: envs.get(found[1] or found[2], ""), part) for part in parts)
+    return "$".join(
+        _VARIABLE.sub(lambda found: envs.get(found[1] or found[2], ""), part)
+        for part in parts
+    )

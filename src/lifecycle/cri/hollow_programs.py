@@ -1,9 +1,11 @@
 """What the programs in hollow containers do: nothing, for the right time.
 
-A container without processes must still behave: nginx serves until it is told to stop; `sh -c "sleep 2"` ends after
-two seconds; `sh -c "exit 3"` ends at once and badly; a program that is not there cannot be started; a shell that is
-process 1 does not hear SIGTERM and has to be killed. This module knows what images run by themselves; scripts are gone
-through by `hollow_shell.py`. Anything unknown runs for ever and ends well when asked to.
+A container without processes must still behave: nginx serves until it is told to stop;
+`sh -c "sleep 2"` ends after two seconds; `sh -c "exit 3"` ends at once and badly; a
+program that is not there cannot be started; a shell that is process 1 does not hear
+SIGTERM and has to be killed. This module knows what images run by themselves; scripts
+are gone through by `hollow_shell.py`. Anything unknown runs for ever and ends well when
+asked to.
 
 Ours; upstream's hollow nodes (`pkg/kubemark`) run no programs at all.
 """
@@ -33,7 +35,9 @@ COMPONENTS = {
         "local-path-provisioner": (),
     }.items()
 }
-"""What runs a cluster: the ports that kubeadm and kind have them listen on, for their probes."""
+"""What runs a cluster: the ports that kubeadm and kind have them listen on, for their
+probes.
+"""
 SHELL = Program(runs_for=0.0, on_term=None)
 
 
@@ -51,9 +55,14 @@ def program_of_image(image: str) -> Program:
 
 
 def program_of(
-    image: str, command: tuple[str, ...], args: tuple[str, ...], envs: Mapping[str, str] | None = None
+    image: str,
+    command: tuple[str, ...],
+    args: tuple[str, ...],
+    envs: Mapping[str, str] | None = None,
 ) -> Program:
-    """What a container will do. `command` replaces the image's program, `args` its arguments."""
+    """What a container will do. `command` replaces the image's program, `args` its
+    arguments.
+    """
     default = program_of_image(image)
     known = commands_of(image)
     if not command:
@@ -69,9 +78,13 @@ def program_of_words(
     envs: Mapping[str, str] | None = None,
     files: tuple[FileChange, ...] = (),
 ) -> Program:
-    """What a command line does, as process 1. `known`: the commands that there are; `files`: what happened to files before."""
+    """What a command line does, as process 1. `known`: the commands that there are;
+    `files`: what happened to files before.
+    """
     if words[0] in SHELLS and "-c" in words[1:-1] and not missing(words[0], known):
-        return Shell(known, envs or {}, files=files).program(words[words.index("-c") + 1])
+        return Shell(known, envs or {}, files=files).program(
+            words[words.index("-c") + 1]
+        )
     if words[0] in SHELLS and len(words) == 1:
         return SHELL
     name = base_name(words[0])
@@ -87,5 +100,8 @@ def program_of_words(
     seconds, code = run(words, known, files)
     if seconds == FOREVER:
         return RUNS_FOREVER if known is None else Program(on_term=None)
-    said = tuple(Output(0.0, stream, text.replace("$", "$$")) for stream, text in said_by(words, envs or {}, code))
+    said = tuple(
+        Output(0.0, stream, text.replace("$", "$$"))
+        for stream, text in said_by(words, envs or {}, code)
+    )
     return Program(runs_for=seconds, exit_code=code, on_term=None, output=said)

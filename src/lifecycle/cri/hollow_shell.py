@@ -1,9 +1,11 @@
-"""What a small shell script will do: gone through once, at its start, on a clock of its own.
+"""What a small shell script will do: gone through once, at its start, on a clock of its
+own.
 
-`touch /tmp/well; sleep 30; rm /tmp/well; exit 3` becomes: a file that comes and goes, thirty seconds, an exit code. A
-loop that nothing in the script can end is gone through once and said to come again. Signals are as with a real shell
-that is process 1: they are ignored unless there is a `trap`, and a trap waits until the command in the foreground has
-ended; only `wait` is interrupted.
+`touch /tmp/well; sleep 30; rm /tmp/well; exit 3` becomes: a file that comes and goes,
+thirty seconds, an exit code. A loop that nothing in the script can end is gone through
+once and said to come again. Signals are as with a real shell that is process 1: they
+are ignored unless there is a `trap`, and a trap waits until the command in the
+foreground has ended; only `wait` is interrupted.
 
 Ours. Left out: functions, `case`, input, what other containers and hooks do meanwhile.
 """
@@ -17,13 +19,34 @@ from dataclasses import replace
 
 from lifecycle.cri.hollow_commands import base_name, run
 from lifecycle.cri.hollow_files import FileChange, changes_of
-from lifecycle.cri.hollow_process import FOREVER, SIGTERMED, Busy, Output, Program, expand
-from lifecycle.cri.hollow_syntax import For, If, Loop, Node, Parser, Pipe, Sequence, Simple
+from lifecycle.cri.hollow_process import (
+    FOREVER,
+    SIGTERMED,
+    Busy,
+    Output,
+    Program,
+    expand,
+)
+from lifecycle.cri.hollow_syntax import (
+    For,
+    If,
+    Loop,
+    Node,
+    Parser,
+    Pipe,
+    Sequence,
+    Simple,
+)
 
 MOST_ROUNDS = 500
 """After so many rounds a loop is taken for an endless one."""
 
-STREAMS = {"&1": "stdout", "&2": "stderr", "/dev/stdout": "stdout", "/dev/stderr": "stderr"}
+STREAMS = {
+    "&1": "stdout",
+    "&2": "stderr",
+    "/dev/stdout": "stdout",
+    "/dev/stderr": "stderr",
+}
 _ARITHMETIC = re.compile(r"\$\(\(\s*([\w\s+*/%()-]+?)\s*\)\)")
 _SUM = re.compile(r"(-?\w+)(?:\s*([-+*/%])\s*(-?\w+))?")
 _ASSIGNMENT = re.compile(r"(\w+)=(.*)", re.DOTALL)
@@ -38,7 +61,9 @@ class _Break(Exception):
 
 
 class Shell:
-    """One script. `known`: the commands that there are; `envs`: the environment; `files`: what happened to files before."""
+    """One script. `known`: the commands that there are; `envs`: the environment;
+    `files`: what happened to files before.
+    """
 
     def __init__(
         self,
@@ -68,7 +93,12 @@ class Shell:
         try:
             parsed = Parser(script).script()
         except ValueError as error:
-            return Program(runs_for=0.0, exit_code=2, on_term=None, output=(Output(0.0, "stderr", f"sh: {error}"),))
+            return Program(
+                runs_for=0.0,
+                exit_code=2,
+                on_term=None,
+                output=(Output(0.0, "stderr", f"sh: {error}"),),
+            )
         with contextlib.suppress(_Over, _Break):
             self._run(parsed)
         on_term, seconds = self._on_term()
@@ -93,11 +123,13 @@ class Shell:
             return None, 0.0
         ended = Shell(self._known, self._variables)
         program = ended.program(self._trap)
-        if "exit" not in self._trap:  # it goes on behind what was interrupted: where it waited, that is the end
+        if (
+            "exit" not in self._trap
+        ):  # it goes on behind what was interrupted: where it waited, that is the end
             return (SIGTERMED, program.runs_for or 0.0) if self._waits else (None, 0.0)
         return program.exit_code, program.runs_for or 0.0
 
-    # -- control ------------------------------------------------------------------------------------------------------
+    # -- control -----------------------------------------------------------------------
 
     def _run(self, node: Node) -> None:
         if isinstance(node, Sequence):
@@ -126,7 +158,12 @@ class Shell:
                 else:
                     self._run(item)
                 last = i + 1 == len(node.items) or node.items[i + 1][0] == ";"
-                if self._strict and self.code and last and isinstance(item, Simple | Pipe):
+                if (
+                    self._strict
+                    and self.code
+                    and last
+                    and isinstance(item, Simple | Pipe)
+                ):
                     raise _Over
 
     def _holds(self, condition: Sequence) -> bool:
@@ -154,8 +191,15 @@ class Shell:
             self._run(node.otherwise)
 
     def _loop(self, node: Loop) -> None:
-        """Until its condition says so; or, if that cannot come to pass, for ever, as the first round went."""
-        begun, outputs, busy, files = self.elapsed, len(self._output), len(self._busy), len(self._files)
+        """Until its condition says so; or, if that cannot come to pass, for ever, as
+        the first round went.
+        """
+        begun, outputs, busy, files = (
+            self.elapsed,
+            len(self._output),
+            len(self._busy),
+            len(self._files),
+        )
         variables = dict(self._variables)
         for _ in range(MOST_ROUNDS):
             if self._holds(node.condition) == node.until:
@@ -165,7 +209,11 @@ class Shell:
                 self._run(node.body)
             except _Break:
                 return
-            changed = self._variables != variables or self._due_later(begun) or len(self._files) > files
+            changed = (
+                self._variables != variables
+                or self._due_later(begun)
+                or len(self._files) > files
+            )
             if not changed:
                 break
         every = self.elapsed - begun
@@ -182,13 +230,15 @@ class Shell:
         """Whether a job in the background still changes files."""
         return any(change.after > begun for change in self._files)
 
-    # -- commands -----------------------------------------------------------------------------------------------------
+    # -- commands ----------------------------------------------------------------------
 
     def _expanded(self, words: list[str]) -> list[str]:
         return [self._expand(word) for word in words]
 
     def _expand(self, text: str) -> str:
-        """With variables, small sums, and `$?`; a literal dollar stays doubled until something is said."""
+        """With variables, small sums, and `$?`; a literal dollar stays doubled until
+        something is said.
+        """
         text = _ARITHMETIC.sub(lambda found: str(self._sum(found[1])), text)
         text = text.replace("$?", str(self.code))
         return expand(text, self._variables)
@@ -199,7 +249,13 @@ class Shell:
             return 0
         left, right = (self._number(word) for word in (found[1], found[3] or "0"))
         divisor = right or 1
-        results = {"+": left + right, "-": left - right, "*": left * right, "/": left // divisor, "%": left % divisor}
+        results = {
+            "+": left + right,
+            "-": left - right,
+            "*": left * right,
+            "/": left // divisor,
+            "%": left % divisor,
+        }
         return results[found[2] or "+"]
 
     def _number(self, word: str) -> int:
@@ -207,14 +263,20 @@ class Shell:
         return int(value) if re.fullmatch(r"-?\d+", value) else 0
 
     def _pipe(self, node: Pipe) -> None:
-        """What the first says goes through the others, as far as these are filters that are known here."""
+        """What the first says goes through the others, as far as these are filters that
+        are known here.
+        """
         said = len(self._output)
         for i, command in enumerate(node.commands):
             if i and isinstance(command, Simple):
-                lines = [line for line in self._output[said:] if line.stream == "stdout"]
+                lines = [
+                    line for line in self._output[said:] if line.stream == "stdout"
+                ]
                 self._output[said:] = filtered(self._expanded(command.words), lines)
                 if self._output[said:] and command.redirects:
-                    self._output[said:] = [self._into_file(line, command) for line in self._output[said:]]
+                    self._output[said:] = [
+                        self._into_file(line, command) for line in self._output[said:]
+                    ]
                 self.code = 0
             else:
                 self._run(command)
@@ -223,7 +285,11 @@ class Shell:
 
     @staticmethod
     def _into_file(line: Output, command: Simple) -> Output:
-        targets = [kind + target for fd, kind, target in command.redirects if fd == 1 and target not in STREAMS]
+        targets = [
+            kind + target
+            for fd, kind, target in command.redirects
+            if fd == 1 and target not in STREAMS
+        ]
         return replace(line, stream=targets[-1]) if targets else line
 
     def _simple(self, node: Simple) -> None:
@@ -253,7 +319,10 @@ class Shell:
             raise _Break
         if name == "set":
             flags = "".join(word for word in words[1:] if word.startswith("-"))
-            self._strict, self.code = self._strict or "e" in flags or "errexit" in words, 0
+            self._strict, self.code = (
+                self._strict or "e" in flags or "errexit" in words,
+                0,
+            )
         elif name == "trap":
             self._set_trap(words)
         elif name == "wait":
@@ -273,7 +342,11 @@ class Shell:
             self._external(words, node)
 
     def _external(self, words: list[str], node: Simple) -> None:
-        if base_name(words[0]) == "nginx" and "-s" not in words and "nginx" in (self._known or ()):
+        if (
+            base_name(words[0]) == "nginx"
+            and "-s" not in words
+            and "nginx" in (self._known or ())
+        ):
             self._serves = True
         seconds, self.code = run(words, self._known, tuple(self._files), self.elapsed)
         self._files += changes_of(words, self.elapsed)
@@ -285,7 +358,11 @@ class Shell:
             raise _Over
 
     def _environment(self) -> dict[str, str]:
-        return {name: value for name, value in self._variables.items() if name in self._exported}
+        return {
+            name: value
+            for name, value in self._variables.items()
+            if name in self._exported
+        }
 
     def _nested(self, script: str) -> None:
         shell = Shell(self._known, self._variables, self.elapsed, tuple(self._files))
@@ -317,17 +394,25 @@ class Shell:
                 if redirected == fd:
                     stream = STREAMS.get(target) or kind + self._expand(target)
             if not stream.endswith(">/dev/null"):
-                self._output.append(Output(self.elapsed, stream, text.replace("$", "$$")))
+                self._output.append(
+                    Output(self.elapsed, stream, text.replace("$", "$$"))
+                )
 
 
-def said_by(words: list[str], envs: Mapping[str, str], code: int) -> list[tuple[str, str]]:
+def said_by(
+    words: list[str], envs: Mapping[str, str], code: int
+) -> list[tuple[str, str]]:
     """Stream and line, as far as one can know without a machine."""
     name = base_name(words[0])
     if code == 127:
         return [("stderr", f"sh: {words[0]}: not found")]
     if name in ("ls", "cat", "stat") and code:
         path = next(word for word in words[1:] if word.startswith("/"))
-        what = {"cat": f"cat: can't open '{path}'", "ls": f"ls: {path}", "stat": f"stat: can't stat '{path}'"}[name]
+        what = {
+            "cat": f"cat: can't open '{path}'",
+            "ls": f"ls: {path}",
+            "stat": f"stat: can't stat '{path}'",
+        }[name]
         return [("stderr", f"{what}: No such file or directory")]
     if name == "echo":
         rest = words[2:] if words[1:2] in (["-n"], ["-e"]) else words[1:]
@@ -338,15 +423,29 @@ def said_by(words: list[str], envs: Mapping[str, str], code: int) -> list[tuple[
             text = re.sub(r"%[sd]", lambda _, word=word: word, text, count=1)  # type: ignore[misc]
         return [("stdout", line) for line in text.rstrip("\n").split("\n")]
     if name in ("env", "printenv") and len(words) == 1:
-        return [("stdout", line) for key, value in envs.items() for line in f"{key}={value}".split("\n")]
-    simple = {"hostname": envs.get("HOSTNAME", ""), "pwd": "/", "whoami": "root", "id": "uid=0(root) gid=0(root)"}
+        return [
+            ("stdout", line)
+            for key, value in envs.items()
+            for line in f"{key}={value}".split("\n")
+        ]
+    simple = {
+        "hostname": envs.get("HOSTNAME", ""),
+        "pwd": "/",
+        "whoami": "root",
+        "id": "uid=0(root) gid=0(root)",
+    }
     if name == "printenv":
         return [("stdout", envs[key]) for key in words[1:] if key in envs]
     if name in simple and len(words) == 1:
         return [("stdout", simple[name])]
     if name == "seq" and len(words) > 1 and all(word.isdigit() for word in words[1:]):
-        first, last = (1, int(words[1])) if len(words) == 2 else (int(words[1]), int(words[-1]))
-        return [("stdout", str(number)) for number in range(first, min(last, first + 10_000) + 1)]
+        first, last = (
+            (1, int(words[1])) if len(words) == 2 else (int(words[1]), int(words[-1]))
+        )
+        return [
+            ("stdout", str(number))
+            for number in range(first, min(last, first + 10_000) + 1)
+        ]
     return []
 
 
@@ -364,12 +463,25 @@ def filtered(words: list[str], lines: list[Output]) -> list[Output]:
     if name in ("grep", "egrep", "fgrep"):
         patterns = [word for word in words[1:] if not word.startswith("-")]
         inverted = "-v" in words
-        return [line for line in lines if bool(re.search(patterns[0], line.text)) != inverted] if patterns else []
+        return (
+            [
+                line
+                for line in lines
+                if bool(re.search(patterns[0], line.text)) != inverted
+            ]
+            if patterns
+            else []
+        )
     if name == "wc" and "-l" in words and lines:
         return [replace(lines[-1], text=str(len(lines)))]
     if name == "tee":
         return [
             *lines,
-            *(replace(line, stream=f">>{word}") for word in words[1:] if word.startswith("/") for line in lines),
+            *(
+                replace(line, stream=f">>{word}")
+                for word in words[1:]
+                if word.startswith("/")
+                for line in lines
+            ),
         ]
     return lines if name in ("cat", "less", "more") else []

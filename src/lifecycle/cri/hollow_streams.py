@@ -1,7 +1,9 @@
-"""Talking to a hollow container: exec, attach, port-forward. Nothing runs, but what would have been said is said.
+"""Talking to a hollow container: exec, attach, port-forward. Nothing runs, but what
+would have been said is said.
 
-Upstream: `cri-api/pkg/apis/runtime/v1` (`ExecSync`, `Exec`, `Attach`, `PortForward`); the errors are containerd's
-(`internal/cri/server/container_execsync.go`, `sandbox_portforward_linux.go`, v2.x). Left out: terminals that change their size.
+Upstream: `cri-api/pkg/apis/runtime/v1` (`ExecSync`, `Exec`, `Attach`, `PortForward`);
+the errors are containerd's (`internal/cri/server/container_execsync.go`,
+`sandbox_portforward_linux.go`, v2.x). Left out: terminals that change their size.
 """
 
 from __future__ import annotations
@@ -16,24 +18,38 @@ from lifecycle.cri.hollow_files import changes_of, look
 from lifecycle.cri.hollow_logs import HollowLogs
 from lifecycle.cri.hollow_process import SIGKILLED, expand
 from lifecycle.cri.hollow_programs import program_of_words
-from lifecycle.cri.runtime import NO_TLS, ExecSyncResponse, HTTPAnswer, HTTPRequest, RuntimeServiceError, Streams
+from lifecycle.cri.runtime import (
+    NO_TLS,
+    ExecSyncResponse,
+    HTTPAnswer,
+    HTTPRequest,
+    RuntimeServiceError,
+    Streams,
+)
 
 EXEC_ERROR = (
-    'rpc error: code = Unknown desc = failed to exec in container: failed to start exec "{}": OCI runtime exec failed: '
-    "exec failed: unable to start container process: {}"
+    "rpc error: code = Unknown desc = failed to exec in container: failed to start exec"
+    ' "{}": OCI runtime exec failed: exec failed: unable to start container process: {}'
 )
 """Of a program that is not there."""
 
 
 async def exec_sync(
-    container: HollowContainer, environment: Mapping[str, str], cmd: tuple[str, ...], timeout: float, age: float = 0.0
+    container: HollowContainer,
+    environment: Mapping[str, str],
+    cmd: tuple[str, ...],
+    timeout: float,
+    age: float = 0.0,
 ) -> ExecSyncResponse:
-    """Takes the time and gives the code that the command would, `age` seconds after the container's start.
+    """Takes the time and gives the code that the command would, `age` seconds after the
+    container's start.
 
     `timeout` in seconds, 0: none. Raises RuntimeServiceError.
     """
     container.must_run()
-    past = tuple(replace(change, after=change.after - age) for change in container.program.files)
+    past = tuple(
+        replace(change, after=change.after - age) for change in container.program.files
+    )
     program = program_of_words(list(cmd), container.commands, environment, past)
     if program.start_error:
         exec_id = sha256(" ".join([container.status.id, *cmd]).encode()).hexdigest()
@@ -44,7 +60,9 @@ async def exec_sync(
     made = program.files or changes_of(list(cmd), 0.0)
     if made:
         later = tuple(replace(change, after=change.after + age) for change in made)
-        container.program = replace(container.program, files=container.program.files + later)
+        container.program = replace(
+            container.program, files=container.program.files + later
+        )
     seconds = program.runs_for if program.runs_for is not None else 3600.0
     limit = min(seconds, timeout) if timeout else seconds
     if limit and not await _still_runs_after(container, limit):
@@ -58,7 +76,9 @@ async def exec_sync(
     for line in program.output:
         if line.stream in said:
             said[line.stream].append(expand(line.text, dict(environment)) + "\n")
-    return ExecSyncResponse(program.exit_code, "".join(said["stdout"]), "".join(said["stderr"]))
+    return ExecSyncResponse(
+        program.exit_code, "".join(said["stdout"]), "".join(said["stderr"])
+    )
 
 
 async def _still_runs_after(container: HollowContainer, seconds: float) -> bool:
@@ -83,7 +103,11 @@ async def exec_stream(
     age: float = 0.0,
 ) -> int:
     """The same as it is said; the exit code. `cat` gives back what it is sent."""
-    if len(cmd) == 1 and cmd[0].rsplit("/", 1)[-1] == "cat" and streams.stdin is not None:
+    if (
+        len(cmd) == 1
+        and cmd[0].rsplit("/", 1)[-1] == "cat"
+        and streams.stdin is not None
+    ):
         container.must_run()
         async for data in streams.stdin:
             await streams.stdout(data)
@@ -96,7 +120,9 @@ async def exec_stream(
     return answer.exit_code
 
 
-async def attach(container: HollowContainer, logs: HollowLogs, streams: Streams, tty: bool) -> None:
+async def attach(
+    container: HollowContainer, logs: HollowLogs, streams: Streams, tty: bool
+) -> None:
     """Hear what the program says from now on, until it ends."""
     container.must_run()
     said: asyncio.Queue[tuple[str, bytes] | None] = asyncio.Queue()
@@ -105,7 +131,9 @@ async def attach(container: HollowContainer, logs: HollowLogs, streams: Streams,
     container.watchers.append(said)
     try:
         while (piece := await said.get()) is not None:
-            await (streams.stderr if piece[0] == "stderr" and not tty else streams.stdout)(piece[1])
+            await (
+                streams.stderr if piece[0] == "stderr" and not tty else streams.stdout
+            )(piece[1])
     finally:
         container.watchers.remove(said)
         stop()
@@ -115,18 +143,25 @@ def http_answer(server: HollowContainer | None, request: HTTPRequest) -> HTTPAns
     """What `server` says to a request, or why nobody does."""
     if server is None:
         where = f"dial tcp {request.host}:{request.port}"
-        return HTTPAnswer(0, f'Get "{request.url}": {where}: connect: connection refused')
+        return HTTPAnswer(
+            0, f'Get "{request.url}": {where}: connect: connection refused'
+        )
     if request.scheme == "https":
         return HTTPAnswer(0, f'Get "{request.url}": {NO_TLS}')
     return HTTPAnswer(200 if request.path in server.program.pages else 404)
 
 
-async def port_forward(server: HollowContainer | None, port: int, streams: Streams) -> None:
-    """Answer HTTP requests as `server` would. Raises RuntimeServiceError without one."""
+async def port_forward(
+    server: HollowContainer | None, port: int, streams: Streams
+) -> None:
+    """Answer HTTP requests as `server` would. Raises RuntimeServiceError without
+    one.
+    """
     if server is None:
         raise RuntimeServiceError(
-            f"rpc error: code = Unknown desc = failed to execute portforward in network namespace: "
-            f"failed to connect to localhost:{port} inside namespace: connection refused"
+            "rpc error: code = Unknown desc = failed to execute portforward in network"
+            f" namespace: failed to connect to localhost:{port} inside namespace:"
+            " connection refused"
         )
     request = b""
     async for data in streams.stdin or _nothing():
@@ -136,7 +171,9 @@ async def port_forward(server: HollowContainer | None, port: int, streams: Strea
             words = head.split(b" ")
             page = words[1].decode(errors="replace") if len(words) > 1 else ""
             said = "200 OK" if page in server.program.pages else "404 Not Found"
-            await streams.stdout(f"HTTP/1.1 {said}\r\nContent-Length: 0\r\n\r\n".encode())
+            await streams.stdout(
+                f"HTTP/1.1 {said}\r\nContent-Length: 0\r\n\r\n".encode()
+            )
 
 
 async def _nothing() -> AsyncIterator[bytes]:

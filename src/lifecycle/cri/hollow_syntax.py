@@ -1,7 +1,9 @@
-"""The syntax of small shell scripts: words, operators, and what they are put together to.
+"""The syntax of small shell scripts: words, operators, and what they are put together
+to.
 
-Enough of it for what stands in a pod's `command`: lists, pipes, redirections, `if`, `while`, `until`, `for`, groups,
-jobs in the background. A dollar in single quotes is doubled, so that it is known for a literal one.
+Enough of it for what stands in a pod's `command`: lists, pipes, redirections, `if`,
+`while`, `until`, `for`, groups, jobs in the background. A dollar in single quotes is
+doubled, so that it is known for a literal one.
 
 Ours, after POSIX' Shell Command Language (2.3 Token Recognition, 2.10 Grammar).
 """
@@ -20,7 +22,9 @@ class Operator(str):
 
 @dataclass(slots=True)
 class Simple:
-    """One command. `redirects`: descriptor (0, 1 or 2), `<`, `>` or `>>`, and a path or `&1`."""
+    """One command. `redirects`: descriptor (0, 1 or 2), `<`, `>` or `>>`, and a path or
+    `&1`.
+    """
 
     words: list[str] = field(default_factory=list)
     redirects: list[tuple[int, str, str]] = field(default_factory=list)
@@ -36,7 +40,9 @@ class Pipe:
 
 @dataclass(slots=True)
 class Sequence:
-    """Commands in a row, each with what stands before it: `;`, `&&`, `||`; and whether it runs in the background."""
+    """Commands in a row, each with what stands before it: `;`, `&&`, `||`; and whether
+    it runs in the background.
+    """
 
     items: list[tuple[str, Node, bool]] = field(default_factory=list)
 
@@ -121,7 +127,9 @@ def _word(script: str, i: int) -> tuple[str, int]:
 
 
 def tokens(script: str) -> list[str]:
-    """Words, and `Operator`s. A line's end is a `;`; a redirection stands as `Operator` of descriptor and kind, and its target."""
+    """Words, and `Operator`s. A line's end is a `;`; a redirection stands as `Operator`
+    of descriptor and kind, and its target.
+    """
     found: list[str] = []
     i = 0
     while i < len(script):
@@ -207,7 +215,11 @@ class Parser:
         while self._is_operator("|"):
             self._next()
             commands.append(self._command())
-        return commands[0] if len(commands) == 1 and not negated else Pipe(commands, negated)
+        return (
+            commands[0]
+            if len(commands) == 1 and not negated
+            else Pipe(commands, negated)
+        )
 
     def _command(self) -> Node:
         word = self._peek()

@@ -1,6 +1,8 @@
-"""What the kubelet does on a real node without asking a runtime: connect to pods for probes, and read log files.
+"""What the kubelet does on a real node without asking a runtime: connect to pods for
+probes, and read log files.
 
-Upstream: `pkg/probe/tcp`, `pkg/probe/http`, `cri-client/pkg/logs/logs.go` (which is woken by inotify).
+Upstream: `pkg/probe/tcp`, `pkg/probe/http`, `cri-client/pkg/logs/logs.go` (which is
+woken by inotify).
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ LOG_POLL = 0.1
 
 
 def connector_in(host_netns: str) -> aiohttp.TCPConnector | None:
-    """Makes a client's sockets in a network namespace; None, the default, if the path is empty."""
+    """Makes a client's sockets in a network namespace; None, the default, if the path
+    is empty.
+    """
     if not host_netns:
         return None
 
@@ -37,8 +41,12 @@ def connector_in(host_netns: str) -> aiohttp.TCPConnector | None:
     return aiohttp.TCPConnector(socket_factory=make)
 
 
-async def open_connection(host_netns: str, host: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """A TCP connection out of a network namespace; ours, if the path is empty. Raises OSError."""
+async def open_connection(
+    host_netns: str, host: str, port: int
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """A TCP connection out of a network namespace; ours, if the path is empty. Raises
+    OSError.
+    """
     if not host_netns:
         return await asyncio.open_connection(host, port)
     from lifecycle.cri.sandbox.network import in_network
@@ -63,7 +71,9 @@ async def read_at_most(content: aiohttp.StreamReader, size: int) -> bytes:
 
 
 class NodeAccess:
-    """Implements `PodNetwork` and `LogFiles` with the machine's own files and network, or that of `host_netns`."""
+    """Implements `PodNetwork` and `LogFiles` with the machine's own files and network,
+    or that of `host_netns`.
+    """
 
     host_netns = ""
     """The path of the node's network namespace, where that is not ours."""
@@ -71,29 +81,46 @@ class NodeAccess:
     async def tcp_connect(self, ip: str, port: int, timeout: float) -> str:
         """By connecting."""
         try:
-            _, writer = await asyncio.wait_for(open_connection(self.host_netns, ip, port), timeout or None)
+            _, writer = await asyncio.wait_for(
+                open_connection(self.host_netns, ip, port), timeout or None
+            )
         except TimeoutError:
             return f"dial tcp {ip}:{port}: i/o timeout"
         except OSError as error:
-            why = os.strerror(error.errno) if error.errno else str(error)  # an event loop may have its own words
+            why = (
+                os.strerror(error.errno) if error.errno else str(error)
+            )  # an event loop may have its own words
             return f"dial tcp {ip}:{port}: connect: {why.lower()}"
         writer.close()
         return ""
 
     async def http_get(self, request: HTTPRequest, timeout: float) -> HTTPAnswer:
-        """By asking. Whose certificate it is nobody looks at, nor what comes after the first ten kilobytes."""
+        """By asking. Whose certificate it is nobody looks at, nor what comes after the
+        first ten kilobytes.
+        """
         url = request.url
         try:
             limit = aiohttp.ClientTimeout(total=timeout or None)
             connector = connector_in(self.host_netns)
             async with (
-                aiohttp.ClientSession(timeout=limit, connector=connector, skip_auto_headers=AUTO_HEADERS) as session,
-                session.get(url, headers=request.headers, ssl=False, allow_redirects=False) as answer,
+                aiohttp.ClientSession(
+                    timeout=limit, connector=connector, skip_auto_headers=AUTO_HEADERS
+                ) as session,
+                session.get(
+                    url, headers=request.headers, ssl=False, allow_redirects=False
+                ) as answer,
             ):
                 body = await read_at_most(answer.content, MAX_BODY)
-                return HTTPAnswer(answer.status, body.decode(errors="replace"), answer.headers.get("Location", ""))
+                return HTTPAnswer(
+                    answer.status,
+                    body.decode(errors="replace"),
+                    answer.headers.get("Location", ""),
+                )
         except TimeoutError:
-            why = "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
+            why = (
+                "context deadline exceeded (Client.Timeout exceeded while awaiting"
+                " headers)"
+            )
             return HTTPAnswer(0, f'Get "{url}": {why}')
         except aiohttp.ClientConnectorSSLError:
             return HTTPAnswer(0, f'Get "{url}": {NO_TLS}')

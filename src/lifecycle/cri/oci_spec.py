@@ -1,14 +1,17 @@
 """From CRI to OCI: what a container is to be, said in the words of the kernel.
 
-The kubelet speaks of pods (`PodSandboxConfig`, `ContainerConfig`); what starts a process, runc or our `launch.py`, wants a
-list of namespaces to make or join, mounts, capabilities, cgroup limits and a command. This translation is where a pod
-becomes visible: the sandbox *makes* network, IPC and UTS namespaces, each container *joins* them through
-`/proc/PID/ns/…` of the pause process, and gets a PID and a mount namespace of its own.
+The kubelet speaks of pods (`PodSandboxConfig`, `ContainerConfig`); what starts a
+process, runc or our `launch.py`, wants a list of namespaces to make or join, mounts,
+capabilities, cgroup limits and a command. This translation is where a pod becomes
+visible: the sandbox *makes* network, IPC and UTS namespaces, each container *joins*
+them through `/proc/PID/ns/…` of the pause process, and gets a PID and a mount namespace
+of its own.
 
-Upstream: containerd `internal/cri/server/podsandbox/sandbox_run_linux.go` (`sandboxContainerSpec`),
-`internal/cri/server/container_create.go` (`buildLinuxSpec`), `pkg/cri/opts/spec_opts.go` (`orderedMounts`, `WithResources`);
-OCI runtime-spec v1.3. Left out: seccomp profiles, AppArmor and SELinux labels, user namespaces, hooks, the device list of
-privileged containers.
+Upstream: containerd `internal/cri/server/podsandbox/sandbox_run_linux.go`
+(`sandboxContainerSpec`), `internal/cri/server/container_create.go` (`buildLinuxSpec`),
+`pkg/cri/opts/spec_opts.go` (`orderedMounts`, `WithResources`); OCI runtime-spec v1.3.
+Left out: seccomp profiles, AppArmor and SELinux labels, user namespaces, hooks, the
+device list of privileged containers.
 """
 
 from __future__ import annotations
@@ -24,13 +27,23 @@ Spec = dict[str, Any]
 DEFAULT_PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 SANDBOX_MASKED_PATHS = (
-    "/proc/acpi", "/proc/asound", "/proc/kcore", "/proc/keys", "/proc/latency_stats", "/proc/timer_list",
-    "/proc/timer_stats", "/proc/sched_debug", "/sys/firmware", "/sys/devices/virtual/powercap", "/proc/scsi",
+    "/proc/acpi", "/proc/asound", "/proc/kcore", "/proc/keys", "/proc/latency_stats",
+    "/proc/timer_list",
+    "/proc/timer_stats", "/proc/sched_debug", "/sys/firmware",
+    "/sys/devices/virtual/powercap", "/proc/scsi",
 )  # fmt: skip
-SANDBOX_READONLY_PATHS = ("/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger")
+SANDBOX_READONLY_PATHS = (
+    "/proc/bus",
+    "/proc/fs",
+    "/proc/irq",
+    "/proc/sys",
+    "/proc/sysrq-trigger",
+)
 
 SANDBOX_CPU_SHARES = 2
-"""Pause needs next to nothing. Its pod's limits are the pod cgroup's matter, the kubelet's."""
+"""Pause needs next to nothing. Its pod's limits are the pod cgroup's matter, the
+kubelet's.
+"""
 
 SANDBOX_OOM_SCORE_ADJ = -998
 
@@ -46,13 +59,20 @@ PROPAGATION = {
 def capabilities(security: Fields) -> list[str]:
     """`CAP_…` names that the container's processes may ever have.
 
-    `ALL` in add or drop is taken first, then what is added by name, then what is dropped by name.
+    `ALL` in add or drop is taken first, then what is added by name, then what is
+    dropped by name.
     """
     if security.get("privileged"):
         return ["CAP_" + name for name in ALL_CAPABILITIES]
     wanted = security.get("capabilities") or {}
-    add = [name.upper().removeprefix("CAP_") for name in wanted.get("add_capabilities") or ()]
-    drop = [name.upper().removeprefix("CAP_") for name in wanted.get("drop_capabilities") or ()]
+    add = [
+        name.upper().removeprefix("CAP_")
+        for name in wanted.get("add_capabilities") or ()
+    ]
+    drop = [
+        name.upper().removeprefix("CAP_")
+        for name in wanted.get("drop_capabilities") or ()
+    ]
     kept = list(DEFAULT_CAPABILITIES)
     if "ALL" in add:
         kept = list(ALL_CAPABILITIES)
@@ -88,14 +108,38 @@ def _base_mounts(privileged: bool, cgroup: bool) -> list[Spec]:
             "destination": "/dev/pts",
             "type": "devpts",
             "source": "devpts",
-            "options": ["nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620", "gid=5"],
+            "options": [
+                "nosuid",
+                "noexec",
+                "newinstance",
+                "ptmxmode=0666",
+                "mode=0620",
+                "gid=5",
+            ],
         },
-        {"destination": "/dev/mqueue", "type": "mqueue", "source": "mqueue", "options": quiet},
-        {"destination": "/sys", "type": "sysfs", "source": "sysfs", "options": [*quiet, write]},
+        {
+            "destination": "/dev/mqueue",
+            "type": "mqueue",
+            "source": "mqueue",
+            "options": quiet,
+        },
+        {
+            "destination": "/sys",
+            "type": "sysfs",
+            "source": "sysfs",
+            "options": [*quiet, write],
+        },
     ]
     if cgroup:
         options = [*quiet, "relatime", write]
-        mounts.append({"destination": "/sys/fs/cgroup", "type": "cgroup", "source": "cgroup", "options": options})
+        mounts.append(
+            {
+                "destination": "/sys/fs/cgroup",
+                "type": "cgroup",
+                "source": "cgroup",
+                "options": options,
+            }
+        )
     return mounts
 
 
@@ -111,7 +155,9 @@ def _bind(mount: Fields) -> Spec:
 
 
 def sandbox_files(config: ContainerConfig, directory: str, shm: str) -> list[Fields]:
-    """What the sandbox gives every container beside the kubelet's mounts: names, name servers, shared memory."""
+    """What the sandbox gives every container beside the kubelet's mounts: names, name
+    servers, shared memory.
+    """
     taken = {mount["container_path"] for mount in config.mounts}
     # containerd adds `/etc/hosts` too when the kubelet does not
     mounts: list[Fields] = [
@@ -128,15 +174,31 @@ def sandbox_files(config: ContainerConfig, directory: str, shm: str) -> list[Fie
 
 
 def ordered(mounts: Sequence[Fields]) -> list[Fields]:
-    """Outer ones before what goes inside them: by the number of parts of the path, otherwise as they came."""
-    return sorted(mounts, key=lambda mount: len([part for part in mount["container_path"].split("/") if part]))
+    """Outer ones before what goes inside them: by the number of parts of the path,
+    otherwise as they came.
+    """
+    return sorted(
+        mounts,
+        key=lambda mount: len(
+            [part for part in mount["container_path"].split("/") if part]
+        ),
+    )
 
 
 def resources(fields: Fields, privileged: bool = False) -> Spec:
-    """`linux.resources`: zeros mean "not set". Privileged containers may use every device."""
-    cpu = {"shares": fields.get("cpu_shares"), "quota": fields.get("cpu_quota"), "period": fields.get("cpu_period")}
+    """`linux.resources`: zeros mean "not set". Privileged containers may use every
+    device.
+    """
+    cpu = {
+        "shares": fields.get("cpu_shares"),
+        "quota": fields.get("cpu_quota"),
+        "period": fields.get("cpu_period"),
+    }
     cpu["cpus"], cpu["mems"] = fields.get("cpuset_cpus"), fields.get("cpuset_mems")
-    memory = {"limit": fields.get("memory_limit_in_bytes"), "swap": fields.get("memory_swap_limit_in_bytes")}
+    memory = {
+        "limit": fields.get("memory_limit_in_bytes"),
+        "swap": fields.get("memory_swap_limit_in_bytes"),
+    }
     spec: Spec = {
         "cpu": {key: value for key, value in cpu.items() if value},
         "memory": {key: value for key, value in memory.items() if value},
@@ -147,7 +209,9 @@ def resources(fields: Fields, privileged: bool = False) -> Spec:
     return spec
 
 
-def _annotations(kind: str, sandbox: PodSandboxConfig, sandbox_id: str) -> dict[str, str]:
+def _annotations(
+    kind: str, sandbox: PodSandboxConfig, sandbox_id: str
+) -> dict[str, str]:
     metadata = sandbox.metadata
     return {
         "io.kubernetes.cri.container-type": kind,
@@ -167,9 +231,11 @@ def sandbox_spec(
     image: str = "pause",
     oom_floor: int = -1000,
 ) -> Spec:
-    """The pause container. It makes the namespaces that the others join, except the network's, which was made before.
+    """The pause container. It makes the namespaces that the others join, except the
+    network's, which was made before.
 
-    `oom_floor`: a runtime that may not lower its own `oom_score_adj` cannot give anyone a lower one.
+    `oom_floor`: a runtime that may not lower its own `oom_score_adj` cannot give anyone
+    a lower one.
     """
     linux = config.linux
     security = linux.get("security_context") or {}
@@ -220,7 +286,12 @@ def sandbox_spec(
         "root": {"path": "rootfs", "readonly": True},
         "mounts": [
             *_base_mounts(bool(security.get("privileged")), cgroup=False),
-            {"destination": "/dev/shm", "type": "bind", "source": shm, "options": guarded},
+            {
+                "destination": "/dev/shm",
+                "type": "bind",
+                "source": shm,
+                "options": guarded,
+            },
             {
                 "destination": "/etc/resolv.conf",
                 "type": "bind",
@@ -246,10 +317,13 @@ def sandbox_spec(
     return spec
 
 
-def namespaces_of(security: Fields, sandbox_pid: int, target_pid: int = 0) -> list[Spec]:
+def namespaces_of(
+    security: Fields, sandbox_pid: int, target_pid: int = 0
+) -> list[Spec]:
     """Which namespaces a container makes (no path) and which it joins.
 
-    PID: `CONTAINER` one of its own, `POD` the pause process's, `NODE` the machine's, `TARGET` another container's.
+    PID: `CONTAINER` one of its own, `POD` the pause process's, `NODE` the machine's,
+    `TARGET` another container's.
     """
     options = security.get("namespace_options") or {}
     pid = options.get("pid") or "POD"
@@ -260,28 +334,41 @@ def namespaces_of(security: Fields, sandbox_pid: int, target_pid: int = 0) -> li
         spec.append({"type": "pid", "path": f"/proc/{sandbox_pid}/ns/pid"})
     elif pid == "TARGET":
         spec.append({"type": "pid", "path": f"/proc/{target_pid}/ns/pid"})
-    spec += [{"type": kind, "path": f"/proc/{sandbox_pid}/ns/{kind}"} for kind in ("ipc", "uts")]
+    spec += [
+        {"type": kind, "path": f"/proc/{sandbox_pid}/ns/{kind}"}
+        for kind in ("ipc", "uts")
+    ]
     spec.append({"type": "mount"})
     spec.append({"type": "network", "path": f"/proc/{sandbox_pid}/ns/net"})
     return spec
 
 
 def command_line(config: ContainerConfig, image: Mapping[str, Any]) -> list[str]:
-    """`command` replaces the image's entry point and its default arguments; `args` only the arguments."""
+    """`command` replaces the image's entry point and its default arguments; `args` only
+    the arguments.
+    """
     if config.command:
         return [*config.command, *config.args]
     return [*(image.get("Entrypoint") or ()), *(config.args or image.get("Cmd") or ())]
 
 
-def environment(config: ContainerConfig, image: Mapping[str, Any], hostname: str) -> list[str]:
-    """The image's variables, the host name, the pod's: a later one of the same name takes the earlier one's place."""
+def environment(
+    config: ContainerConfig, image: Mapping[str, Any], hostname: str
+) -> list[str]:
+    """The image's variables, the host name, the pod's: a later one of the same name
+    takes the earlier one's place.
+    """
     merged: dict[str, str] = {}
     defaults = list(image.get("Env") or ())
     if not any(item.startswith("PATH=") for item in defaults):
         defaults.insert(0, DEFAULT_PATH)
     if config.tty:
         defaults.append("TERM=xterm")
-    for item in [*defaults, f"HOSTNAME={hostname}", *(f"{key}={value}" for key, value in config.envs)]:
+    for item in [
+        *defaults,
+        f"HOSTNAME={hostname}",
+        *(f"{key}={value}" for key, value in config.envs),
+    ]:
         merged[item.partition("=")[0]] = item
     return list(merged.values())
 
@@ -302,15 +389,26 @@ def container_spec(
 ) -> Spec:
     """A container in a running sandbox.
 
-    `image` is the image's OCI config, `hostname` the name on the host's network. `user`: `uid`, `gid` and
-    `additionalGids` as looked up in the image's own `/etc/passwd`; None takes the numbers of the config.
+    `image` is the image's OCI config, `hostname` the name on the host's network.
+    `user`: `uid`, `gid` and `additionalGids` as looked up in the image's own
+    `/etc/passwd`; None takes the numbers of the config.
     """
     security = config.security_context
     privileged = bool(security.get("privileged"))
     name = sandbox.hostname or hostname or sandbox.metadata.name
     if user is None:
-        uid, gid = ((security.get(key) or {}).get("value", 0) for key in ("run_as_user", "run_as_group"))
-        extra = [gid, *(int(group) for group in security.get("supplemental_groups") or () if int(group) != gid)]
+        uid, gid = (
+            (security.get(key) or {}).get("value", 0)
+            for key in ("run_as_user", "run_as_group")
+        )
+        extra = [
+            gid,
+            *(
+                int(group)
+                for group in security.get("supplemental_groups") or ()
+                if int(group) != gid
+            ),
+        ]
         user = {"uid": uid, "gid": gid, "additionalGids": extra}
     held = capabilities(security)
     mounts = ordered([*config.mounts, *sandbox_files(config, directory, shm)])
@@ -330,9 +428,14 @@ def container_spec(
             "user": user,
         },
         "root": {"path": "rootfs"},
-        "mounts": [*_base_mounts(privileged, cgroup=True), *(_bind(mount) for mount in mounts)],
+        "mounts": [
+            *_base_mounts(privileged, cgroup=True),
+            *(_bind(mount) for mount in mounts),
+        ],
         "linux": {
-            "cgroupsPath": cgroups_path((sandbox.linux or {}).get("cgroup_parent") or "", container_id),
+            "cgroupsPath": cgroups_path(
+                (sandbox.linux or {}).get("cgroup_parent") or "", container_id
+            ),
             "namespaces": namespaces_of(security, sandbox_pid, target_pid),
             "resources": resources(config.resources, privileged),
         },
@@ -344,7 +447,10 @@ def container_spec(
     if security.get("readonly_rootfs"):
         spec["root"]["readonly"] = True
     if not privileged:
-        for theirs, ours in (("maskedPaths", "masked_paths"), ("readonlyPaths", "readonly_paths")):
+        for theirs, ours in (
+            ("maskedPaths", "masked_paths"),
+            ("readonlyPaths", "readonly_paths"),
+        ):
             if security.get(ours):
                 spec["linux"][theirs] = list(security[ours])
     return spec

@@ -1,18 +1,23 @@
 """The Container Runtime Interface, as the kubelet sees a runtime.
 
-The kubelet never starts a process itself. It asks a runtime, in terms of two nested things: a *pod sandbox* (what the
-containers of a pod share: network, and a pause process that holds it) and *containers* in it. The names of calls and
-fields are those of CRI v1; a client for a real containerd and the in-memory runtime of `hollow.py` both answer them.
+The kubelet never starts a process itself. It asks a runtime, in terms of two nested
+things: a *pod sandbox* (what the containers of a pod share: network, and a pause
+process that holds it) and *containers* in it. The names of calls and fields are those
+of CRI v1; a client for a real containerd and the in-memory runtime of `hollow.py` both
+answer them.
 
-Times are nanoseconds since 1970, 0 for "not yet", as on the wire. Calls raise `RuntimeServiceError` with the text
-that the kubelet passes on to users.
+Times are nanoseconds since 1970, 0 for "not yet", as on the wire. Calls raise
+`RuntimeServiceError` with the text that the kubelet passes on to users.
 
-What is nested deeper than a config's own fields (`linux`, `mounts`, `dns_config` …) are plain dicts with the message's
-field names, enums by name, fields left out for their zero value: what `crictl inspect` shows, in snake_case. Example:
-`linux={"security_context": {"namespace_options": {"pid": "CONTAINER"}}, "resources": {"cpu_shares": 102}}`.
+What is nested deeper than a config's own fields (`linux`, `mounts`, `dns_config` …) are
+plain dicts with the message's field names, enums by name, fields left out for their
+zero value: what `crictl inspect` shows, in snake_case. Example:
+`linux={"security_context": {"namespace_options": {"pid": "CONTAINER"}}, "resources":
+{"cpu_shares": 102}}`.
 
-Upstream: `cri-api/pkg/apis/runtime/v1/api.proto` (`RuntimeService`, `ImageService`), `cri-api/pkg/apis/services.go`,
-v1.36. Left out: checkpoints, metric descriptors, the streaming forms of the list calls.
+Upstream: `cri-api/pkg/apis/runtime/v1/api.proto` (`RuntimeService`, `ImageService`),
+`cri-api/pkg/apis/services.go`, v1.36. Left out: checkpoints, metric descriptors, the
+streaming forms of the list calls.
 """
 
 from __future__ import annotations
@@ -33,13 +38,17 @@ class RuntimeServiceError(Exception):
 
     @property
     def code(self) -> str:
-        """gRPC's name for the kind of failure, such as `NotFound`; `Unknown` if the text does not tell."""
+        """gRPC's name for the kind of failure, such as `NotFound`; `Unknown` if the
+        text does not tell.
+        """
         _, found, rest = str(self).partition("code = ")
         return rest.partition(" desc = ")[0] if found else "Unknown"
 
     @property
     def message(self) -> str:
-        """What the runtime itself said, without gRPC's words before it. Upstream: `status.FromError(err).Message()`."""
+        """What the runtime itself said, without gRPC's words before it. Upstream:
+        `status.FromError(err).Message()`.
+        """
         before, found, rest = str(self).partition(" desc = ")
         return rest if found and before.startswith("rpc error: code = ") else str(self)
 
@@ -83,10 +92,12 @@ class PodSandboxMetadata:
 class PodSandboxConfig:
     """What a sandbox is to be.
 
-    `dns_config`: `servers`, `searches`, `options`. `port_mappings`: `protocol`, `container_port`, `host_port`,
-    `host_ip` each. `linux`: `cgroup_parent`, `security_context` (`namespace_options`: `network`, `pid`, `ipc` are
-    `POD`, `CONTAINER` or `NODE`), `sysctls`, `overhead`, `resources`. `host_network` and
-    `linux.security_context.namespace_options.network == "NODE"` say the same; either will do.
+    `dns_config`: `servers`, `searches`, `options`. `port_mappings`: `protocol`,
+    `container_port`, `host_port`, `host_ip` each. `linux`: `cgroup_parent`,
+    `security_context` (`namespace_options`: `network`, `pid`, `ipc` are `POD`,
+    `CONTAINER` or `NODE`), `sysctls`, `overhead`, `resources`. `host_network` and
+    `linux.security_context.namespace_options.network == "NODE"` say the same; either
+    will do.
     """
 
     metadata: PodSandboxMetadata
@@ -107,7 +118,9 @@ class PodSandboxConfig:
     @property
     def namespace_options(self) -> Fields:
         """`linux.security_context.namespace_options`, or nothing."""
-        return (self.linux.get("security_context") or NOTHING).get("namespace_options") or NOTHING
+        return (self.linux.get("security_context") or NOTHING).get(
+            "namespace_options"
+        ) or NOTHING
 
 
 @dataclass(slots=True)
@@ -128,7 +141,9 @@ class PodSandboxStatus:
 
 @dataclass(slots=True, frozen=True)
 class ContainerMetadata:
-    """Identifies a container within its sandbox; `attempt` is the number of its restarts."""
+    """Identifies a container within its sandbox; `attempt` is the number of its
+    restarts.
+    """
 
     name: str
     attempt: int = 0
@@ -138,14 +153,18 @@ class ContainerMetadata:
 class ContainerConfig:
     """What a container is to be.
 
-    `image` is what to run (a name or an id), `user_specified_image` what the pod said. `memory_limit` in bytes, 0 for
-    none, is `linux.resources.memory_limit_in_bytes`; either will do. `mounts`: `container_path`, `host_path`,
-    `readonly`, `propagation` (`PROPAGATION_PRIVATE`, `PROPAGATION_HOST_TO_CONTAINER`, `PROPAGATION_BIDIRECTIONAL`),
-    `selinux_relabel` each. `devices`: `container_path`, `host_path`, `permissions`. `log_path` is relative to the
-    sandbox's log directory. `linux`: `resources` (`cpu_period`, `cpu_quota`, `cpu_shares`, `memory_limit_in_bytes`,
-    `oom_score_adj`, `cpuset_cpus`, `cpuset_mems`, `hugepage_limits`, `unified`) and `security_context`
-    (`capabilities`, `privileged`, `namespace_options`, `run_as_user`, `run_as_group`, `run_as_username`,
-    `readonly_rootfs`, `supplemental_groups`, `no_new_privs`, `masked_paths`, `readonly_paths`, `seccomp` …).
+    `image` is what to run (a name or an id), `user_specified_image` what the pod said.
+    `memory_limit` in bytes, 0 for none, is `linux.resources.memory_limit_in_bytes`;
+    either will do. `mounts`: `container_path`, `host_path`, `readonly`, `propagation`
+    (`PROPAGATION_PRIVATE`, `PROPAGATION_HOST_TO_CONTAINER`,
+    `PROPAGATION_BIDIRECTIONAL`), `selinux_relabel` each. `devices`: `container_path`,
+    `host_path`, `permissions`. `log_path` is relative to the sandbox's log directory.
+    `linux`: `resources` (`cpu_period`, `cpu_quota`, `cpu_shares`,
+    `memory_limit_in_bytes`, `oom_score_adj`, `cpuset_cpus`, `cpuset_mems`,
+    `hugepage_limits`, `unified`) and `security_context` (`capabilities`, `privileged`,
+    `namespace_options`, `run_as_user`, `run_as_group`, `run_as_username`,
+    `readonly_rootfs`, `supplemental_groups`, `no_new_privs`, `masked_paths`,
+    `readonly_paths`, `seccomp` …).
     """
 
     metadata: ContainerMetadata
@@ -185,7 +204,9 @@ class ContainerConfig:
 
 @dataclass(slots=True)
 class ContainerStatus:
-    """What a container is. `image` is the runtime's name for it, `image_ref` what was really run, `image_id` its id."""
+    """What a container is. `image` is the runtime's name for it, `image_ref` what was
+    really run, `image_id` its id.
+    """
 
     id: str
     pod_sandbox_id: str
@@ -211,7 +232,9 @@ class ContainerStatus:
 
 @dataclass(slots=True, frozen=True)
 class ContainerEventResponse:
-    """Something happened to a container (or, if `container_id` is the sandbox's, to a sandbox)."""
+    """Something happened to a container (or, if `container_id` is the sandbox's, to a
+    sandbox).
+    """
 
     container_id: str
     type: ContainerEventType
@@ -235,7 +258,9 @@ class Image:
 
 @dataclass(slots=True, frozen=True)
 class AuthConfig:
-    """What to show a registry. All empty: nothing. `auth` is base64 of `username:password`."""
+    """What to show a registry. All empty: nothing. `auth` is base64 of
+    `username:password`.
+    """
 
     username: str = ""
     password: str = ""
@@ -253,9 +278,10 @@ async def _ignore(data: bytes) -> None:
 class Streams:
     """The ends of an interactive call, as the caller holds them.
 
-    `stdin` yields what to send, None for no input at all; when it ends, the other side sees end of file. `stdout` and
-    `stderr` are awaited with every piece that arrives (with a terminal everything is stdout). `resize` yields
-    (width, height) in characters.
+    `stdin` yields what to send, None for no input at all; when it ends, the other side
+    sees end of file. `stdout` and `stderr` are awaited with every piece that arrives
+    (with a terminal everything is stdout). `resize` yields (width, height) in
+    characters.
     """
 
     stdin: AsyncIterator[bytes] | None = None
@@ -294,7 +320,9 @@ class RuntimeService(Protocol):
         ...
 
     async def status(self) -> dict[str, Any]:
-        """`conditions`: a list of `type` (`RuntimeReady`, `NetworkReady`), `status`, `reason`, `message`."""
+        """`conditions`: a list of `type` (`RuntimeReady`, `NetworkReady`), `status`,
+        `reason`, `message`.
+        """
         ...
 
     async def run_pod_sandbox(self, config: PodSandboxConfig) -> str:
@@ -318,9 +346,14 @@ class RuntimeService(Protocol):
         ...
 
     async def create_container(
-        self, pod_sandbox_id: str, config: ContainerConfig, sandbox_config: PodSandboxConfig | None = None
+        self,
+        pod_sandbox_id: str,
+        config: ContainerConfig,
+        sandbox_config: PodSandboxConfig | None = None,
     ) -> str:
-        """Its id. `sandbox_config` is what the sandbox was made from; None: the runtime remembers."""
+        """Its id. `sandbox_config` is what the sandbox was made from; None: the runtime
+        remembers.
+        """
         ...
 
     async def start_container(self, container_id: str) -> None:
@@ -343,12 +376,18 @@ class RuntimeService(Protocol):
         """Raises RuntimeServiceError if there is none."""
         ...
 
-    async def exec_sync(self, container_id: str, cmd: tuple[str, ...], timeout: float) -> ExecSyncResponse:
+    async def exec_sync(
+        self, container_id: str, cmd: tuple[str, ...], timeout: float
+    ) -> ExecSyncResponse:
         """Run a command in the container and wait for it."""
         ...
 
-    async def update_container_resources(self, container_id: str, resources: Fields) -> None:
-        """New limits for a running container: the fields of `linux.resources` that change."""
+    async def update_container_resources(
+        self, container_id: str, resources: Fields
+    ) -> None:
+        """New limits for a running container: the fields of `linux.resources` that
+        change.
+        """
         ...
 
     async def reopen_container_log(self, container_id: str) -> None:
@@ -356,27 +395,49 @@ class RuntimeService(Protocol):
         ...
 
     async def container_stats(self, container_id: str) -> dict[str, Any]:
-        """What it uses: `attributes`, `cpu.usage_core_nano_seconds.value`, `memory.working_set_bytes.value` …."""
+        """What it uses: `attributes`, `cpu.usage_core_nano_seconds.value`,
+        `memory.working_set_bytes.value` ….
+        """
         ...
 
-    async def list_container_stats(self, pod_sandbox_id: str = "") -> list[dict[str, Any]]:
+    async def list_container_stats(
+        self, pod_sandbox_id: str = ""
+    ) -> list[dict[str, Any]]:
         """Of all running containers, or those of a sandbox."""
         ...
 
-    async def exec(self, container_id: str, cmd: tuple[str, ...], streams: Streams, tty: bool = False) -> int:
+    async def exec(
+        self,
+        container_id: str,
+        cmd: tuple[str, ...],
+        streams: Streams,
+        tty: bool = False,
+    ) -> int:
         """Run a command in the container, connected to `streams`; its exit code."""
         ...
 
-    async def attach(self, container_id: str, streams: Streams, tty: bool = False) -> None:
-        """Connect to the container's own process; returns when it ends or the caller's side is closed."""
+    async def attach(
+        self, container_id: str, streams: Streams, tty: bool = False
+    ) -> None:
+        """Connect to the container's own process; returns when it ends or the caller's
+        side is closed.
+        """
         ...
 
-    async def port_forward(self, pod_sandbox_id: str, port: int, streams: Streams) -> None:
-        """One connection to a port on the sandbox's loopback: `stdin` goes there, `stdout` comes from there."""
+    async def port_forward(
+        self, pod_sandbox_id: str, port: int, streams: Streams
+    ) -> None:
+        """One connection to a port on the sandbox's loopback: `stdin` goes there,
+        `stdout` comes from there.
+        """
         ...
 
-    def get_container_events(self, handler: Callable[[ContainerEventResponse], None]) -> None:
-        """Tell `handler` of every event from now on (a stream on the wire). What the evented PLEG listens to."""
+    def get_container_events(
+        self, handler: Callable[[ContainerEventResponse], None]
+    ) -> None:
+        """Tell `handler` of every event from now on (a stream on the wire). What the
+        evented PLEG listens to.
+        """
         ...
 
 
@@ -400,7 +461,9 @@ class ImageService(Protocol):
         ...
 
     async def image_fs_info(self) -> list[dict[str, Any]]:
-        """Where images live and what they take: `timestamp`, `fs_id.mountpoint`, `used_bytes`, `inodes_used`."""
+        """Where images live and what they take: `timestamp`, `fs_id.mountpoint`,
+        `used_bytes`, `inodes_used`.
+        """
         ...
 
 
@@ -426,8 +489,9 @@ class HTTPRequest:
 
 @dataclass(slots=True, frozen=True)
 class HTTPAnswer:
-    """`status` 0: there is none, and `text` says why. Else `text` is the beginning of the body, and `location` where a
-    redirect leads."""
+    """`status` 0: there is none, and `text` says why. Else `text` is the beginning of
+    the body, and `location` where a redirect leads.
+    """
 
     status: int
     text: str = ""
@@ -435,7 +499,9 @@ class HTTPAnswer:
 
 
 class PodNetwork(Protocol):
-    """How the kubelet reaches a container's ports, for probes. On a real node that is the network itself."""
+    """How the kubelet reaches a container's ports, for probes. On a real node that is
+    the network itself.
+    """
 
     async def tcp_connect(self, ip: str, port: int, timeout: float) -> str:
         """Empty, or why not."""
@@ -447,10 +513,14 @@ class PodNetwork(Protocol):
 
 
 class LogFiles(Protocol):
-    """How the kubelet reads container logs (`log_format.py`). On a real node these are files."""
+    """How the kubelet reads container logs (`log_format.py`). On a real node these are
+    files.
+    """
 
     def read_log(self, path: str, offset: int = 0) -> bytes:
-        """What stands in a container's log from `offset` on. Raises FileNotFoundError."""
+        """What stands in a container's log from `offset` on. Raises
+        FileNotFoundError.
+        """
         ...
 
     async def log_grown(self, path: str, size: int) -> None:

@@ -1,13 +1,18 @@
-"""Exec, attach and port forward as a client: the runtime names an address, and a WebSocket there carries the streams.
+"""Exec, attach and port forward as a client: the runtime names an address, and a
+WebSocket there carries the streams.
 
-Every message starts with a byte that says which stream it belongs to: 0 stdin, 1 stdout, 2 stderr, 3 error, 4 resize.
-The error stream brings one `Status` at the end, whose `ExitCode` cause is the command's exit code. Version 5 of the
-protocol can also close a stream (byte 255, then the stream's number); in version 4 the end of the input could not be
-said, so nothing older is spoken here: `spdy_executor` is for runtimes that do not know it.
+Every message starts with a byte that says which stream it belongs to: 0 stdin, 1
+stdout, 2 stderr, 3 error, 4 resize. The error stream brings one `Status` at the end,
+whose `ExitCode` cause is the command's exit code. Version 5 of the protocol can also
+close a stream (byte 255, then the stream's number); in version 4 the end of the input
+could not be said, so nothing older is spoken here: `spdy_executor` is for runtimes that
+do not know it.
 
-A port forward has two streams per port, data and errors, each opened by the port's number in two bytes.
+A port forward has two streams per port, data and errors, each opened by the port's
+number in two bytes.
 
-Upstream: `apimachinery/pkg/util/remotecommand/constants.go`, `kubelet/pkg/cri/streaming/remotecommand/websocket.go`,
+Upstream: `apimachinery/pkg/util/remotecommand/constants.go`,
+`kubelet/pkg/cri/streaming/remotecommand/websocket.go`,
 `kubelet/pkg/cri/streaming/portforward/websocket.go`, v1.36.
 """
 
@@ -32,14 +37,18 @@ class ProtocolNotSpoken(Exception):
 
 
 async def run_streams(url: str, streams: Streams, host_netns: str = "") -> int:
-    """Talk until the other side ends; the command's exit code. Raises RuntimeServiceError if the stream fails, and
-    ProtocolNotSpoken; the address is used up then.
+    """Talk until the other side ends; the command's exit code. Raises
+    RuntimeServiceError if the stream fails, and ProtocolNotSpoken; the address is used
+    up then.
 
-    `host_netns`: the network namespace whose loopback the address is on, if that is not ours.
+    `host_netns`: the network namespace whose loopback the address is on, if that is not
+    ours.
     """
     async with aiohttp.ClientSession(connector=connector_in(host_netns)) as session:
         try:
-            socket = await session.ws_connect(url, protocols=[COMMAND_PROTOCOL], max_msg_size=0)
+            socket = await session.ws_connect(
+                url, protocols=[COMMAND_PROTOCOL], max_msg_size=0
+            )
         except aiohttp.WSServerHandshakeError as error:
             raise ProtocolNotSpoken(error.message) from None
         senders = [
@@ -57,7 +66,9 @@ async def run_streams(url: str, streams: Streams, host_netns: str = "") -> int:
             await socket.close()
 
 
-async def _send_input(socket: aiohttp.ClientWebSocketResponse, streams: Streams) -> None:
+async def _send_input(
+    socket: aiohttp.ClientWebSocketResponse, streams: Streams
+) -> None:
     if streams.stdin is None:
         return
     async for data in streams.stdin:
@@ -66,11 +77,15 @@ async def _send_input(socket: aiohttp.ClientWebSocketResponse, streams: Streams)
         await socket.send_bytes(bytes([CLOSE, STDIN]))
 
 
-async def _send_sizes(socket: aiohttp.ClientWebSocketResponse, streams: Streams) -> None:
+async def _send_sizes(
+    socket: aiohttp.ClientWebSocketResponse, streams: Streams
+) -> None:
     if streams.resize is None:
         return
     async for width, height in streams.resize:
-        await socket.send_bytes(bytes([RESIZE]) + json.dumps({"Width": width, "Height": height}).encode())
+        await socket.send_bytes(
+            bytes([RESIZE]) + json.dumps({"Width": width, "Height": height}).encode()
+        )
 
 
 async def _receive(socket: aiohttp.ClientWebSocketResponse, streams: Streams) -> int:
@@ -88,8 +103,12 @@ async def _receive(socket: aiohttp.ClientWebSocketResponse, streams: Streams) ->
     return code
 
 
-async def forward_port(url: str, port: int, streams: Streams, host_netns: str = "") -> None:
-    """One connection: until either side is done. Raises RuntimeServiceError if nobody listens there."""
+async def forward_port(
+    url: str, port: int, streams: Streams, host_netns: str = ""
+) -> None:
+    """One connection: until either side is done. Raises RuntimeServiceError if nobody
+    listens there.
+    """
     async with (
         aiohttp.ClientSession(connector=connector_in(host_netns)) as session,
         session.ws_connect(url, protocols=[PORT_PROTOCOL], max_msg_size=0) as socket,
@@ -105,7 +124,10 @@ async def forward_port(url: str, port: int, streams: Streams, host_netns: str = 
                     opened.add(channel)  # the first message on each names the port
                     data = data[2:]
                 if channel == 1 and data:
-                    raise RuntimeServiceError(f"rpc error: code = Unknown desc = {data.decode(errors='replace')}")
+                    raise RuntimeServiceError(
+                        "rpc error: code = Unknown desc ="
+                        f" {data.decode(errors='replace')}"
+                    )
                 if data:
                     await streams.stdout(data)
         finally:

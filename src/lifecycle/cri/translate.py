@@ -1,9 +1,12 @@
-"""Between the dataclasses of `runtime.py` and CRI's messages, as dicts in the shape of `messages.py`.
+"""Between the dataclasses of `runtime.py` and CRI's messages, as dicts in the shape of
+`messages.py`.
 
-Two small rules of CRI live here. An enum's zero value is left out on the wire, so a sandbox on the pod's own network
-says nothing and `POD` is what silence means. And host network is a namespace option, not a field.
+Two small rules of CRI live here. An enum's zero value is left out on the wire, so a
+sandbox on the pod's own network says nothing and `POD` is what silence means. And host
+network is a namespace option, not a field.
 
-Upstream: `cri-api/pkg/apis/runtime/v1/api.proto`; `cri-client/pkg/remote_runtime.go` for what a client fills in.
+Upstream: `cri-api/pkg/apis/runtime/v1/api.proto`; `cri-client/pkg/remote_runtime.go`
+for what a client fills in.
 """
 
 from __future__ import annotations
@@ -40,7 +43,10 @@ def sandbox_metadata(metadata: PodSandboxMetadata) -> Dict:
 def read_sandbox_metadata(fields: Mapping[str, Any]) -> PodSandboxMetadata:
     """And back."""
     return PodSandboxMetadata(
-        fields.get("name", ""), fields.get("uid", ""), fields.get("namespace", ""), fields.get("attempt", 0)
+        fields.get("name", ""),
+        fields.get("uid", ""),
+        fields.get("namespace", ""),
+        fields.get("attempt", 0),
     )
 
 
@@ -65,7 +71,9 @@ def sandbox_config(config: PodSandboxConfig) -> Dict:
     return fields
 
 
-def read_sandbox_config(fields: Mapping[str, Any], runtime_handler: str = "") -> PodSandboxConfig:
+def read_sandbox_config(
+    fields: Mapping[str, Any], runtime_handler: str = ""
+) -> PodSandboxConfig:
     """And back."""
     return PodSandboxConfig(
         read_sandbox_metadata(fields.get("metadata") or {}),
@@ -87,7 +95,10 @@ def sandbox_status(status: PodSandboxStatus) -> Dict:
         "metadata": sandbox_metadata(status.metadata),
         "state": f"{status.state.value}",
         "created_at": status.created_at,
-        "network": {"ip": status.ip, "additional_ips": [{"ip": ip} for ip in status.additional_ips]},
+        "network": {
+            "ip": status.ip,
+            "additional_ips": [{"ip": ip} for ip in status.additional_ips],
+        },
         "linux": {"namespaces": {"options": dict(status.namespace_options)}},
         "labels": dict(status.labels),
         "annotations": dict(status.annotations),
@@ -117,10 +128,16 @@ def container_config(config: ContainerConfig) -> Dict:
     """`ContainerConfig`."""
     linux = dict(config.linux)
     if config.memory_limit and not config.resources.get("memory_limit_in_bytes"):
-        linux["resources"] = {**config.resources, "memory_limit_in_bytes": config.memory_limit}
+        linux["resources"] = {
+            **config.resources,
+            "memory_limit_in_bytes": config.memory_limit,
+        }
     return {
         "metadata": {"name": config.metadata.name, "attempt": config.metadata.attempt},
-        "image": {"image": config.image, "user_specified_image": config.user_specified_image},
+        "image": {
+            "image": config.image,
+            "user_specified_image": config.user_specified_image,
+        },
         "command": list(config.command),
         "args": list(config.args),
         "working_dir": config.working_dir,
@@ -148,7 +165,10 @@ def read_container_config(fields: Mapping[str, Any]) -> ContainerConfig:
         tuple(fields.get("args") or ()),
         labels=fields.get("labels") or {},
         working_dir=fields.get("working_dir", ""),
-        envs=tuple((env.get("key", ""), text(env.get("value", ""))) for env in fields.get("envs") or ()),
+        envs=tuple(
+            (env.get("key", ""), text(env.get("value", "")))
+            for env in fields.get("envs") or ()
+        ),
         mounts=tuple(fields.get("mounts") or ()),
         devices=tuple(fields.get("devices") or ()),
         annotations=fields.get("annotations") or {},
@@ -164,7 +184,9 @@ def read_container_config(fields: Mapping[str, Any]) -> ContainerConfig:
 
 def text(value: bytes | str) -> str:
     """Bytes that are usually text: what is not UTF-8 survives the way back."""
-    return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
+    return (
+        value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
+    )
 
 
 def container_status(status: ContainerStatus) -> Dict:
@@ -196,8 +218,12 @@ def container_status(status: ContainerStatus) -> Dict:
     return fields
 
 
-def read_container_status(fields: Mapping[str, Any], pod_sandbox_id: str) -> ContainerStatus:
-    """And back; also from a `Container` of a list, which tells less. A status does not name its sandbox, a list does."""
+def read_container_status(
+    fields: Mapping[str, Any], pod_sandbox_id: str
+) -> ContainerStatus:
+    """And back; also from a `Container` of a list, which tells less. A status does not
+    name its sandbox, a list does.
+    """
     metadata = fields.get("metadata") or {}
     return ContainerStatus(
         fields["id"],
@@ -254,7 +280,11 @@ def read_image(fields: Mapping[str, Any]) -> Image:
 
 def auth_config(auth: AuthConfig) -> Dict:
     """`AuthConfig`."""
-    return {name: getattr(auth, name) for name in AuthConfig.__slots__ if getattr(auth, name)}
+    return {
+        name: getattr(auth, name)
+        for name in AuthConfig.__slots__
+        if getattr(auth, name)
+    }
 
 
 def read_auth_config(fields: Mapping[str, Any] | None) -> AuthConfig | None:

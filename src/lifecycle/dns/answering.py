@@ -1,12 +1,15 @@
 """Questions to answers: the semantics of DNS on top of the cluster's names.
 
-Three ways to say no must be told apart, for resolvers act on them: the name does not exist (NXDOMAIN: try the next search
-domain), it exists without such records (NODATA: do not), and we cannot know (SERVFAIL: ask again). The first two carry the zone's
-SOA record, whose last number says how long the "no" may be remembered.
+Three ways to say no must be told apart, for resolvers act on them: the name does not
+exist (NXDOMAIN: try the next search domain), it exists without such records (NODATA: do
+not), and we cannot know (SERVFAIL: ask again). The first two carry the zone's SOA
+record, whose last number says how long the "no" may be remembered.
 
-Upstream: CoreDNS 1.14, `plugin/kubernetes/handler.go` (`ServeDNS`), `plugin/backend_lookup.go` (`A`, `AAAA`, `SRV`, `PTR`, `CNAME`,
-`NS`, `SOA`, `BackendError`). Left out: MX, DNSSEC, looking up names outside the cluster (an ExternalName is answered with the
-CNAME alone, as CoreDNS does when its own resolver knows nothing of the target).
+Upstream: CoreDNS 1.14, `plugin/kubernetes/handler.go` (`ServeDNS`),
+`plugin/backend_lookup.go` (`A`, `AAAA`, `SRV`, `PTR`, `CNAME`, `NS`, `SOA`,
+`BackendError`). Left out: MX, DNSSEC, looking up names outside the cluster (an
+ExternalName is answered with the CNAME alone, as CoreDNS does when its own resolver
+knows nothing of the target).
 """
 
 from __future__ import annotations
@@ -15,7 +18,16 @@ from collections.abc import Callable
 from ipaddress import ip_address
 
 from lifecycle.dns.kubernetes_plugin import NS_NAME, KubernetesPlugin, NameDoesNotExist
-from lifecycle.dns.records import NOERROR, NXDOMAIN, REFUSED, SERVFAIL, Answer, Record, Target, fqdn
+from lifecycle.dns.records import (
+    NOERROR,
+    NXDOMAIN,
+    REFUSED,
+    SERVFAIL,
+    Answer,
+    Record,
+    Target,
+    fqdn,
+)
 
 REVERSE_ZONES = ("in-addr.arpa.", "ip6.arpa.")
 TRANSFERS = ("AXFR", "IXFR")
@@ -36,7 +48,9 @@ class Answerer:
         self.ttl = ttl
 
     def answer(self, qname: str, qtype: str) -> Answer:
-        """The answer to one question; names in it are spelled as asked. Outside our zones: SERVFAIL, there being nobody to ask."""
+        """The answer to one question; names in it are spelled as asked. Outside our
+        zones: SERVFAIL, there being nobody to ask.
+        """
         qname = fqdn(qname)
         name = qname.lower()
         for zone in (self.plugin.zone, *REVERSE_ZONES):
@@ -59,7 +73,11 @@ class Answerer:
 
     def _in_zone(self, qname: str, name: str, qtype: str, zone: str) -> Answer:
         found = Answer()
-        if name == f"{NS_NAME}.{self.plugin.zone}" and zone != self.plugin.zone and qtype != "SOA":
+        if (
+            name == f"{NS_NAME}.{self.plugin.zone}"
+            and zone != self.plugin.zone
+            and qtype != "SOA"
+        ):
             # the one name that CoreDNS knows in small letters only
             return Answer(NXDOMAIN, authority=[self.soa(zone)])
         find: Callable[[Answer, str, str, str], None] = {
@@ -89,12 +107,18 @@ class Answerer:
         found.answer = self._resolve(qname, "AAAA", [])
 
     def _resolve(self, qname: str, qtype: str, before: list[Record]) -> list[Record]:
-        """Addresses of a name, each once; an alias is followed as long as it stays in the cluster."""
+        """Addresses of a name, each once; an alias is followed as long as it stays in
+        the cluster.
+        """
         records: list[Record] = []
         for target in self.plugin.targets(qname.lower(), qtype):
             if target.type == "CNAME":
                 alias = Record(qname, self.ttl, "CNAME", target.host)
-                if target.host.lower() == qname.lower() or len(before) > CHAIN_LIMIT or alias in before:
+                if (
+                    target.host.lower() == qname.lower()
+                    or len(before) > CHAIN_LIMIT
+                    or alias in before
+                ):
                     continue
                 if not f".{target.host.lower()}".endswith(f".{self.plugin.zone}"):
                     records.append(alias)
@@ -118,7 +142,9 @@ class Answerer:
             if target.port < 0:
                 continue
             address = self._address(target, zone)
-            record = Record(qname, self.ttl, "SRV", f"0 {weight} {target.port} {address.name}")
+            record = Record(
+                qname, self.ttl, "SRV", f"0 {weight} {target.port} {address.name}"
+            )
             if record not in found.answer:
                 found.answer.append(record)
             if address not in found.additional:
@@ -126,7 +152,12 @@ class Answerer:
 
     def _address(self, target: Target, zone: str) -> Record:
         """A target's address, its name in the zone as the asker spells it."""
-        return Record(target.name.removesuffix(self.plugin.zone) + zone, self.ttl, target.type, target.host)
+        return Record(
+            target.name.removesuffix(self.plugin.zone) + zone,
+            self.ttl,
+            target.type,
+            target.host,
+        )
 
     def _text(self, found: Answer, qname: str, name: str, zone: str) -> None:
         text = self.plugin.text(name)
@@ -139,12 +170,17 @@ class Answerer:
             found.answer.append(Record(qname, self.ttl, "CNAME", targets[0].host))
 
     def _name_servers(self, found: Answer, qname: str, name: str, zone: str) -> None:
-        if name != zone:  # nor is it the zone's if the asker spells the zone in capitals
+        if (
+            name != zone
+        ):  # nor is it the zone's if the asker spells the zone in capitals
             self._nothing(found, qname, name, zone)
             return
-        found.additional += [self._address(server, zone) for server in self.plugin.name_servers()]
+        found.additional += [
+            self._address(server, zone) for server in self.plugin.name_servers()
+        ]
         found.answer += [
-            Record(qname, self.ttl, "NS", server) for server in dict.fromkeys(r.name for r in found.additional)
+            Record(qname, self.ttl, "NS", server)
+            for server in dict.fromkeys(r.name for r in found.additional)
         ]
 
     def _soa(self, found: Answer, qname: str, name: str, zone: str) -> None:
@@ -159,11 +195,15 @@ class Answerer:
         self.plugin.targets(name, "A")
 
     def _reverse(self, qname: str, name: str, qtype: str, zone: str) -> Answer:
-        """PTR. What nobody here has is passed on (`fallthrough`), and there is nobody to pass it on to."""
+        """PTR. What nobody here has is passed on (`fallthrough`), and there is nobody
+        to pass it on to.
+        """
         ip = address_of(name)
         names = self.plugin.reverse(ip) if ip and qtype == "PTR" else []
         if names:
-            return Answer(answer=[Record(qname, self.ttl, "PTR", text) for text in names])
+            return Answer(
+                answer=[Record(qname, self.ttl, "PTR", text) for text in names]
+            )
         found = Answer()
         if qtype == "SOA":
             self._soa(found, qname, name, zone)
@@ -175,7 +215,9 @@ class Answerer:
 
 
 def address_of(name: str) -> str:
-    """The address a reverse name stands for: `22.2.244.10.in-addr.arpa.` → `10.244.2.22`; empty if it is none."""
+    """The address a reverse name stands for: `22.2.244.10.in-addr.arpa.` →
+    `10.244.2.22`; empty if it is none.
+    """
     for zone, joined in zip(REVERSE_ZONES, (".", "")):
         if name.endswith(f".{zone}"):
             labels = name[: -len(zone) - 1].split(".")[::-1]

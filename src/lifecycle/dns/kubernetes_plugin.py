@@ -1,11 +1,13 @@
 """Names to targets: the heart of cluster DNS.
 
-A Service with a cluster IP is that address; its endpoints do not matter. A headless one is the addresses of its ready
-endpoints – and if there are none, its name does not exist at all. An external one is another name. A pod's name is its
-address spelled out, and is believed without a look at any pod (`pods insecure`).
+A Service with a cluster IP is that address; its endpoints do not matter. A headless one
+is the addresses of its ready endpoints – and if there are none, its name does not exist
+at all. An external one is another name. A pod's name is its address spelled out, and is
+believed without a look at any pod (`pods insecure`).
 
-Upstream: CoreDNS 1.14, `plugin/kubernetes/kubernetes.go` (`Services`, `Records`, `findServices`, `findPods`), `reverse.go`,
-`ns.go`. Left out: multicluster zones, `pods verified`, zone transfers, topology.
+Upstream: CoreDNS 1.14, `plugin/kubernetes/kubernetes.go` (`Services`, `Records`,
+`findServices`, `findPods`), `reverse.go`, `ns.go`. Left out: multicluster zones, `pods
+verified`, zone transfers, topology.
 """
 
 from __future__ import annotations
@@ -13,8 +15,21 @@ from __future__ import annotations
 from ipaddress import ip_address
 
 from lifecycle.dns.records import Target, fqdn
-from lifecycle.dns.request_name import POD, SVC, InvalidRequest, RequestName, parse_request, trim_zone
-from lifecycle.dns.service_index import Port, ServiceIndex, declared_ports, ready_addresses, service_ips
+from lifecycle.dns.request_name import (
+    POD,
+    SVC,
+    InvalidRequest,
+    RequestName,
+    parse_request,
+    trim_zone,
+)
+from lifecycle.dns.service_index import (
+    Port,
+    ServiceIndex,
+    declared_ports,
+    ready_addresses,
+    service_ips,
+)
 
 SCHEMA_VERSION = "1.1.0"
 """Of the specification "Kubernetes DNS-Based Service Discovery"."""
@@ -27,7 +42,9 @@ class NameDoesNotExist(Exception):
 
 
 class KubernetesPlugin:
-    """Answers for `zone` from an index. `dns_service`: namespace and name of the Service that DNS itself is reached by."""
+    """Answers for `zone` from an index. `dns_service`: namespace and name of the
+    Service that DNS itself is reached by.
+    """
 
     def __init__(
         self,
@@ -41,7 +58,9 @@ class KubernetesPlugin:
         self.dns_service = dns_service
 
     def targets(self, name: str, qtype: str) -> list[Target]:
-        """What a lower-case name leads to; empty: it exists, with nothing to lead to. Raises NameDoesNotExist."""
+        """What a lower-case name leads to; empty: it exists, with nothing to lead to.
+        Raises NameDoesNotExist.
+        """
         if trim_zone(name, self.zone) == NS_NAME:
             return self.name_servers()
         found = self._records(name)
@@ -50,7 +69,9 @@ class KubernetesPlugin:
         return found
 
     def text(self, name: str) -> str:
-        """The one TXT record; empty: the name exists without one. Raises NameDoesNotExist."""
+        """The one TXT record; empty: the name exists without one. Raises
+        NameDoesNotExist.
+        """
         if trim_zone(name, self.zone) == "dns-version":
             return SCHEMA_VERSION
         try:
@@ -62,19 +83,28 @@ class KubernetesPlugin:
         return ""
 
     def pointed(self, name: str) -> list[Target]:
-        """Whether a name exists, for a question about pointers: our own server's short name does not. Raises NameDoesNotExist."""
+        """Whether a name exists, for a question about pointers: our own server's short
+        name does not. Raises NameDoesNotExist.
+        """
         return self._records(name)
 
     def name_servers(self) -> list[Target]:
-        """The zone's name servers: the DNS Service's addresses, named as the Service is."""
+        """The zone's name servers: the DNS Service's addresses, named as the Service
+        is.
+        """
         namespace, name = self.dns_service
         service = self.index.service(namespace, name)
         if service is None:
             return []
-        return [Target(ip, name=f"{name}.{namespace}.{SVC}.{self.zone}") for ip in service_ips(service)]
+        return [
+            Target(ip, name=f"{name}.{namespace}.{SVC}.{self.zone}")
+            for ip in service_ips(service)
+        ]
 
     def reverse(self, ip: str) -> list[str]:
-        """The names of an address: of the Service that has it, or of all endpoints with it."""
+        """The names of an address: of the Service that has it, or of all endpoints with
+        it.
+        """
         service = self.index.service_by_ip(ip)
         if service is not None:
             meta = service["metadata"]
@@ -83,7 +113,11 @@ class KubernetesPlugin:
         for endpoint_slice in self.index.slices_with(ip):
             meta = endpoint_slice["metadata"]
             below = f"{meta['labels']['kubernetes.io/service-name']}.{meta['namespace']}.{SVC}.{self.zone}"
-            names += [f"{address.label}.{below}" for address in ready_addresses(endpoint_slice) if address.ip == ip]
+            names += [
+                f"{address.label}.{below}"
+                for address in ready_addresses(endpoint_slice)
+                if address.ip == ip
+            ]
         return list(dict.fromkeys(names))
 
     def _records(self, name: str) -> list[Target]:
@@ -97,7 +131,11 @@ class KubernetesPlugin:
             raise NameDoesNotExist(name)
         if not request.service:
             return []
-        return self._find_pod(request) if request.kind == POD else self._find_services(request)
+        return (
+            self._find_pod(request)
+            if request.kind == POD
+            else self._find_services(request)
+        )
 
     def _find_pod(self, request: RequestName) -> list[Target]:
         text = request.service
@@ -117,15 +155,26 @@ class KubernetesPlugin:
         spec = service["spec"]
         if spec.get("type") == "ExternalName":
             target = Target(spec.get("externalName", ""))
-            if request.endpoint or request.port or request.protocol or target.type != "CNAME":
+            if (
+                request.endpoint
+                or request.port
+                or request.protocol
+                or target.type != "CNAME"
+            ):
                 raise NameDoesNotExist(request.service)
             return [Target(fqdn(target.host))]
         below = f"{request.service}.{request.namespace}.{SVC}.{self.zone}"
         if spec.get("clusterIP") in (None, "", "None") or request.endpoint:
             found = self._find_endpoints(request, below)
         else:
-            ports = [p for p in declared_ports(spec.get("ports")) if _asked_for(p, request)]
-            found = [Target(ip, port.number, below) for port in ports for ip in service_ips(service)]
+            ports = [
+                p for p in declared_ports(spec.get("ports")) if _asked_for(p, request)
+            ]
+            found = [
+                Target(ip, port.number, below)
+                for port in ports
+                for ip in service_ips(service)
+            ]
         if not found:
             raise NameDoesNotExist(request.service)
         return found
@@ -133,13 +182,25 @@ class KubernetesPlugin:
     def _find_endpoints(self, request: RequestName, below: str) -> list[Target]:
         found: list[Target] = []
         for endpoint_slice in self.index.slices_of(request.namespace, request.service):
-            ports = [p for p in declared_ports(endpoint_slice.get("ports")) if _asked_for(p, request)]
+            ports = [
+                p
+                for p in declared_ports(endpoint_slice.get("ports"))
+                if _asked_for(p, request)
+            ]
             for address in ready_addresses(endpoint_slice):
                 if request.endpoint in ("", address.label.lower()):
-                    found += [Target(address.ip, port.number, f"{address.label}.{below}") for port in ports]
+                    found += [
+                        Target(address.ip, port.number, f"{address.label}.{below}")
+                        for port in ports
+                    ]
         return found
 
 
 def _asked_for(port: Port, request: RequestName) -> bool:
-    """Whether a port is the one asked for; a name without a port asks for all. Upstream: `matchPortAndProtocol`."""
-    return request.port in ("", port.name.lower()) and request.protocol in ("", port.protocol.lower())
+    """Whether a port is the one asked for; a name without a port asks for all.
+    Upstream: `matchPortAndProtocol`.
+    """
+    return request.port in ("", port.name.lower()) and request.protocol in (
+        "",
+        port.protocol.lower(),
+    )

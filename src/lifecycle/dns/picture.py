@@ -1,4 +1,6 @@
-"""Names and what they lead to, drawn: a line from each name to each address, other name, or refusal."""
+"""Names and what they lead to, drawn: a line from each name to each address, other
+name, or refusal.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,10 @@ def draw_names(asked: Sequence[tuple[str, Answer]]) -> Any:
     """A matplotlib figure without background; a row for each name."""
     import matplotlib.pyplot as plt
 
-    rows = [(name, [(r.type, r.data) for r in answer.answer] or [("", answer.rcode)]) for name, answer in asked]
+    rows = [
+        (name, [(r.type, r.data) for r in answer.answer] or [("", answer.rcode)])
+        for name, answer in asked
+    ]
     height = sum(len(found) for _, found in rows)
     figure, axes = plt.subplots(figsize=(7, 0.42 * height + 0.3))
     for patch in (figure.patch, axes.patch):
@@ -27,7 +32,15 @@ def draw_names(asked: Sequence[tuple[str, Answer]]) -> Any:
         for kind, data in found:
             _box(axes, 4.6, y, f"{kind} {data}".strip(), COLOURS.get(kind, NO), "left")
             axes.annotate(
-                "", (4.5, y), (3.0, middle), arrowprops={"arrowstyle": "-|>", "color": INK, "shrinkA": 0, "shrinkB": 0}
+                "",
+                (4.5, y),
+                (3.0, middle),
+                arrowprops={
+                    "arrowstyle": "-|>",
+                    "color": INK,
+                    "shrinkA": 0,
+                    "shrinkB": 0,
+                },
             )
             y -= 1
     axes.set_xlim(-0.2, 7.0)
@@ -39,5 +52,10 @@ def draw_names(asked: Sequence[tuple[str, Answer]]) -> Any:
 
 
 def _box(axes: Any, x: float, y: float, text: str, colour: str, side: str) -> None:
-    style = {"boxstyle": "round,pad=0.3", "facecolor": "none", "edgecolor": colour, "linewidth": 1.5}
+    style = {
+        "boxstyle": "round,pad=0.3",
+        "facecolor": "none",
+        "edgecolor": colour,
+        "linewidth": 1.5,
+    }
     axes.text(x, y, text, ha=side, va="center", fontsize=9.5, color=INK, bbox=style)

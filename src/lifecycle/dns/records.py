@@ -2,7 +2,8 @@
 
 The rooms that compute answers know nothing of packets; `wire` turns these into bytes.
 
-Upstream: CoreDNS 1.14, `plugin/etcd/msg/service.go` (`Service`), miekg/dns (`RR`, `Msg`).
+Upstream: CoreDNS 1.14, `plugin/etcd/msg/service.go` (`Service`), miekg/dns (`RR`,
+`Msg`).
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ class Record(NamedTuple):
 
 @dataclass(slots=True)
 class Answer:
-    """Three sections and a code. An empty `answer` with NOERROR means: the name exists, but has no such records (NODATA)."""
+    """Three sections and a code. An empty `answer` with NOERROR means: the name exists,
+    but has no such records (NODATA).
+    """
 
     rcode: str = NOERROR
     answer: list[Record] = field(default_factory=list)
@@ -34,7 +37,9 @@ class Answer:
 
 
 class Target(NamedTuple):
-    """What a name leads to: `host` is an address or another name, `name` the name the target itself is known by (for SRV)."""
+    """What a name leads to: `host` is an address or another name, `name` the name the
+    target itself is known by (for SRV).
+    """
 
     host: str
     port: int = -1
@@ -46,7 +51,11 @@ class Target(NamedTuple):
         if ":" in self.host:
             return "AAAA"
         parts = self.host.split(".")
-        return "A" if len(parts) == 4 and all(p.isdigit() and int(p) < 256 for p in parts) else "CNAME"
+        return (
+            "A"
+            if len(parts) == 4 and all(p.isdigit() and int(p) < 256 for p in parts)
+            else "CNAME"
+        )
 
 
 def fqdn(name: str) -> str:

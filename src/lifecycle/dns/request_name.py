@@ -1,11 +1,13 @@
 """What a name under the cluster's zone asks for.
 
-====================================================  =======================================================
+====================================================
+=======================================================
 `SERVICE.NAMESPACE.svc.ZONE`                          a Service
 `ENDPOINT.SERVICE.NAMESPACE.svc.ZONE`                 one endpoint of it
 `_PORT._PROTOCOL.SERVICE.NAMESPACE.svc.ZONE`          one port of it
 `10-244-1-2.NAMESPACE.pod.ZONE`                       a pod, by its address
-====================================================  =======================================================
+====================================================
+=======================================================
 
 Upstream: CoreDNS 1.14, `plugin/kubernetes/parse.go` (`parseRequest`).
 """
@@ -23,7 +25,9 @@ class InvalidRequest(Exception):
 
 @dataclass(slots=True, frozen=True)
 class RequestName:
-    """The parts; empty where the name does not go that deep. `kind` is `svc`, `pod`, or empty for the zone itself."""
+    """The parts; empty where the name does not go that deep. `kind` is `svc`, `pod`, or
+    empty for the zone itself.
+    """
 
     kind: str = ""
     namespace: str = ""
@@ -34,7 +38,9 @@ class RequestName:
 
 
 def trim_zone(name: str, zone: str) -> str:
-    """The part of a name before its zone; empty for the zone itself. Raises ValueError for a name outside."""
+    """The part of a name before its zone; empty for the zone itself. Raises ValueError
+    for a name outside.
+    """
     if name == zone:
         return ""
     if not name.endswith(f".{zone}"):
@@ -54,7 +60,13 @@ def parse_request(name: str, zone: str) -> RequestName:
     if len(rest) == 1:
         return RequestName(kind, namespace, service, endpoint=rest[0])
     if len(rest) == 2:
-        return RequestName(kind, namespace, service, protocol=rest[0].removeprefix("_"), port=rest[1].removeprefix("_"))
+        return RequestName(
+            kind,
+            namespace,
+            service,
+            protocol=rest[0].removeprefix("_"),
+            port=rest[1].removeprefix("_"),
+        )
     if rest:
         raise InvalidRequest(name)
     return RequestName(kind, namespace, service)

@@ -1,10 +1,13 @@
-"""What DNS knows of the cluster: Services by name and address, endpoints by Service and address, namespaces.
+"""What DNS knows of the cluster: Services by name and address, endpoints by Service and
+address, namespaces.
 
-Four look-ups over the informers' indices; nothing is copied. `modified` is when any of it last changed, in seconds since
+Four look-ups over the informers' indices; nothing is copied. `modified` is when any of
+it last changed, in seconds since
 1970: the serial number of the zone.
 
-Upstream: CoreDNS 1.14, `plugin/kubernetes/controller.go` (`dnsControl`, `SvcIndex`, `SvcIndexReverse`, `EpIndex`,
-`EpIndexReverse`), `object/endpoint.go` (`EndpointSliceToEndpoints`).
+Upstream: CoreDNS 1.14, `plugin/kubernetes/controller.go` (`dnsControl`, `SvcIndex`,
+`SvcIndexReverse`, `EpIndex`, `EpIndexReverse`), `object/endpoint.go`
+(`EndpointSliceToEndpoints`).
 """
 
 from __future__ import annotations
@@ -30,7 +33,9 @@ class Port(NamedTuple):
 
 
 class Address(NamedTuple):
-    """A ready address behind a Service, with the label that names it below the Service."""
+    """A ready address behind a Service, with the label that names it below the
+    Service.
+    """
 
     ip: str
     label: str
@@ -39,7 +44,9 @@ class Address(NamedTuple):
 def service_ips(service: Object) -> tuple[str, ...]:
     """The cluster IPs; none for a headless or external Service."""
     spec = service["spec"]
-    ips = spec.get("clusterIPs") or ([spec["clusterIP"]] if spec.get("clusterIP") else ())
+    ips = spec.get("clusterIPs") or (
+        [spec["clusterIP"]] if spec.get("clusterIP") else ()
+    )
     return tuple(ip for ip in ips if ip != "None")
 
 
@@ -51,7 +58,9 @@ def service_of_slice(endpoint_slice: Object) -> tuple[str, ...]:
 
 
 def ready_addresses(endpoint_slice: Object) -> Iterator[Address]:
-    """The addresses that DNS gives out: those of ready endpoints. Not said means ready."""
+    """The addresses that DNS gives out: those of ready endpoints. Not said means
+    ready.
+    """
     for endpoint in endpoint_slice.get("endpoints") or ():
         if (endpoint.get("conditions") or {}).get("ready", True):
             for ip in endpoint.get("addresses") or ():
@@ -59,7 +68,9 @@ def ready_addresses(endpoint_slice: Object) -> Iterator[Address]:
 
 
 def address_label(ip: str) -> str:
-    """An address as a label; one that ends in a dash would be none, so `fd00::` is `fd00--0`. Upstream: `endpointHostname`."""
+    """An address as a label; one that ends in a dash would be none, so `fd00::` is
+    `fd00--0`. Upstream: `endpointHostname`.
+    """
     label = ip.replace(".", "-").replace(":", "-")
     return f"{label}0" if label.endswith("-") else label
 
@@ -71,7 +82,10 @@ def slice_ips(endpoint_slice: Object) -> tuple[str, ...]:
 
 def declared_ports(ports: Iterable[Object] | None) -> list[Port]:
     """The ports, or one that stands for none."""
-    found = [Port(p.get("name") or "", p.get("protocol") or "TCP", p.get("port") or NO_PORT) for p in ports or ()]
+    found = [
+        Port(p.get("name") or "", p.get("protocol") or "TCP", p.get("port") or NO_PORT)
+        for p in ports or ()
+    ]
     return found or [Port("", "", NO_PORT)]
 
 
@@ -88,20 +102,28 @@ class ServiceIndex:
 
     @classmethod
     def of(
-        cls, services: Iterable[Object], slices: Iterable[Object], namespaces: Iterable[str], modified: int = 0
+        cls,
+        services: Iterable[Object],
+        slices: Iterable[Object],
+        namespaces: Iterable[str],
+        modified: int = 0,
     ) -> ServiceIndex:
         """An index over given objects."""
         index = cls(Indexer(), Indexer(), Indexer())
         for indexer, objects in ((index._services, services), (index._slices, slices)):
             for obj in objects:
-                indexer.set(f"{obj['metadata']['namespace']}/{obj['metadata']['name']}", obj)
+                indexer.set(
+                    f"{obj['metadata']['namespace']}/{obj['metadata']['name']}", obj
+                )
         for name in namespaces:
             index._namespaces.set(name, {"metadata": {"name": name}})
         index.modified = modified
         return index
 
     def namespace_exists(self, name: str) -> bool:
-        """Whether there is such a namespace: below one that does not exist, no name does."""
+        """Whether there is such a namespace: below one that does not exist, no name
+        does.
+        """
         return self._namespaces.get_by_key(name) is not None
 
     def service(self, namespace: str, name: str) -> Object | None:

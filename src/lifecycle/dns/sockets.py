@@ -1,7 +1,8 @@
 """The sockets that a DNS server listens on: TCP and UDP, of the same number.
 
-A client asks over UDP and, if the answer was cut short, once more over TCP at the same address and port. So the two belong together, and if
-the system is to choose the number, it must be free for both.
+A client asks over UDP and, if the answer was cut short, once more over TCP at the same
+address and port. So the two belong together, and if the system is to choose the number,
+it must be free for both.
 
 Upstream: CoreDNS 1.14, `core/dnsserver/server.go` (`Listen`, `ListenPacket`).
 """
@@ -18,7 +19,9 @@ Sockets = tuple[socket.socket, socket.socket]
 
 
 def open_sockets(host: str = "127.0.0.1", port: int = 0) -> Sockets:
-    """Both at `host`; port 0: the system chooses. Raises OSError if the port, or each of twenty, is taken for one of them."""
+    """Both at `host`; port 0: the system chooses. Raises OSError if the port, or each
+    of twenty, is taken for one of them.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     for attempt in range(ATTEMPTS):
         with contextlib.ExitStack() as stack:

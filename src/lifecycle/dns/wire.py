@@ -1,11 +1,13 @@
 """Answers as packets, through dnspython.
 
-What belongs to the protocol and not to the names: the question is repeated, `aa` set, some of the client's EDNS options sent
-back (its cookie too, as CoreDNS does), and an answer that is too long for the client's buffer is cut short with `tc`
-set, so that the client asks again over TCP.
+What belongs to the protocol and not to the names: the question is repeated, `aa` set,
+some of the client's EDNS options sent back (its cookie too, as CoreDNS does), and an
+answer that is too long for the client's buffer is cut short with `tc` set, so that the
+client asks again over TCP.
 
-Upstream: CoreDNS 1.14, `core/dnsserver/server.go` (`ServeDNS`), `request/request.go` (`Scrub`, `SizeAndDo`), `request/edns0.go`,
-`plugin/pkg/edns` (`Version`), `plugin/loadbalance` (`roundRobin`); miekg/dns (`Truncate`).
+Upstream: CoreDNS 1.14, `core/dnsserver/server.go` (`ServeDNS`), `request/request.go`
+(`Scrub`, `SizeAndDo`), `request/edns0.go`, `plugin/pkg/edns` (`Version`),
+`plugin/loadbalance` (`roundRobin`); miekg/dns (`Truncate`).
 """
 
 from __future__ import annotations
@@ -56,7 +58,9 @@ class Answers(Protocol):
         ...
 
 
-def respond(packet: bytes, answerer: Answers, dice: random.Random, *, tcp: bool = False) -> bytes:
+def respond(
+    packet: bytes, answerer: Answers, dice: random.Random, *, tcp: bool = False
+) -> bytes:
     """The packet that answers a packet; empty for one that is no question at all."""
     try:
         query = dns.message.from_wire(packet)
@@ -78,7 +82,9 @@ def respond(packet: bytes, answerer: Answers, dice: random.Random, *, tcp: bool 
         return reply.to_wire()
     question = query.question[0]
     if question.rdclass == dns.rdataclass.IN:
-        answer = answerer.answer(question.name.to_text(), dns.rdatatype.to_text(question.rdtype))
+        answer = answerer.answer(
+            question.name.to_text(), dns.rdatatype.to_text(question.rdtype)
+        )
     else:
         answer = Answer(REFUSED, authoritative=False)
     reply.set_rcode(dns.rcode.from_text(answer.rcode))
@@ -87,17 +93,29 @@ def respond(packet: bytes, answerer: Answers, dice: random.Random, *, tcp: bool 
     if query.edns >= 0:
         kept = [option for option in query.options if option.otype in ECHOED_OPTIONS]
         reply.use_edns(0, query.ednsflags & ECHOED_FLAGS, query.payload, options=kept)
-    shuffled = replace(answer, answer=balanced(answer.answer, dice), additional=balanced(answer.additional, dice))
-    size = LARGEST if tcp else max(SMALLEST, query.payload if query.edns >= 0 else SMALLEST)
+    shuffled = replace(
+        answer,
+        answer=balanced(answer.answer, dice),
+        additional=balanced(answer.additional, dice),
+    )
+    size = (
+        LARGEST
+        if tcp
+        else max(SMALLEST, query.payload if query.edns >= 0 else SMALLEST)
+    )
     return _fitted(reply, shuffled, size)
 
 
 def _fitted(reply: dns.message.Message, answer: Answer, size: int) -> bytes:
-    """As many records as there is room for; `tc` tells the client if some of the answer itself are missing."""
+    """As many records as there is room for; `tc` tells the client if some of the answer
+    itself are missing.
+    """
     sections = (answer.answer, answer.authority, answer.additional)
 
     def wire(count: int) -> bytes:
-        for section, records in zip((reply.answer, reply.authority, reply.additional), sections):
+        for section, records in zip(
+            (reply.answer, reply.authority, reply.additional), sections
+        ):
             section.clear()
             _fill(section, records[: max(0, count)])
             count -= len(records)
@@ -113,10 +131,14 @@ def _fitted(reply: dns.message.Message, answer: Answer, size: int) -> bytes:
 
 
 def balanced(records: list[Record], dice: random.Random) -> list[Record]:
-    """Aliases first, addresses in any order, so that clients which take the first share the load; the rest as it was."""
+    """Aliases first, addresses in any order, so that clients which take the first share
+    the load; the rest as it was.
+    """
     addresses = [record for record in records if record.type in ("A", "AAAA")]
     dice.shuffle(addresses)
-    return [record for record in records if record.type not in ("A", "AAAA")] + addresses
+    return [
+        record for record in records if record.type not in ("A", "AAAA")
+    ] + addresses
 
 
 def _fill(section: list[dns.rrset.RRset], records: list[Record]) -> None:
@@ -126,6 +148,12 @@ def _fill(section: list[dns.rrset.RRset], records: list[Record]) -> None:
         key = (record.name, record.type)
         rrset = sets.get(key)
         if rrset is None:
-            rrset = sets[key] = dns.rrset.from_text(record.name, record.ttl, "IN", record.type)
+            rrset = sets[key] = dns.rrset.from_text(
+                record.name, record.ttl, "IN", record.type
+            )
             section.append(rrset)
-        rrset.add(dns.rdata.from_text(dns.rdataclass.IN, dns.rdatatype.from_text(record.type), record.data))
+        rrset.add(
+            dns.rdata.from_text(
+                dns.rdataclass.IN, dns.rdatatype.from_text(record.type), record.data
+            )
+        )

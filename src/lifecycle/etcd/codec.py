@@ -1,11 +1,14 @@
 """How an object becomes the bytes under its key, and back.
 
-The stored value carries no resourceVersion: the revision of the write *is* the version, and it is put in when the value is read.
-There are two forms. The embedded stores keep JSON, which is what most clients ask for. In a real etcd we keep what a real API server
-would: protobuf for the built-in kinds, JSON for custom ones. Reading takes both, since the first bytes tell them apart.
+The stored value carries no resourceVersion: the revision of the write *is* the version,
+and it is put in when the value is read. There are two forms. The embedded stores keep
+JSON, which is what most clients ask for. In a real etcd we keep what a real API server
+would: protobuf for the built-in kinds, JSON for custom ones. Reading takes both, since
+the first bytes tell them apart.
 
 Upstream: `apiserver/pkg/storage/etcd3/store.go` (`PrepareObjectForStorage`, `decode`),
-`apiserver/pkg/storage/api_object_versioner.go`, `kube-apiserver --storage-media-type`, v1.36. Left out: encryption at rest.
+`apiserver/pkg/storage/api_object_versioner.go`, `kube-apiserver --storage-media-type`,
+v1.36. Left out: encryption at rest.
 """
 
 from __future__ import annotations
@@ -21,7 +24,9 @@ PROTOBUF = "application/vnd.kubernetes.protobuf"
 
 
 def storage_media_type(store: Store) -> str:
-    """In which form values go into a store: as others expect them where others read along."""
+    """In which form values go into a store: as others expect them where others read
+    along.
+    """
     return PROTOBUF if store.remote else JSON
 
 
@@ -29,15 +34,25 @@ def encode_value(obj: Object, media_type: str = JSON) -> bytes:
     """The stored form: without resourceVersion and selfLink."""
     metadata = obj["metadata"]
     if "resourceVersion" in metadata:
-        metadata = {key: value for key, value in metadata.items() if key != "resourceVersion"}
+        metadata = {
+            key: value for key, value in metadata.items() if key != "resourceVersion"
+        }
         obj = {**obj, "metadata": metadata}
-    if media_type == PROTOBUF and protobuf.is_supported(obj.get("apiVersion", ""), obj.get("kind", "")):
+    if media_type == PROTOBUF and protobuf.is_supported(
+        obj.get("apiVersion", ""), obj.get("kind", "")
+    ):
         return protobuf.encode(obj)
     return orjson.dumps(obj)
 
 
 def decode_value(value: bytes, revision: int) -> Object:
-    """The object, its resourceVersion set to the revision that wrote it. Raises ValueError for bytes that are no object."""
-    obj: Object = protobuf.decode(value) if value.startswith(protobuf.MAGIC) else orjson.loads(value)
+    """The object, its resourceVersion set to the revision that wrote it. Raises
+    ValueError for bytes that are no object.
+    """
+    obj: Object = (
+        protobuf.decode(value)
+        if value.startswith(protobuf.MAGIC)
+        else orjson.loads(value)
+    )
     obj["metadata"]["resourceVersion"] = str(revision)
     return obj

@@ -1,11 +1,13 @@
 """A real etcd behind our protocol.
 
-Each read and write is one call; a conditional write is a transaction of one comparison and one operation, as Kubernetes does it.
-What makes a remote store different from one in this process – that its changes arrive a moment later – is `follower`'s business: a
+Each read and write is one call; a conditional write is a transaction of one comparison
+and one operation, as Kubernetes does it. What makes a remote store different from one
+in this process – that its changes arrive a moment later – is `follower`'s business: a
 write here returns only when its own change has come by.
 
-Upstream: `apiserver/pkg/storage/etcd3/store.go` (`Create`, `GuaranteedUpdate`, `GetList`), `etcd3/compact.go`, v1.36. Left out: what
-`gateway` leaves out; retrying (a client is told, and tries again).
+Upstream: `apiserver/pkg/storage/etcd3/store.go` (`Create`, `GuaranteedUpdate`,
+`GetList`), `etcd3/compact.go`, v1.36. Left out: what `gateway` leaves out; retrying (a
+client is told, and tries again).
 """
 
 from __future__ import annotations
@@ -51,7 +53,9 @@ class EtcdStore:
 
     @classmethod
     async def open(cls, url: str) -> EtcdStore:
-        """Connect to `http://host:port`. Raises UnavailableError, StoreError if there is no etcd of version 3.4 or later."""
+        """Connect to `http://host:port`. Raises UnavailableError, StoreError if there
+        is no etcd of version 3.4 or later.
+        """
         gateway = Gateway(url)
         try:
             version = await gateway.version()
@@ -73,30 +77,44 @@ class EtcdStore:
         return self._follower.problem
 
     async def catch_up(self) -> None:
-        """Wait until everything has come by that etcd holds now, whoever wrote it. Raises UnavailableError."""
+        """Wait until everything has come by that etcd holds now, whoever wrote it.
+        Raises UnavailableError.
+        """
         await self._follower.catch_up()
 
-    # -- reads --------------------------------------------------------------------------------------------------------
+    # -- reads -------------------------------------------------------------------------
 
     async def get(self, key: str, revision: int = 0) -> KeyValue | None:
         """The key now or at a revision."""
-        answer = await self._history_call("/v3/kv/range", {"key": encoded(key), "revision": str(revision)})
+        answer = await self._history_call(
+            "/v3/kv/range", {"key": encoded(key), "revision": str(revision)}
+        )
         return key_value(answer["kvs"][0]) if answer.get("kvs") else None
 
-    async def range(self, start: str, end: str, *, revision: int = 0, limit: int = 0) -> RangeResult:
-        """Keys in `[start, end)`, in order, of one consistent picture, fetched in pages of that picture."""
+    async def range(
+        self, start: str, end: str, *, revision: int = 0, limit: int = 0
+    ) -> RangeResult:
+        """Keys in `[start, end)`, in order, of one consistent picture, fetched in pages
+        of that picture.
+        """
         kvs: list[KeyValue] = []
         size, now, count = PAGE, 0, 0
         while True:
             wanted = min(size, limit - len(kvs)) if limit else size
-            message = {"range_end": encoded(end), "revision": str(revision), "limit": str(wanted)}
+            message = {
+                "range_end": encoded(end),
+                "revision": str(revision),
+                "limit": str(wanted),
+            }
             message["key"] = encoded(kvs[-1].key + "\0" if kvs else start)
             try:
                 answer = await self._history_call("/v3/kv/range", message)
             except StoreError as error:
                 if LARGER not in str(error) or size == 1:
                     raise
-                size //= 4  # the gateway of some versions takes no more than 4 MB at once
+                size //= (
+                    4  # the gateway of some versions takes no more than 4 MB at once
+                )
                 continue
             if not now:
                 now, count = revision_of(answer), int(answer.get("count", 0))
@@ -106,7 +124,9 @@ class EtcdStore:
                 return RangeResult(kvs, now, count, len(kvs) < count)
 
     async def _history_call(self, path: str, message: Message) -> Message:
-        """A call with a revision in it. etcd says that one is gone or not there yet; our errors also say how far one can go."""
+        """A call with a revision in it. etcd says that one is gone or not there yet;
+        our errors also say how far one can go.
+        """
         try:
             return await self._gateway.call(path, message)
         except StoreError as error:
@@ -125,22 +145,39 @@ class EtcdStore:
             return error.compact_revision
         return 0
 
-    # -- writes -------------------------------------------------------------------------------------------------------
+    # -- writes ------------------------------------------------------------------------
 
-    async def put(self, key: str, value: bytes, *, expected: int | None = None, lease: int = 0) -> int | None:
+    async def put(
+        self, key: str, value: bytes, *, expected: int | None = None, lease: int = 0
+    ) -> int | None:
         """Compare and swap; the new revision, or None if the comparison failed."""
-        message = {"key": encoded(key), "value": encoded_bytes(value), "lease": str(lease)}
+        message = {
+            "key": encoded(key),
+            "value": encoded_bytes(value),
+            "lease": str(lease),
+        }
         return await self._transaction(key, {"request_put": message}, expected)
 
     async def delete(self, key: str, *, expected: int | None = None) -> int | None:
-        """Compare and delete; the new revision, or None if absent or the comparison failed."""
-        return await self._transaction(key, {"request_delete_range": {"key": encoded(key)}}, expected)
+        """Compare and delete; the new revision, or None if absent or the comparison
+        failed.
+        """
+        return await self._transaction(
+            key, {"request_delete_range": {"key": encoded(key)}}, expected
+        )
 
-    async def _transaction(self, key: str, request: Message, expected: int | None) -> int | None:
+    async def _transaction(
+        self, key: str, request: Message, expected: int | None
+    ) -> int | None:
         message: Message = {"success": [request]}
         if expected is not None:
             message["compare"] = [
-                {"key": encoded(key), "target": "MOD", "mod_revision": str(expected), "result": "EQUAL"}
+                {
+                    "key": encoded(key),
+                    "target": "MOD",
+                    "mod_revision": str(expected),
+                    "result": "EQUAL",
+                }
             ]
         with self._follower.writing(key):
             try:
@@ -150,29 +187,45 @@ class EtcdStore:
                     RequestTooLargeError() if LARGER in str(error) else error
                 ) from None  # its gateway was first to refuse
         revision = revision_of(answer)
-        await self._follower.until(revision)  # a refused write waits as well: then its caller sees what was faster
+        await self._follower.until(
+            revision
+        )  # a refused write waits as well: then its caller sees what was faster
         if not answer.get("succeeded"):
             return None
         deletion = answer["responses"][0].get("response_delete_range")
         return revision if deletion is None or deletion.get("deleted") else None
 
-    # -- watches, leases, history -------------------------------------------------------------------------------------
+    # -- watches, leases, history ------------------------------------------------------
 
-    def watch(self, start: str, end: str, *, revision: int = 0, progress: bool = False) -> EventWatch:
+    def watch(
+        self, start: str, end: str, *, revision: int = 0, progress: bool = False
+    ) -> EventWatch:
         """Changes in `[start, end)` from a revision on (0: from now on)."""
         return self._follower.watch(start, end, revision)
 
     async def grant(self, ttl: int) -> int:
-        """A lease of `ttl` seconds; etcd lets none be shorter than its election timeout."""
-        return int((await self._gateway.call("/v3/lease/grant", {"TTL": str(ttl)}))["ID"])
+        """A lease of `ttl` seconds; etcd lets none be shorter than its election
+        timeout.
+        """
+        return int(
+            (await self._gateway.call("/v3/lease/grant", {"TTL": str(ttl)}))["ID"]
+        )
 
     async def revoke(self, lease: int) -> None:
         """End a lease and delete its keys. Raises LeaseNotFoundError."""
-        await self._follower.until(revision_of(await self._gateway.call("/v3/lease/revoke", {"ID": str(lease)})))
+        await self._follower.until(
+            revision_of(
+                await self._gateway.call("/v3/lease/revoke", {"ID": str(lease)})
+            )
+        )
 
     async def compact(self, revision: int) -> None:
-        """Forget what was before a revision; the state at that revision stays readable."""
-        await self._history_call("/v3/kv/compaction", {"revision": str(revision), "physical": True})
+        """Forget what was before a revision; the state at that revision stays
+        readable.
+        """
+        await self._history_call(
+            "/v3/kv/compaction", {"revision": str(revision), "physical": True}
+        )
         self._follower.forget(revision)
 
     async def close(self) -> None:

@@ -1,20 +1,26 @@
 """Following a real etcd: one watch on everything, many watches here.
 
-The API server's cache must be able to say "I am as new as the store", although somebody else may have written a moment ago. Every
-revision of etcd changes at least one key. So if one watch covers **all keys**, every revision comes by, in order, and the last one seen
-says exactly how far everything here is. Then
+The API server's cache must be able to say "I am as new as the store", although somebody
+else may have written a moment ago. Every revision of etcd changes at least one key. So
+if one watch covers **all keys**, every revision comes by, in order, and the last one
+seen says exactly how far everything here is. Then
 
-- a write waits until its revision has come by: who wrote, sees what he wrote, in each cache;
-- `catch_up` asks etcd for its revision and waits until that one has come by: then a read from a cache is as good as one from etcd.
+- a write waits until its revision has come by: who wrote, sees what he wrote, in each
+  cache;
+- `catch_up` asks etcd for its revision and waits until that one has come by: then a
+  read from a cache is as good as one from etcd.
 
-Kubernetes has a watch per resource, where quiet ones learn nothing of what happens elsewhere; so it asks etcd for progress
-notifications on those (`ConsistentListFromCache`). The idea is the same.
+Kubernetes has a watch per resource, where quiet ones learn nothing of what happens
+elsewhere; so it asks etcd for progress notifications on those
+(`ConsistentListFromCache`). The idea is the same.
 
-When the connection breaks, the watch goes on from the next revision: etcd keeps history until it is compacted. If it was compacted
-meanwhile, all watches here fail with CompactedError, and who reads them starts over.
+When the connection breaks, the watch goes on from the next revision: etcd keeps history
+until it is compacted. If it was compacted meanwhile, all watches here fail with
+CompactedError, and who reads them starts over.
 
-Upstream: `apiserver/pkg/storage/cacher/lister_watcher.go`, `storage/cacher/progress/watch_progress.go`
-(`ConditionalProgressRequester`), `storage/etcd3/watcher.go`, v1.36.
+Upstream: `apiserver/pkg/storage/cacher/lister_watcher.go`,
+`storage/cacher/progress/watch_progress.go` (`ConditionalProgressRequester`),
+`storage/etcd3/watcher.go`, v1.36.
 """
 
 from __future__ import annotations
@@ -29,7 +35,9 @@ from lifecycle.etcd.store import CompactedError, Event, StoreError, UnavailableE
 from lifecycle.etcd.watches import EventWatch, Watches
 
 LOG = 1_000
-"""Events kept here for watches that begin a little in the past; further back, etcd is asked."""
+"""Events kept here for watches that begin a little in the past; further back, etcd is
+asked.
+"""
 
 
 class Follower:
@@ -49,7 +57,7 @@ class Follower:
         self._next_question: asyncio.Task[None] | None = None
         self._task = asyncio.create_task(self._follow(), name="etcd watch")
 
-    # -- how far we are -----------------------------------------------------------------------------------------------
+    # -- how far we are ----------------------------------------------------------------
 
     async def until(self, revision: int) -> None:
         """Wait until a revision has come by."""
@@ -59,15 +67,20 @@ class Follower:
             await reached
 
     async def catch_up(self) -> None:
-        """Wait until everything has come by that etcd held when this was called. Many callers share one question."""
+        """Wait until everything has come by that etcd held when this was called. Many
+        callers share one question.
+        """
         question = self._next_question
         if question is None:
-            question = self._next_question = asyncio.create_task(self._ask(), name="etcd revision")
+            question = self._next_question = asyncio.create_task(
+                self._ask(), name="etcd revision"
+            )
         await asyncio.shield(question)
 
     async def _ask(self) -> None:
         async with self._asking:
-            self._next_question = None  # for who comes from here on, the answer to this question may be too old
+            # for who comes from here on, the answer to this question may be too old
+            self._next_question = None
             revision = await current_revision(self._gateway)
         await self.until(revision)
 
@@ -75,7 +88,8 @@ class Follower:
     def writing(self, key: str) -> Iterator[None]:
         """Around a write of ours: its event waits until the write was answered.
 
-        Often etcd tells the watch before it answers the writer. The writer knows the object already, so he should hear of it first.
+        Often etcd tells the watch before it answers the writer. The writer knows the
+        object already, so he should hear of it first.
         """
         answered: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         under_way = self._under_way.setdefault(key, [])
@@ -88,17 +102,21 @@ class Follower:
             if not under_way:
                 self._under_way.pop(key, None)
 
-    # -- following ----------------------------------------------------------------------------------------------------
+    # -- following ---------------------------------------------------------------------
 
     async def _follow(self) -> None:
         attempt = 0
         while True:
             try:
-                async with contextlib.aclosing(self.history(self.revision + 1)) as history:
+                async with contextlib.aclosing(
+                    self.history(self.revision + 1)
+                ) as history:
                     async for events in history:
                         attempt = 0
                         for event in events:
-                            for answered in tuple(self._under_way.get(event.kv.key, ())):
+                            for answered in tuple(
+                                self._under_way.get(event.kv.key, ())
+                            ):
                                 await asyncio.wait([answered])
                         self._feed(events)
             except CompactedError as error:
@@ -119,7 +137,9 @@ class Follower:
             self.forget(self._log[-LOG - 1].kv.mod_revision)
 
     def forget(self, revision: int) -> None:
-        """Keep nothing up to a revision, because it was compacted, or is enough for nobody."""
+        """Keep nothing up to a revision, because it was compacted, or is enough for
+        nobody.
+        """
         self._log_start = max(self._log_start, revision)
         while self._log and self._log[0].kv.mod_revision <= revision:
             self._log.popleft()
@@ -133,7 +153,9 @@ class Follower:
                 reached.set_result(None)
 
     async def _start_over(self, error: CompactedError) -> None:
-        """What happened since the last event cannot be had any more: all watches fail, and it goes on from now."""
+        """What happened since the last event cannot be had any more: all watches fail,
+        and it goes on from now.
+        """
         with contextlib.suppress(StoreError):
             self.revision = self._log_start = await current_revision(self._gateway)
             self._log.clear()
@@ -141,34 +163,49 @@ class Follower:
             self._wake()
 
     async def history(self, first: int) -> AsyncGenerator[list[Event], None]:
-        """What changed from a revision on, as etcd tells it, each revision in one piece. Raises CompactedError, StoreError."""
+        """What changed from a revision on, as etcd tells it, each revision in one
+        piece. Raises CompactedError, StoreError.
+        """
         everything = {"key": encoded("\0"), "range_end": encoded("\0")}
-        create = {**everything, "start_revision": str(first), "prev_kv": True, "fragment": True}
+        create = {
+            **everything,
+            "start_revision": str(first),
+            "prev_kv": True,
+            "fragment": True,
+        }
         events: list[Event] = []
-        async with contextlib.aclosing(self._gateway.stream("/v3/watch", {"create_request": create})) as answers:
+        async with contextlib.aclosing(
+            self._gateway.stream("/v3/watch", {"create_request": create})
+        ) as answers:
             async for answer in answers:
                 self.problem = ""
                 if int(answer.get("compact_revision", 0)):
                     raise CompactedError(int(answer["compact_revision"]))
                 if answer.get("canceled"):
-                    raise UnavailableError(f"etcdserver: watch canceled: {answer.get('cancel_reason', '')}")
+                    raise UnavailableError(
+                        f"etcdserver: watch canceled: {answer.get('cancel_reason', '')}"
+                    )
                 events += map(event_of, answer.get("events") or ())
                 if events and not answer.get("fragment"):
                     yield events
                     events = []
         raise UnavailableError("etcdserver: watch ended")
 
-    # -- watches ------------------------------------------------------------------------------------------------------
+    # -- watches -----------------------------------------------------------------------
 
     def watch(self, start: str, end: str, revision: int) -> EventWatch:
         """Changes in `[start, end)` from a revision on (0: from now on)."""
         watch = EventWatch(self._watches, start, end, revision)
         if not self._join(watch, revision or self.revision + 1):
-            self._replays[watch] = asyncio.create_task(self._replay(watch), name="etcd history")
+            self._replays[watch] = asyncio.create_task(
+                self._replay(watch), name="etcd history"
+            )
         return watch
 
     def _join(self, watch: EventWatch, first: int) -> bool:
-        """Let a watch take part from a revision on, unless that is too long ago for what is kept here."""
+        """Let a watch take part from a revision on, unless that is too long ago for
+        what is kept here.
+        """
         if first <= self._log_start:
             return False
         watch.feed_all(event for event in self._log if event.kv.mod_revision >= first)
@@ -193,7 +230,11 @@ class Follower:
         for watch in self._replays:
             watch.end_of_events()
         self._watches.end()
-        tasks = [self._task, *self._replays.values(), *([self._next_question] if self._next_question else ())]
+        tasks = [
+            self._task,
+            *self._replays.values(),
+            *([self._next_question] if self._next_question else ()),
+        ]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

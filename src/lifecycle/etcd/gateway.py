@@ -1,11 +1,13 @@
 """How we talk to a real etcd: its gRPC API as JSON over HTTP.
 
-Beside gRPC, etcd serves the same calls through its *gateway*: a POST with the request message in protobuf's JSON form – bytes in
-base64, 64-bit numbers as strings, zero values left out. So the page of code below is a whole client. It costs etcd a translation per
-call; Kubernetes itself speaks gRPC.
+Beside gRPC, etcd serves the same calls through its *gateway*: a POST with the request
+message in protobuf's JSON form – bytes in base64, 64-bit numbers as strings, zero
+values left out. So the page of code below is a whole client. It costs etcd a
+translation per call; Kubernetes itself speaks gRPC.
 
-Upstream: etcd `api/etcdserverpb/rpc.proto` (the `google.api.http` options), `server/embed/serve.go` (`registerGateway`), v3.4 and later.
-Left out: client certificates, user names, several endpoints.
+Upstream: etcd `api/etcdserverpb/rpc.proto` (the `google.api.http` options),
+`server/embed/serve.go` (`registerGateway`), v3.4 and later. Left out: client
+certificates, user names, several endpoints.
 """
 
 from __future__ import annotations
@@ -50,15 +52,23 @@ class Gateway:
 
     def __init__(self, url: str) -> None:
         self.url = url.rstrip("/")
-        self._session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=CONNECTIONS))
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=CONNECTIONS)
+        )
 
     async def call(self, path: str, message: Message) -> Message:
-        """One call. Raises StoreError with etcd's message, UnavailableError if there is no answer."""
+        """One call. Raises StoreError with etcd's message, UnavailableError if there is
+        no answer.
+        """
         body = orjson.dumps(message)
-        data = body if len(body) < LARGE else BytesIO(body)  # sent in pieces, others get their turn in between
+        data = (
+            body if len(body) < LARGE else BytesIO(body)
+        )  # sent in pieces, others get their turn in between
         timeout = aiohttp.ClientTimeout(TIMEOUT)
         try:
-            async with self._session.post(self.url + path, data=data, timeout=timeout) as response:
+            async with self._session.post(
+                self.url + path, data=data, timeout=timeout
+            ) as response:
                 answer = _parsed(await response.read())
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             raise self._unavailable(error) from None
@@ -67,9 +77,13 @@ class Gateway:
         return answer
 
     async def version(self) -> str:
-        """etcd's version. Raises UnavailableError; StoreError if it is something else that answers."""
+        """etcd's version. Raises UnavailableError; StoreError if it is something else
+        that answers.
+        """
         try:
-            async with self._session.get(self.url + "/version", timeout=aiohttp.ClientTimeout(TIMEOUT)) as response:
+            async with self._session.get(
+                self.url + "/version", timeout=aiohttp.ClientTimeout(TIMEOUT)
+            ) as response:
                 version = _parsed(await response.read()).get("etcdserver")
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             raise self._unavailable(error) from None
@@ -77,11 +91,17 @@ class Gateway:
             raise StoreError(f"{self.url} is not an etcd")
         return str(version)
 
-    async def stream(self, path: str, message: Message) -> AsyncGenerator[Message, None]:
-        """A call that is answered by many messages, one a line. Raises as `call` does, also when the connection breaks."""
+    async def stream(
+        self, path: str, message: Message
+    ) -> AsyncGenerator[Message, None]:
+        """A call that is answered by many messages, one a line. Raises as `call` does,
+        also when the connection breaks.
+        """
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=TIMEOUT)
         try:
-            async with self._session.post(self.url + path, data=orjson.dumps(message), timeout=timeout) as response:
+            async with self._session.post(
+                self.url + path, data=orjson.dumps(message), timeout=timeout
+            ) as response:
                 rest = b""
                 async for chunk in response.content.iter_any():
                     *lines, rest = (rest + chunk).split(b"\n")
@@ -100,19 +120,26 @@ class Gateway:
 
     def _unavailable(self, error: BaseException) -> UnavailableError:
         why = str(getattr(error, "os_error", None) or error) or type(error).__name__
-        return UnavailableError(f'rpc error: code = Unavailable desc = connection error: desc = "{self.url}: {why}"')
+        return UnavailableError(
+            "rpc error: code = Unavailable desc = connection error: desc ="
+            f' "{self.url}: {why}"'
+        )
 
 
 def _parsed(data: bytes) -> Message:
     try:
         answer = orjson.loads(data)
     except orjson.JSONDecodeError:
-        raise StoreError(f"not an answer of etcd: {data[:80].decode(errors='replace')}") from None
+        raise StoreError(
+            f"not an answer of etcd: {data[:80].decode(errors='replace')}"
+        ) from None
     return answer if isinstance(answer, dict) else {}
 
 
 def error_of(answer: Message) -> StoreError:
-    """The exception for an answer that is an error; etcd's versions put the message in different places."""
+    """The exception for an answer that is an error; etcd's versions put the message in
+    different places.
+    """
     found = answer.get("error") or answer.get("message") or "etcdserver: unknown error"
     text = str(found.get("message", "") if isinstance(found, dict) else found)
     if NO_LEASE in text:
@@ -135,8 +162,14 @@ def encoded_bytes(value: bytes) -> str:
 
 
 async def current_revision(gateway: Gateway) -> int:
-    """As the leader knows it: a read is linearizable unless it asks not to be. Upstream: `GetCurrentResourceVersion`."""
-    return revision_of(await gateway.call("/v3/kv/range", {"key": encoded("/registry/"), "count_only": True}))
+    """As the leader knows it: a read is linearizable unless it asks not to be.
+    Upstream: `GetCurrentResourceVersion`.
+    """
+    return revision_of(
+        await gateway.call(
+            "/v3/kv/range", {"key": encoded("/registry/"), "count_only": True}
+        )
+    )
 
 
 def revision_of(answer: Message) -> int:
@@ -159,4 +192,8 @@ def key_value(message: Message) -> KeyValue:
 def event_of(message: Message) -> Event:
     """A `mvccpb.Event`."""
     previous = message.get("prev_kv")
-    return Event(message.get("type", "PUT"), key_value(message["kv"]), key_value(previous) if previous else None)
+    return Event(
+        message.get("type", "PUT"),
+        key_value(message["kv"]),
+        key_value(previous) if previous else None,
+    )

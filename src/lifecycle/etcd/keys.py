@@ -1,12 +1,14 @@
 """Under which key an object lives.
 
-`/registry/` + the resource + namespace + name. Most resources use their plural; a few keep a name from the early days: nodes are
-`minions`, Services live under `services/specs` because `services/endpoints` is next door. Groups that came with
-CustomResourceDefinitions and the
-aggregator carry the group in the key.
+`/registry/` + the resource + namespace + name. Most resources use their plural; a few
+keep a name from the early days: nodes are `minions`, Services live under
+`services/specs` because `services/endpoints` is next door. Groups that came with
+CustomResourceDefinitions and the aggregator carry the group in the key.
 
-Upstream: `apiserver/pkg/registry/generic/registry/store.go` (`NamespaceKeyFunc`), the `ResourcePrefix` of each registry, and
-`kubeapiserver/default_storage_factory_builder.go` (`SpecialDefaultResourcePrefixes`), v1.36.
+Upstream: `apiserver/pkg/registry/generic/registry/store.go` (`NamespaceKeyFunc`), the
+`ResourcePrefix` of each registry, and
+`kubeapiserver/default_storage_factory_builder.go` (`SpecialDefaultResourcePrefixes`),
+v1.36.
 """
 
 from __future__ import annotations
@@ -24,7 +26,10 @@ SPECIAL_PREFIXES = {
     ("", "services"): "services/specs",
     ("networking.k8s.io", "ingresses"): "ingress",
     ("networking.k8s.io", "networkpolicies"): "networkpolicies",
-    ("apiextensions.k8s.io", "customresourcedefinitions"): "apiextensions.k8s.io/customresourcedefinitions",
+    (
+        "apiextensions.k8s.io",
+        "customresourcedefinitions",
+    ): "apiextensions.k8s.io/customresourcedefinitions",
     ("apiregistration.k8s.io", "apiservices"): "apiregistration.k8s.io/apiservices",
 }
 
@@ -32,14 +37,18 @@ SPECIAL_PREFIXES = {
 @cache
 def resource_prefix(resource: Resource) -> str:
     """`/registry/pods/`: all objects of a resource live below it."""
-    if find_resource(resource.group, resource.version, resource.plural) is None:  # a custom one
+    if (
+        find_resource(resource.group, resource.version, resource.plural) is None
+    ):  # a custom one
         return f"{ROOT}{resource.group}/{resource.plural}/"
     special = SPECIAL_PREFIXES.get((resource.group, resource.plural), resource.plural)
     return f"{ROOT}{special}/"
 
 
 def registry_key(resource: Resource, namespace: str, name: str) -> str:
-    """`/registry/pods/default/nginx`, or without a namespace for cluster-wide resources."""
+    """`/registry/pods/default/nginx`, or without a namespace for cluster-wide
+    resources.
+    """
     if resource.namespaced and namespace:
         return f"{resource_prefix(resource)}{namespace}/{name}"
     return f"{resource_prefix(resource)}{name}"

@@ -1,9 +1,11 @@
 """Leases: keys that do not outlive a promise.
 
-A lease is a number with a time to live. Keys written under it go with it. Kubernetes uses that for one kind only: Events, which
-would otherwise pile up for ever. (The `Lease` objects with which nodes show that they live are ordinary objects.)
+A lease is a number with a time to live. Keys written under it go with it. Kubernetes
+uses that for one kind only: Events, which would otherwise pile up for ever. (The
+`Lease` objects with which nodes show that they live are ordinary objects.)
 
-Upstream: etcd `server/lease/lessor.go` (`lessor.Grant`, `Revoke`), v3.6. Left out: keeping alive, checkpoints of what is left of a lease.
+Upstream: etcd `server/lease/lessor.go` (`lessor.Grant`, `Revoke`), v3.6. Left out:
+keeping alive, checkpoints of what is left of a lease.
 """
 
 from __future__ import annotations
@@ -28,9 +30,13 @@ class Leases:
         return self._newest
 
     def resume(self, lease: int, ttl: int) -> None:
-        """Begin a lease, or go on with one from before a restart: its time starts anew, as in etcd after an election."""
+        """Begin a lease, or go on with one from before a restart: its time starts anew,
+        as in etcd after an election.
+        """
         self._newest = max(self._newest, lease)
-        self._timers[lease] = asyncio.get_running_loop().call_later(ttl, self._time_is_up, lease)
+        self._timers[lease] = asyncio.get_running_loop().call_later(
+            ttl, self._time_is_up, lease
+        )
 
     def check(self, lease: int) -> None:
         """Raises LeaseNotFoundError unless the lease is there; 0 stands for none."""

@@ -2,14 +2,17 @@
 
 Three structures, each for one kind of question:
 
-- `_live`, the newest state of each key, and `_order`, its keys sorted: "what is there now?"
-- `_versions`, all states of each key since the last compaction: "what was there at revision 17?"
+- `_live`, the newest state of each key, and `_order`, its keys sorted: "what is there
+  now?"
+- `_versions`, all states of each key since the last compaction: "what was there at
+  revision 17?"
 - `_log`, one event per revision: "what happened since revision 17?"
 
-A write touches all three and then tells the watches, before anybody else gets to run; so a watch sees every change, once, in order.
+A write touches all three and then tells the watches, before anybody else gets to run;
+so a watch sees every change, once, in order.
 
-Upstream: etcd `server/storage/mvcc` (`kvstore.go`, `watchable_store.go`), v3.6. Left out: durability; several changes in one
-revision (the keys of a lease go one by one).
+Upstream: etcd `server/storage/mvcc` (`kvstore.go`, `watchable_store.go`), v3.6. Left
+out: durability; several changes in one revision (the keys of a lease go one by one).
 """
 
 from __future__ import annotations
@@ -18,15 +21,26 @@ from bisect import bisect_left, bisect_right, insort
 from collections import deque
 
 from lifecycle.etcd.leases import Leases
-from lifecycle.etcd.store import CompactedError, Event, FutureRevisionError, KeyValue, RangeResult, check_request_size
+from lifecycle.etcd.store import (
+    CompactedError,
+    Event,
+    FutureRevisionError,
+    KeyValue,
+    RangeResult,
+    check_request_size,
+)
 from lifecycle.etcd.watches import EventWatch, Watches
 
 DEFAULT_HISTORY = 20_000
-"""Revisions kept before the store compacts by itself, in the role of the API server's compactor."""
+"""Revisions kept before the store compacts by itself, in the role of the API server's
+compactor.
+"""
 
 
 class MemoryStore:
-    """Implements `etcd.store.Store`. `history` is the number of revisions kept (0: all, until `compact`)."""
+    """Implements `etcd.store.Store`. `history` is the number of revisions kept (0: all,
+    until `compact`).
+    """
 
     remote = False
     problem = ""
@@ -51,7 +65,7 @@ class MemoryStore:
     async def catch_up(self) -> None:
         """Nobody else writes here, and a write feeds the watches before it returns."""
 
-    # -- reads --------------------------------------------------------------------------------------------------------
+    # -- reads -------------------------------------------------------------------------
 
     async def get(self, key: str, revision: int = 0) -> KeyValue | None:
         """The key now or at a revision."""
@@ -60,7 +74,9 @@ class MemoryStore:
         self._check(revision)
         return self._at(key, revision)
 
-    async def range(self, start: str, end: str, *, revision: int = 0, limit: int = 0) -> RangeResult:
+    async def range(
+        self, start: str, end: str, *, revision: int = 0, limit: int = 0
+    ) -> RangeResult:
         """Keys in `[start, end)`, in order, of one consistent picture."""
         now = not revision or revision == self._revision
         if now:
@@ -70,7 +86,10 @@ class MemoryStore:
             found = [self._live[key] for key in keys]
         else:
             self._check(revision)
-            past = (self._at(key, revision) for key in sorted(k for k in self._versions if start <= k < end))
+            past = (
+                self._at(key, revision)
+                for key in sorted(k for k in self._versions if start <= k < end)
+            )
             every = [kv for kv in past if kv is not None]
             count = len(every)
             found = every[:limit] if limit else every
@@ -89,9 +108,11 @@ class MemoryStore:
         if revision < self._compacted:
             raise CompactedError(self._compacted)
 
-    # -- writes -------------------------------------------------------------------------------------------------------
+    # -- writes ------------------------------------------------------------------------
 
-    async def put(self, key: str, value: bytes, *, expected: int | None = None, lease: int = 0) -> int | None:
+    async def put(
+        self, key: str, value: bytes, *, expected: int | None = None, lease: int = 0
+    ) -> int | None:
         """Compare and swap; the new revision, or None if the comparison failed."""
         check_request_size(key, value)
         before = self._live.get(key)
@@ -102,7 +123,14 @@ class MemoryStore:
             self._leased[lease].add(key)
         self._revision += 1
         created = before.create_revision if before else self._revision
-        kv = KeyValue(key, value, created, self._revision, before.version + 1 if before else 1, lease)
+        kv = KeyValue(
+            key,
+            value,
+            created,
+            self._revision,
+            before.version + 1 if before else 1,
+            lease,
+        )
         self._live[key] = kv
         if before is None:
             insort(self._order, key)
@@ -110,7 +138,9 @@ class MemoryStore:
         return self._revision
 
     async def delete(self, key: str, *, expected: int | None = None) -> int | None:
-        """Compare and delete; the new revision, or None if absent or the comparison failed."""
+        """Compare and delete; the new revision, or None if absent or the comparison
+        failed.
+        """
         before = self._live.get(key)
         if before is None or (expected is not None and expected != before.mod_revision):
             return None
@@ -132,9 +162,11 @@ class MemoryStore:
         if self._history and len(self._log) > 2 * self._history:
             self._forget_before(self._revision - self._history)
 
-    # -- watches ------------------------------------------------------------------------------------------------------
+    # -- watches -----------------------------------------------------------------------
 
-    def watch(self, start: str, end: str, *, revision: int = 0, progress: bool = False) -> EventWatch:
+    def watch(
+        self, start: str, end: str, *, revision: int = 0, progress: bool = False
+    ) -> EventWatch:
         """Changes in `[start, end)` from a revision on (0: from now on)."""
         watch = EventWatch(self._watches, start, end, revision)
         if revision and revision <= self._compacted:
@@ -142,11 +174,14 @@ class MemoryStore:
             return watch
         if revision:
             first = self._revision - len(self._log) + 1
-            watch.feed_all(self._log[number] for number in range(max(revision - first, 0), len(self._log)))
+            watch.feed_all(
+                self._log[number]
+                for number in range(max(revision - first, 0), len(self._log))
+            )
         self._watches.add(watch)
         return watch
 
-    # -- leases -------------------------------------------------------------------------------------------------------
+    # -- leases ------------------------------------------------------------------------
 
     async def grant(self, ttl: int) -> int:
         """A lease of `ttl` seconds."""
@@ -162,13 +197,17 @@ class MemoryStore:
     def _expire(self, lease: int) -> None:
         for key in sorted(self._leased.pop(lease)):
             kv = self._live.get(key)
-            if kv is not None and kv.lease == lease:  # else it was deleted, or written again without it
+            if (
+                kv is not None and kv.lease == lease
+            ):  # else it was deleted, or written again without it
                 self._delete(kv)
 
-    # -- history ------------------------------------------------------------------------------------------------------
+    # -- history -----------------------------------------------------------------------
 
     async def compact(self, revision: int) -> None:
-        """Forget what was before a revision; the state at that revision stays readable."""
+        """Forget what was before a revision; the state at that revision stays
+        readable.
+        """
         if revision > self._revision:
             raise FutureRevisionError(self._revision)
         if revision <= self._compacted:

@@ -1,9 +1,11 @@
 """Another root for all keys: `--etcd-prefix`.
 
-Everything that Kubernetes writes lies below `/registry`. The name of that root is all that whoever runs a cluster can choose, so that two
-clusters could share an etcd. What comes below the root is decided in code, by `etcd.keys`.
+Everything that Kubernetes writes lies below `/registry`. The name of that root is all
+that whoever runs a cluster can choose, so that two clusters could share an etcd. What
+comes below the root is decided in code, by `etcd.keys`.
 
-Upstream: `apiserver/pkg/server/options/etcd.go` (`--etcd-prefix`), `storage/etcd3/store.go` (`pathPrefix`), v1.36.
+Upstream: `apiserver/pkg/server/options/etcd.go` (`--etcd-prefix`),
+`storage/etcd3/store.go` (`pathPrefix`), v1.36.
 """
 
 from __future__ import annotations
@@ -17,11 +19,15 @@ from lifecycle.etcd.store import Event, KeyValue, RangeResult, Store, Watch
 
 
 class PrefixedStore:
-    """A store whose keys `/registry/…` are `<prefix>/…` in the one behind it. Raises ValueError for a prefix without a leading slash."""
+    """A store whose keys `/registry/…` are `<prefix>/…` in the one behind it. Raises
+    ValueError for a prefix without a leading slash.
+    """
 
     def __init__(self, inner: Store, prefix: str) -> None:
         if not prefix.startswith("/") or prefix == "/":
-            raise ValueError(f"the prefix must begin with a slash and a name, not {prefix!r}")
+            raise ValueError(
+                f"the prefix must begin with a slash and a name, not {prefix!r}"
+            )
         self._inner = inner
         self._root = prefix.rstrip("/") + "/"
 
@@ -42,28 +48,44 @@ class PrefixedStore:
         found = await self._inner.get(self._there(key), revision)
         return self._back(found) if found is not None else None
 
-    async def range(self, start: str, end: str, *, revision: int = 0, limit: int = 0) -> RangeResult:
+    async def range(
+        self, start: str, end: str, *, revision: int = 0, limit: int = 0
+    ) -> RangeResult:
         """See `Store`."""
-        page = await self._inner.range(self._there(start), self._end(end), revision=revision, limit=limit)
+        page = await self._inner.range(
+            self._there(start), self._end(end), revision=revision, limit=limit
+        )
         return replace(page, kvs=[self._back(kv) for kv in page.kvs])
 
-    async def put(self, key: str, value: bytes, *, expected: int | None = None, lease: int = 0) -> int | None:
+    async def put(
+        self, key: str, value: bytes, *, expected: int | None = None, lease: int = 0
+    ) -> int | None:
         """See `Store`."""
-        return await self._inner.put(self._there(key), value, expected=expected, lease=lease)
+        return await self._inner.put(
+            self._there(key), value, expected=expected, lease=lease
+        )
 
     async def delete(self, key: str, *, expected: int | None = None) -> int | None:
         """See `Store`."""
         return await self._inner.delete(self._there(key), expected=expected)
 
-    def watch(self, start: str, end: str, *, revision: int = 0, progress: bool = False) -> Watch:
+    def watch(
+        self, start: str, end: str, *, revision: int = 0, progress: bool = False
+    ) -> Watch:
         """See `Store`."""
-        inner = self._inner.watch(self._there(start), self._end(end), revision=revision, progress=progress)
+        inner = self._inner.watch(
+            self._there(start), self._end(end), revision=revision, progress=progress
+        )
         return _PrefixedWatch(inner, self)
 
     def back(self, events: Sequence[Event]) -> list[Event]:
         """Events under the names that the reader knows."""
         return [
-            replace(event, kv=self._back(event.kv), prev=self._back(event.prev) if event.prev is not None else None)
+            replace(
+                event,
+                kv=self._back(event.kv),
+                prev=self._back(event.prev) if event.prev is not None else None,
+            )
             for event in events
         ]
 

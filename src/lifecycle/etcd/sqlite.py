@@ -1,19 +1,26 @@
 """The store in a file: what was acknowledged is still there after the process died.
 
-One table does it. Each change is a row under its revision, with the state it made and the revision of the state before it; `(key,
-revision)` is indexed. "What is there now" is each key's last row, "what was there at 17" its last row up to 17, "what happened since
-17" the rows after it. Nothing is ever overwritten, so compaction is the only thing that deletes.
+One table does it. Each change is a row under its revision, with the state it made and
+the revision of the state before it; `(key, revision)` is indexed. "What is there now"
+is each key's last row, "what was there at 17" its last row up to 17, "what happened
+since 17" the rows after it. Nothing is ever overwritten, so compaction is the only
+thing that deletes.
 
-Writes are committed in groups: what several tasks write in the same turn of the loop becomes one transaction. Only after its commit
-do the writers get their answer and the watches their events.
+Writes are committed in groups: what several tasks write in the same turn of the loop
+becomes one transaction. Only after its commit do the writers get their answer and the
+watches their events.
 
-How durable is durable? The commit goes to SQLite's write-ahead log with a `write` call, so the kernel has it: a process that is
-killed loses nothing that was acknowledged. `synchronous="NORMAL"` leaves it to the kernel when that reaches the disk; if the *machine*
-loses power, the last moments may be gone (what is left is a consistent earlier state, never a torn one). `"FULL"` waits for the disk
-at each commit, as etcd does; that is about 1 ms for each turn of the loop in which something was written, and meanwhile the loop stands.
+How durable is durable? The commit goes to SQLite's write-ahead log with a `write` call,
+so the kernel has it: a process that is killed loses nothing that was acknowledged.
+`synchronous="NORMAL"` leaves it to the kernel when that reaches the disk; if the
+*machine* loses power, the last moments may be gone (what is left is a consistent
+earlier state, never a torn one). `"FULL"` waits for the disk at each commit, as etcd
+does; that is about 1 ms for each turn of the loop in which something was written, and
+meanwhile the loop stands.
 
-Upstream: no part of Kubernetes; kine (`pkg/logstructured/sqllog`) has the idea of a log as the table. Left out: several processes on
-one file (the file is locked while it is open).
+Upstream: no part of Kubernetes; kine (`pkg/logstructured/sqllog`) has the idea of a log
+as the table. Left out: several processes on one file (the file is locked while it is
+open).
 """
 
 from __future__ import annotations
@@ -39,7 +46,9 @@ from lifecycle.etcd.store import (
 from lifecycle.etcd.watches import EventWatch, Watches
 
 DEFAULT_HISTORY = 20_000
-"""Revisions kept before the store compacts by itself, in the role of the API server's compactor."""
+"""Revisions kept before the store compacts by itself, in the role of the API server's
+compactor.
+"""
 
 COMPACT_EVERY = 1_000
 APPLICATION_ID = 0x57485748
@@ -64,23 +73,30 @@ INSERT INTO compaction VALUES (0);
 
 STATE = "key, value, created, revision, version, lease"
 NEWEST = f"SELECT {STATE} FROM change WHERE key = ? ORDER BY revision DESC LIMIT 1"
-AT = f"SELECT {STATE} FROM change WHERE key = ? AND revision <= ? ORDER BY revision DESC LIMIT 1"
-LAST_OF_EACH = (  # in SQLite the other columns of a group come from the row that holds the maximum
+AT = (
+    f"SELECT {STATE} FROM change WHERE key = ? AND revision <= ? ORDER BY revision DESC"
+    " LIMIT 1"
+)
+# in SQLite the other columns of a group come from the row that holds the maximum
+LAST_OF_EACH = (
     "SELECT key, value, created, max(revision), version, lease FROM change "
     "WHERE key >= ? AND key < ? AND revision <= ? GROUP BY key HAVING version > 0"
 )
 RANGE = f"{LAST_OF_EACH} ORDER BY key LIMIT ?"
 COUNT = f"SELECT count(*) FROM ({LAST_OF_EACH})"
 SINCE = (
-    "SELECT n.key, n.value, n.created, n.revision, n.version, n.lease, p.key, p.value, p.created, p.revision, p.version, p.lease "
-    "FROM change AS n LEFT JOIN change AS p ON p.revision = n.previous "
-    "WHERE n.revision >= ? AND n.key >= ? AND n.key < ? ORDER BY n.revision"
+    "SELECT n.key, n.value, n.created, n.revision, n.version, n.lease, p.key, p.value,"
+    " p.created, p.revision, p.version, p.lease FROM change AS n LEFT JOIN change AS p"
+    " ON p.revision = n.previous WHERE n.revision >= ? AND n.key >= ? AND n.key < ?"
+    " ORDER BY n.revision"
 )
 
 
 @dataclass(slots=True, eq=False)
 class _Write:
-    """A write that waits for the next commit. `value` None: a deletion. `answer` None: nobody waits."""
+    """A write that waits for the next commit. `value` None: a deletion. `answer` None:
+    nobody waits.
+    """
 
     key: str
     value: bytes | None
@@ -92,19 +108,28 @@ class _Write:
 class SQLiteStore:
     """Implements `etcd.store.Store` on a file. To be made where a loop runs.
 
-    `history` is the number of revisions kept (0: all, until `compact`), `synchronous` is explained above. Raises OSError if the file
-    cannot be opened or is in use, ValueError if it is something else.
+    `history` is the number of revisions kept (0: all, until `compact`), `synchronous`
+    is explained above. Raises OSError if the file cannot be opened or is in use,
+    ValueError if it is something else.
     """
 
     remote = False
     problem = ""
 
-    def __init__(self, path: Path | str, *, history: int = DEFAULT_HISTORY, synchronous: str = "NORMAL") -> None:
+    def __init__(
+        self,
+        path: Path | str,
+        *,
+        history: int = DEFAULT_HISTORY,
+        synchronous: str = "NORMAL",
+    ) -> None:
         self._path, self._history = Path(path), history
         self._db = _open(self._path, synchronous)
         ((self._compacted,),) = self._db.execute("SELECT revision FROM compaction")
         ((newest,),) = self._db.execute("SELECT coalesce(max(revision), 1) FROM change")
-        self._revision = max(newest, self._compacted)  # the newest row may have been a deletion, and compacted away
+        self._revision = max(
+            newest, self._compacted
+        )  # the newest row may have been a deletion, and compacted away
         self._queue: list[_Write] = []
         self._watches = Watches()
         self._leases = Leases(self._expire)
@@ -119,7 +144,7 @@ class SQLiteStore:
     async def catch_up(self) -> None:
         """Nobody else writes here, and a write feeds the watches before it returns."""
 
-    # -- reads --------------------------------------------------------------------------------------------------------
+    # -- reads -------------------------------------------------------------------------
 
     async def get(self, key: str, revision: int = 0) -> KeyValue | None:
         """The key now or at a revision."""
@@ -127,12 +152,18 @@ class SQLiteStore:
         row = self._db.execute(AT, (key, revision or self._revision)).fetchone()
         return KeyValue(*row) if row and row[4] else None
 
-    async def range(self, start: str, end: str, *, revision: int = 0, limit: int = 0) -> RangeResult:
+    async def range(
+        self, start: str, end: str, *, revision: int = 0, limit: int = 0
+    ) -> RangeResult:
         """Keys in `[start, end)`, in order, of one consistent picture."""
         self._check(revision)
         where = (start, end, revision or self._revision)
         kvs = [KeyValue(*row) for row in self._db.execute(RANGE, (*where, limit or -1))]
-        count = self._db.execute(COUNT, where).fetchone()[0] if limit and len(kvs) == limit else len(kvs)
+        count = (
+            self._db.execute(COUNT, where).fetchone()[0]
+            if limit and len(kvs) == limit
+            else len(kvs)
+        )
         return RangeResult(kvs, self._revision, count, len(kvs) < count)
 
     def _check(self, revision: int) -> None:
@@ -141,19 +172,25 @@ class SQLiteStore:
         if revision and revision < self._compacted:
             raise CompactedError(self._compacted)
 
-    # -- writes -------------------------------------------------------------------------------------------------------
+    # -- writes ------------------------------------------------------------------------
 
-    async def put(self, key: str, value: bytes, *, expected: int | None = None, lease: int = 0) -> int | None:
+    async def put(
+        self, key: str, value: bytes, *, expected: int | None = None, lease: int = 0
+    ) -> int | None:
         """Compare and swap; the new revision, or None if the comparison failed."""
         check_request_size(key, value)
         self._leases.check(lease)
         return await self._enqueue(key, value, expected, lease)
 
     async def delete(self, key: str, *, expected: int | None = None) -> int | None:
-        """Compare and delete; the new revision, or None if absent or the comparison failed."""
+        """Compare and delete; the new revision, or None if absent or the comparison
+        failed.
+        """
         return await self._enqueue(key, None, expected, 0)
 
-    async def _enqueue(self, key: str, value: bytes | None, expected: int | None, lease: int) -> int | None:
+    async def _enqueue(
+        self, key: str, value: bytes | None, expected: int | None, lease: int
+    ) -> int | None:
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[int | None] = loop.create_future()
         if not self._queue:
@@ -162,7 +199,8 @@ class SQLiteStore:
         return await answer
 
     def _commit(self) -> StoreError | None:
-        """Everything queued becomes one transaction. The writers are woken first, the watches fed next, all before anybody runs.
+        """Everything queued becomes one transaction. The writers are woken first, the
+        watches fed next, all before anybody runs.
 
         What went wrong is told to the writers, and returned.
         """
@@ -192,7 +230,9 @@ class SQLiteStore:
             self._watches.tell(event)
         line = revision - self._history
         if self._history and line > self._compacted + COMPACT_EVERY:
-            with contextlib.suppress(StoreError):  # a full disk is for the writers to hear of
+            with contextlib.suppress(
+                StoreError
+            ):  # a full disk is for the writers to hear of
                 self._forget_before(line)
         return None
 
@@ -208,12 +248,24 @@ class SQLiteStore:
                 return None
             kv = KeyValue(key, b"", 0, revision, 0)
         else:
-            created, version = (before.create_revision, before.version + 1) if before else (revision, 1)
+            created, version = (
+                (before.create_revision, before.version + 1)
+                if before
+                else (revision, 1)
+            )
             kv = KeyValue(key, write.value, created, revision, version, write.lease)
         previous = before.mod_revision if before else 0
         self._db.execute(
             "INSERT INTO change VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (revision, key, kv.value, kv.create_revision, kv.version, kv.lease, previous),
+            (
+                revision,
+                key,
+                kv.value,
+                kv.create_revision,
+                kv.version,
+                kv.lease,
+                previous,
+            ),
         )
         return Event("DELETE" if write.value is None else "PUT", kv, before)
 
@@ -225,15 +277,19 @@ class SQLiteStore:
             yield
             self._db.execute("COMMIT")
         except sqlite3.Error as error:
-            with contextlib.suppress(sqlite3.Error):  # a full disk has rolled back already
+            with contextlib.suppress(
+                sqlite3.Error
+            ):  # a full disk has rolled back already
                 self._db.execute("ROLLBACK")
             if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_FULL:
                 raise NoSpaceError from None
             raise StoreError(f"{self._path}: {error}") from None
 
-    # -- watches ------------------------------------------------------------------------------------------------------
+    # -- watches -----------------------------------------------------------------------
 
-    def watch(self, start: str, end: str, *, revision: int = 0, progress: bool = False) -> EventWatch:
+    def watch(
+        self, start: str, end: str, *, revision: int = 0, progress: bool = False
+    ) -> EventWatch:
         """Changes in `[start, end)` from a revision on (0: from now on)."""
         watch = EventWatch(self._watches, start, end, revision)
         if revision and revision <= self._compacted:
@@ -242,11 +298,13 @@ class SQLiteStore:
         if revision and revision <= self._revision:
             for row in self._db.execute(SINCE, (revision, start, end)):
                 before = KeyValue(*row[6:]) if row[6] is not None else None
-                watch.feed(Event("PUT" if row[4] else "DELETE", KeyValue(*row[:6]), before))
+                watch.feed(
+                    Event("PUT" if row[4] else "DELETE", KeyValue(*row[:6]), before)
+                )
         self._watches.add(watch)
         return watch
 
-    # -- leases -------------------------------------------------------------------------------------------------------
+    # -- leases ------------------------------------------------------------------------
 
     async def grant(self, ttl: int) -> int:
         """A lease of `ttl` seconds. After a restart it begins again."""
@@ -261,14 +319,20 @@ class SQLiteStore:
         self._end_lease(lease)
 
     def _expire(self, lease: int) -> None:
-        with contextlib.suppress(StoreError):  # the keys stay, and so does the lease, until the next start
+        with contextlib.suppress(
+            StoreError
+        ):  # the keys stay, and so does the lease, until the next start
             self._end_lease(lease)
 
     def _end_lease(self, lease: int) -> None:
-        found = self._db.execute("SELECT DISTINCT key FROM change WHERE lease = ? ORDER BY key", (lease,)).fetchall()
+        found = self._db.execute(
+            "SELECT DISTINCT key FROM change WHERE lease = ? ORDER BY key", (lease,)
+        ).fetchall()
         for (key,) in found:
             row = self._db.execute(NEWEST, (key,)).fetchone()
-            if row[4] and row[5] == lease:  # else it was deleted, or written again without it
+            if (
+                row[4] and row[5] == lease
+            ):  # else it was deleted, or written again without it
                 self._queue.append(_Write(key, None, row[3], 0, None))
         error = self._commit()
         if error is not None:
@@ -276,10 +340,12 @@ class SQLiteStore:
         with self._transaction():
             self._db.execute("DELETE FROM lease WHERE id = ?", (lease,))
 
-    # -- history ------------------------------------------------------------------------------------------------------
+    # -- history -----------------------------------------------------------------------
 
     async def compact(self, revision: int) -> None:
-        """Forget what was before a revision; the state at that revision stays readable."""
+        """Forget what was before a revision; the state at that revision stays
+        readable.
+        """
         if revision > self._revision:
             raise FutureRevisionError(self._revision)
         if revision <= self._compacted:
@@ -287,12 +353,22 @@ class SQLiteStore:
         self._forget_before(revision)
 
     def _forget_before(self, revision: int) -> None:
-        """A state goes when a later one has come by then; a deletion goes itself. Only the rows of the time in between are looked at."""
+        """A state goes when a later one has come by then; a deletion goes itself. Only
+        the rows of the time in between are looked at.
+        """
         span = (self._compacted, revision)
         with self._transaction():
-            superseded = "SELECT previous FROM change WHERE revision > ? AND revision <= ?"
-            self._db.execute(f"DELETE FROM change WHERE revision IN ({superseded})", span)
-            self._db.execute("DELETE FROM change WHERE version = 0 AND revision > ? AND revision <= ?", span)
+            superseded = (
+                "SELECT previous FROM change WHERE revision > ? AND revision <= ?"
+            )
+            self._db.execute(
+                f"DELETE FROM change WHERE revision IN ({superseded})", span
+            )
+            self._db.execute(
+                "DELETE FROM change WHERE version = 0 AND revision > ? AND revision"
+                " <= ?",
+                span,
+            )
             self._db.execute("UPDATE compaction SET revision = ?", (revision,))
         self._compacted = revision
 
@@ -331,7 +407,10 @@ def _open(path: Path, synchronous: str) -> sqlite3.Connection:
         code = getattr(error, "sqlite_errorcode", 0)
         if code == sqlite3.SQLITE_NOTADB:
             raise ValueError(f"{path} is not an SQLite file") from None
-        raise OSError(f"{path}: {'in use by another process' if code == sqlite3.SQLITE_BUSY else error}") from None
+        raise OSError(
+            f"{path}:"
+            f" {'in use by another process' if code == sqlite3.SQLITE_BUSY else error}"
+        ) from None
     except ValueError:
         db.close()
         raise

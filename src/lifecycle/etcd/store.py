@@ -1,11 +1,14 @@
 """The store's contract: what every back end promises.
 
-A back end keeps bytes under string keys. Each change gets the next **revision**, one counter for the whole store.
-What a reader needs from that: reads at one revision are one consistent picture; a write can be made conditional on
-the revision it was based on; a watch from a revision sees every later change, once, in order.
+A back end keeps bytes under string keys. Each change gets the next **revision**, one
+counter for the whole store. What a reader needs from that: reads at one revision are
+one consistent picture; a write can be made conditional on the revision it was based on;
+a watch from a revision sees every later change, once, in order.
 
-Upstream: `etcd/api/etcdserverpb/rpc.proto` (KV, Watch, Lease) and `apiserver/pkg/storage/etcd3/store.go`, which uses just
-this part of it. Left out: multi-key transactions (Kubernetes needs none), keeping leases alive, authentication, members.
+Upstream: `etcd/api/etcdserverpb/rpc.proto` (KV, Watch, Lease) and
+`apiserver/pkg/storage/etcd3/store.go`, which uses just this part of it. Left out:
+multi-key transactions (Kubernetes needs none), keeping leases alive, authentication,
+members.
 """
 
 from __future__ import annotations
@@ -16,9 +19,11 @@ from typing import Protocol
 
 
 class StoreError(Exception):
-    """The back end could not do what it was asked; `str()` is etcd's own message where it has one.
+    """The back end could not do what it was asked; `str()` is etcd's own message where
+    it has one.
 
-    After a write the answer is open only if the back end could not be reached in the middle of it; else nothing was written.
+    After a write the answer is open only if the back end could not be reached in the
+    middle of it; else nothing was written.
     """
 
 
@@ -27,7 +32,9 @@ class UnavailableError(StoreError):
 
 
 class NoSpaceError(StoreError):
-    """Nothing more fits: the disk is full, or etcd has reached its quota. What was acknowledged is still there."""
+    """Nothing more fits: the disk is full, or etcd has reached its quota. What was
+    acknowledged is still there.
+    """
 
     def __init__(self) -> None:
         super().__init__("etcdserver: mvcc: database space exceeded")
@@ -41,7 +48,9 @@ class RequestTooLargeError(StoreError):
 
 
 MAX_REQUEST_BYTES = 1536 * 1024
-"""What etcd takes at once (`--max-request-bytes`): the key, the value and a little around them."""
+"""What etcd takes at once (`--max-request-bytes`): the key, the value and a little
+around them.
+"""
 
 
 def check_request_size(key: str, value: bytes) -> None:
@@ -58,7 +67,9 @@ class LeaseNotFoundError(StoreError):
 
 
 class CompactedError(Exception):
-    """The revision asked for is older than the last compaction. `compact_revision` is the oldest one left."""
+    """The revision asked for is older than the last compaction. `compact_revision` is
+    the oldest one left.
+    """
 
     def __init__(self, compact_revision: int) -> None:
         super().__init__("etcdserver: mvcc: required revision has been compacted")
@@ -75,7 +86,9 @@ class FutureRevisionError(Exception):
 
 @dataclass(slots=True, frozen=True)
 class KeyValue:
-    """A key with its value and history. `version` counts the writes since the key was (re)created, from 1."""
+    """A key with its value and history. `version` counts the writes since the key was
+    (re)created, from 1.
+    """
 
     key: str
     value: bytes
@@ -87,7 +100,9 @@ class KeyValue:
 
 @dataclass(slots=True, frozen=True)
 class Event:
-    """One change. `kv` is the new state (for a delete: key and revision of the deletion, empty value), `prev` the one before."""
+    """One change. `kv` is the new state (for a delete: key and revision of the
+    deletion, empty value), `prev` the one before.
+    """
 
     type: str  # PUT or DELETE
     kv: KeyValue
@@ -96,7 +111,9 @@ class Event:
 
 @dataclass(slots=True, frozen=True)
 class RangeResult:
-    """One page of a range read. `revision` is the store's when it was read, `count` all keys in range, `more` if cut by `limit`."""
+    """One page of a range read. `revision` is the store's when it was read, `count` all
+    keys in range, `more` if cut by `limit`.
+    """
 
     kvs: list[KeyValue]
     revision: int
@@ -105,7 +122,9 @@ class RangeResult:
 
 
 class Bell:
-    """Counts events of any number of watches: for whoever only wants to know whether something has happened."""
+    """Counts events of any number of watches: for whoever only wants to know whether
+    something has happened.
+    """
 
     __slots__ = ("rung",)
 
@@ -122,7 +141,8 @@ class Bell:
 
 
 class Watch(Protocol):
-    """An open watch. Iterate for batches of events (all of one revision stay together); `close()` ends it.
+    """An open watch. Iterate for batches of events (all of one revision stay together);
+    `close()` ends it.
 
     Raises CompactedError while iterating if the start revision has been compacted.
     """
@@ -142,10 +162,12 @@ class Watch(Protocol):
 
 
 class Store(Protocol):
-    """What a back end does. All writes return the revision they made, once the write is kept and every watch here was fed with it.
+    """What a back end does. All writes return the revision they made, once the write is
+    kept and every watch here was fed with it.
 
-    So whoever wrote through this store sees his own write wherever a watch leads. What *others* wrote to a `remote` store comes a
-    moment later; a reader who may not be behind calls `catch_up` first.
+    So whoever wrote through this store sees his own write wherever a watch leads. What
+    *others* wrote to a `remote` store comes a moment later; a reader who may not be
+    behind calls `catch_up` first.
     """
 
     @property
@@ -160,41 +182,61 @@ class Store(Protocol):
 
     @property
     def problem(self) -> str:
-        """What is wrong with it at the moment, for health checks; empty if nothing is known."""
+        """What is wrong with it at the moment, for health checks; empty if nothing is
+        known.
+        """
         ...
 
     async def catch_up(self) -> None:
-        """Return when every watch here was fed with all that the store held at the time of the call. Raises UnavailableError."""
+        """Return when every watch here was fed with all that the store held at the time
+        of the call. Raises UnavailableError.
+        """
         ...
 
     async def get(self, key: str, revision: int = 0) -> KeyValue | None:
-        """The key at a revision (0: now). Raises CompactedError, FutureRevisionError."""
+        """The key at a revision (0: now). Raises CompactedError,
+        FutureRevisionError.
+        """
         ...
 
-    async def range(self, start: str, end: str, *, revision: int = 0, limit: int = 0) -> RangeResult:
-        """Keys `start <= key < end` in order, at a revision (0: now), at most `limit` (0: all)."""
+    async def range(
+        self, start: str, end: str, *, revision: int = 0, limit: int = 0
+    ) -> RangeResult:
+        """Keys `start <= key < end` in order, at a revision (0: now), at most `limit`
+        (0: all).
+        """
         ...
 
-    async def put(self, key: str, value: bytes, *, expected: int | None = None, lease: int = 0) -> int | None:
-        """Write if the key's `mod_revision` is `expected` (0: must not exist; None: whatever). The new revision, or None if it is not.
+    async def put(
+        self, key: str, value: bytes, *, expected: int | None = None, lease: int = 0
+    ) -> int | None:
+        """Write if the key's `mod_revision` is `expected` (0: must not exist; None:
+        whatever). The new revision, or None if it is not.
 
         Raises LeaseNotFoundError, NoSpaceError, RequestTooLargeError, UnavailableError.
         """
         ...
 
     async def delete(self, key: str, *, expected: int | None = None) -> int | None:
-        """Delete if the key's `mod_revision` is `expected` (None: whatever). The new revision, or None if not so or absent.
+        """Delete if the key's `mod_revision` is `expected` (None: whatever). The new
+        revision, or None if not so or absent.
 
         Raises NoSpaceError, UnavailableError.
         """
         ...
 
-    def watch(self, start: str, end: str, *, revision: int = 0, progress: bool = False) -> Watch:
-        """Changes to keys in `[start, end)` with a revision >= `revision` (0: from now on), with previous values."""
+    def watch(
+        self, start: str, end: str, *, revision: int = 0, progress: bool = False
+    ) -> Watch:
+        """Changes to keys in `[start, end)` with a revision >= `revision` (0: from now
+        on), with previous values.
+        """
         ...
 
     async def grant(self, ttl: int) -> int:
-        """A new lease: what is written under it is deleted after `ttl` seconds, or when the lease is revoked."""
+        """A new lease: what is written under it is deleted after `ttl` seconds, or when
+        the lease is revoked.
+        """
         ...
 
     async def revoke(self, lease: int) -> None:
@@ -202,7 +244,9 @@ class Store(Protocol):
         ...
 
     async def compact(self, revision: int) -> None:
-        """Forget history before `revision`. Raises CompactedError, FutureRevisionError."""
+        """Forget history before `revision`. Raises CompactedError,
+        FutureRevisionError.
+        """
         ...
 
     async def close(self) -> None:
@@ -211,5 +255,7 @@ class Store(Protocol):
 
 
 def prefix_end(prefix: str) -> str:
-    """The first key after all keys that start with `prefix`. Upstream: `clientv3.GetPrefixRangeEnd`."""
+    """The first key after all keys that start with `prefix`. Upstream:
+    `clientv3.GetPrefixRangeEnd`.
+    """
     return prefix[:-1] + chr(ord(prefix[-1]) + 1)

@@ -1,10 +1,12 @@
 """Open watches, and who is told of a change.
 
-Every back end has its own way to keep the past; telling the present is the same for all. A watch is a queue. A change goes to the
-queues of the watches that cover its key, and to find those without asking all, watches are filed by the first part of their range:
-`/registry/pods/` has a drawer of its own.
+Every back end has its own way to keep the past; telling the present is the same for
+all. A watch is a queue. A change goes to the queues of the watches that cover its key,
+and to find those without asking all, watches are filed by the first part of their
+range: `/registry/pods/` has a drawer of its own.
 
-Upstream: etcd `server/storage/mvcc/watcher_group.go` (`watcherGroup`, which uses an interval tree), v3.6.
+Upstream: etcd `server/storage/mvcc/watcher_group.go` (`watcherGroup`, which uses an
+interval tree), v3.6.
 """
 
 from __future__ import annotations
@@ -17,7 +19,9 @@ from lifecycle.etcd.store import Bell, Event
 
 
 class EventWatch:
-    """An open watch on `[start, end)`. Implements `etcd.store.Watch`; `first` is the revision it begins with."""
+    """An open watch on `[start, end)`. Implements `etcd.store.Watch`; `first` is the
+    revision it begins with.
+    """
 
     def __init__(self, watches: Watches, start: str, end: str, first: int = 0) -> None:
         self.start, self.end, self.first = start, end, first
@@ -43,7 +47,9 @@ class EventWatch:
                 self.feed(event)
 
     def end_of_events(self, error: Exception | None = None) -> None:
-        """No event will follow; what is pending can still be read, and then `error` is raised."""
+        """No event will follow; what is pending can still be read, and then `error` is
+        raised.
+        """
         self.ended, self._error = True, error
         self._wake()
 
@@ -120,7 +126,9 @@ class Watches:
 
     def _drawer(self, watch: EventWatch) -> list[EventWatch]:
         bucket = _bucket(watch.start)
-        inside = bucket and watch.start.startswith(bucket) and watch.end <= bucket[:-1] + "0"  # "0" follows "/"
+        inside = (
+            bucket and watch.start.startswith(bucket) and watch.end <= bucket[:-1] + "0"
+        )  # "0" follows "/"
         return self._by_bucket.setdefault(bucket, []) if inside else self._wide
 
 

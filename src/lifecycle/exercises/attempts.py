@@ -15,23 +15,30 @@ SECONDS_TO_LOAD = 20.0
 
 
 class AttemptError(ValueError):
-    """An attempt cannot be found or is nothing that can be called; the message says what to do."""
+    """An attempt cannot be found or is nothing that can be called; the message says
+    what to do.
+    """
 
 
 def load_attempt(spec: str) -> Attempt:
-    """The object that `module:object` names; modules are looked for in the working directory first.
+    """The object that `module:object` names; modules are looked for in the working
+    directory first.
 
     Raises AttemptError, with one line for people.
     """
     module_name, colon, path = spec.rpartition(":")
     if not colon or not module_name or not path:
-        raise AttemptError(f"{spec!r} does not name an attempt: write module:object, such as mine:authorize")
+        raise AttemptError(
+            f"{spec!r} does not name an attempt: write module:object, such as"
+            " mine:authorize"
+        )
     try:
         with time_limit(SECONDS_TO_LOAD):
             found: Any = _module(module_name)
     except TooSlow:
         raise AttemptError(
-            f"{module_name} is not imported after {SECONDS_TO_LOAD:.0f} s: does it do something at its top?"
+            f"{module_name} is not imported after {SECONDS_TO_LOAD:.0f} s: does it do"
+            " something at its top?"
         ) from None
     for part in path.split("."):
         try:
@@ -39,7 +46,9 @@ def load_attempt(spec: str) -> Attempt:
         except AttributeError:
             raise AttemptError(f"{module_name} has no {path!r}") from None
     if not callable(found):
-        raise AttemptError(f"{spec} is a {type(found).__name__}, which cannot be called")
+        raise AttemptError(
+            f"{spec} is a {type(found).__name__}, which cannot be called"
+        )
     attempt: Attempt = found
     return attempt
 
@@ -61,9 +70,15 @@ def _module(name: str) -> Any:
         raise AttemptError(f"there is no file {name}") from None
     except ModuleNotFoundError as error:
         if error.name and name.split(".")[0] == error.name.split(".")[0]:
-            raise AttemptError(f"no module {error.name!r} here: run this in the folder of your file") from None
+            raise AttemptError(
+                f"no module {error.name!r} here: run this in the folder of your file"
+            ) from None
         raise AttemptError(f"{name} cannot be imported: {error}") from None
     except (KeyboardInterrupt, TooSlow, AttemptError):
         raise
-    except BaseException as error:  # whatever a reader's module does while it is imported, leaving the program included
-        raise AttemptError(f"{name} cannot be imported: {type(error).__name__}: {error}") from None
+    except BaseException as error:
+        # whatever a reader's module does while it is imported, leaving the program
+        # included
+        raise AttemptError(
+            f"{name} cannot be imported: {type(error).__name__}: {error}"
+        ) from None

@@ -33,7 +33,9 @@ EXERCISES: tuple[Exercise, ...] = (
 
 
 def find_exercise(name: str) -> Exercise:
-    """The exercise of a stage. Raises KeyError, with what is there instead, for an unknown one."""
+    """The exercise of a stage. Raises KeyError, with what is there instead, for an
+    unknown one.
+    """
     wanted = name.lower().replace("_", "-")
     for exercise in EXERCISES:
         if wanted in (exercise.stage, *exercise.aliases):

@@ -43,29 +43,61 @@ def cases() -> Iterator[Case]:
     namespaces = {obj["metadata"]["namespace"] for obj in (*services, *slices)}
     for exchange in recording.exchanges("objects"):
         if exchange.method == "GET" and exchange.path == "/api/v1/namespaces":
-            namespaces |= {item["metadata"]["name"] for item in exchange.response["items"]}
-    cluster = {"services": services, "endpointSlices": slices, "namespaces": sorted(namespaces)}
+            namespaces |= {
+                item["metadata"]["name"] for item in exchange.response["items"]
+            }
+    cluster = {
+        "services": services,
+        "endpointSlices": slices,
+        "namespaces": sorted(namespaces),
+    }
     for asked in parse_dig(recording.dns("svc")):
         name = f"{asked.name.rstrip('.')}."
-        if name.endswith(OURSELVES) and asked.type != "SOA":  # whose serial number is the time of day
+        if (
+            name.endswith(OURSELVES) and asked.type != "SOA"
+        ):  # whose serial number is the time of day
             ask = _ask(name, asked.type, cluster)
-            yield Case(asked.type, name, _expected(asked), ask, cluster, {"name": name, "type": asked.type})
+            yield Case(
+                asked.type,
+                name,
+                _expected(asked),
+                ask,
+                cluster,
+                {"name": name, "type": asked.type},
+            )
     answers = ours()
     for name, question in SMALL_QUESTIONS:
         expected = sorted(answers(name, question, SMALL))
         shown = {"name": name, "type": question, "cluster": SMALL}
-        yield Case("a small cluster", f"{question} {name}", expected, _ask(name, question, SMALL), SMALL, shown)
+        yield Case(
+            "a small cluster",
+            f"{question} {name}",
+            expected,
+            _ask(name, question, SMALL),
+            SMALL,
+            shown,
+        )
 
 
 def _service(name: str, ips: list[str], *ports: Object) -> Object:
-    spec = {"type": "ClusterIP", "clusterIP": ips[0], "clusterIPs": ips, "ports": list(ports)}
+    spec = {
+        "type": "ClusterIP",
+        "clusterIP": ips[0],
+        "clusterIPs": ips,
+        "ports": list(ports),
+    }
     return {"metadata": {"name": name, "namespace": "shop"}, "spec": spec}
 
 
 def _slice(name: str, family: str, endpoints: list[Object], *ports: Object) -> Object:
     labels = {"kubernetes.io/service-name": name}
     meta = {"name": f"{name}-{family.lower()}", "namespace": "shop", "labels": labels}
-    return {"metadata": meta, "addressType": family, "endpoints": endpoints, "ports": list(ports)}
+    return {
+        "metadata": meta,
+        "addressType": family,
+        "endpoints": endpoints,
+        "ports": list(ports),
+    }
 
 
 HTTP: Object = {"name": "http", "protocol": "TCP", "port": 80}
@@ -82,22 +114,50 @@ SMALL: Object = {
         _service("lonely", ["None"], HTTP),
     ],
     "endpointSlices": [
-        _slice("web", "IPv4", [{"addresses": ["10.244.1.2"], "conditions": READY}], HTTP, TALK),
+        _slice(
+            "web",
+            "IPv4",
+            [{"addresses": ["10.244.1.2"], "conditions": READY}],
+            HTTP,
+            TALK,
+        ),
         _slice(
             "db",
             "IPv4",
             [
                 {"addresses": ["10.244.1.3"], "conditions": READY, "hostname": "db-0"},
-                {"addresses": ["10.244.1.4"], "conditions": {"ready": False}, "hostname": "db-1"},
+                {
+                    "addresses": ["10.244.1.4"],
+                    "conditions": {"ready": False},
+                    "hostname": "db-1",
+                },
                 {"addresses": ["10.244.1.5"], "conditions": READY},
             ],
             SQL,
         ),
-        _slice("six", "IPv6", [{"addresses": ["fd00:10:244::3"], "conditions": READY, "hostname": "six-0"}], SQL),
-        _slice("lonely", "IPv4", [{"addresses": ["10.244.1.6"], "conditions": {"ready": False}}], HTTP),
+        _slice(
+            "six",
+            "IPv6",
+            [
+                {
+                    "addresses": ["fd00:10:244::3"],
+                    "conditions": READY,
+                    "hostname": "six-0",
+                }
+            ],
+            SQL,
+        ),
+        _slice(
+            "lonely",
+            "IPv4",
+            [{"addresses": ["10.244.1.6"], "conditions": {"ready": False}}],
+            HTTP,
+        ),
     ],
 }
-"""Two families, UDP, host names and a pod that is not ready: the recorded questions are of one family, and of TCP."""
+"""Two families, UDP, host names and a pod that is not ready: the recorded questions are
+of one family, and of TCP.
+"""
 _BELOW = "shop.svc.cluster.local."
 SMALL_QUESTIONS = [
     *(
@@ -106,9 +166,15 @@ SMALL_QUESTIONS = [
         for kind in ("A", "AAAA")
     ),
     *((f"{name}.{_BELOW}", "SRV") for name in ("web", "db", "six", "lonely", "nobody")),
-    *((f"{name}.db.{_BELOW}", "A") for name in ("db-0", "db-1", "10-244-1-5", "10-244-1-3")),
+    *(
+        (f"{name}.db.{_BELOW}", "A")
+        for name in ("db-0", "db-1", "10-244-1-5", "10-244-1-3")
+    ),
     *((f"six-0.six.{_BELOW}", kind) for kind in ("A", "AAAA")),
-    *((f"{port}.web.{_BELOW}", "SRV") for port in ("_http._tcp", "_talk._udp", "_talk._tcp", "_http._udp")),
+    *(
+        (f"{port}.web.{_BELOW}", "SRV")
+        for port in ("_http._tcp", "_talk._udp", "_talk._tcp", "_http._udp")
+    ),
     (f"_sql._tcp.db.{_BELOW}", "SRV"),
     ("10-244-1-2.shop.pod.cluster.local.", "A"),
     ("10-244-1-2.nowhere.pod.cluster.local.", "A"),
@@ -140,9 +206,14 @@ class _Ours:
 
     def __call__(self, name: str, question: str, cluster: Object) -> list[str]:
         if id(cluster) not in self.known:
-            index = ServiceIndex.of(cluster["services"], cluster["endpointSlices"], cluster["namespaces"])
+            index = ServiceIndex.of(
+                cluster["services"], cluster["endpointSlices"], cluster["namespaces"]
+            )
             self.known[id(cluster)] = Answerer(KubernetesPlugin(index))
-        return [_without_ttl(as_dug(record)) for record in self.known[id(cluster)].answer(name, question).answer]
+        return [
+            _without_ttl(as_dug(record))
+            for record in self.known[id(cluster)].answer(name, question).answer
+        ]
 
 
 def ours() -> Attempt:
@@ -151,5 +222,12 @@ def ours() -> Attempt:
 
 
 EXERCISE = Exercise(
-    "dns-records", "Cluster DNS", CONTRACT, STARTER, "dig against the recorded CoreDNS", cases, ours, ("dns",)
+    "dns-records",
+    "Cluster DNS",
+    CONTRACT,
+    STARTER,
+    "dig against the recorded CoreDNS",
+    cases,
+    ours,
+    ("dns",),
 )

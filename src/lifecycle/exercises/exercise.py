@@ -1,7 +1,8 @@
 """What an exercise is, and how a reader's attempt at it is graded.
 
-An attempt is any callable. Each case calls it as the contract says and compares what comes back. Attempts are strangers' code: one that
-raises (or leaves the program) has a wrong answer for that case, one that hangs is stopped, one that answers in a shape that
+An attempt is any callable. Each case calls it as the contract says and compares what
+comes back. Attempts are strangers' code: one that raises (or leaves the program) has a
+wrong answer for that case, one that hangs is stopped, one that answers in a shape that
 nobody can compare is told so, and so is one that changes what it was handed.
 """
 
@@ -29,10 +30,12 @@ Attempt = Callable[..., Any]
 
 @dataclass(slots=True, frozen=True)
 class Case:
-    """One question. `group` is the row of the table it counts in, `label` its path in there.
+    """One question. `group` is the row of the table it counts in, `label` its path in
+    there.
 
-    `ask` is handed the attempt, calls it and returns what is compared with `expected`; `inputs` is what it hands
-    over and must find unchanged. `question` is shown to people instead of them, where they are too much to read.
+    `ask` is handed the attempt, calls it and returns what is compared with `expected`;
+    `inputs` is what it hands over and must find unchanged. `question` is shown to
+    people instead of them, where they are too much to read.
     """
 
     group: str
@@ -47,8 +50,9 @@ class Case:
 class Exercise:
     """A stage to write yourself.
 
-    `contract`: what the attempt is handed and returns, for people. `starter`: a file to begin with. `cases` makes the
-    questions, `ours` is the component of the book that has to pass, and `source` says where the right answers are from.
+    `contract`: what the attempt is handed and returns, for people. `starter`: a file to
+    begin with. `cases` makes the questions, `ours` is the component of the book that
+    has to pass, and `source` says where the right answers are from.
     """
 
     stage: str
@@ -62,12 +66,16 @@ class Exercise:
 
 
 def grade(exercise: Exercise, attempt: Attempt, name: str = "yours") -> GradedTable:
-    """Put every case to an attempt. One row per group, and a last one for inputs that were changed."""
+    """Put every case to an attempt. One row per group, and a last one for inputs that
+    were changed.
+    """
     table = GradedTable(exercise.title, name, exercise.source)
     rows: dict[str, tuple[int, Comparison]] = {}
     pristine: dict[int, tuple[Any, bytes, str]] = {}
     stopped = 0
-    for case in list(exercise.cases()):  # all of them, before anybody has had a chance to change what they are made of
+    for case in list(
+        exercise.cases()
+    ):  # all of them, before anybody has had a chance to change what they are made of
         if case.inputs is not None and id(case.inputs) not in pristine:
             pristine[id(case.inputs)] = case.inputs, _frozen(case.inputs), case.label
         count, total = rows.get(case.group, (0, Comparison()))
@@ -84,7 +92,10 @@ def grade(exercise: Exercise, attempt: Attempt, name: str = "yours") -> GradedTa
     for value, before, label in pristine.values():
         if _frozen(value) != before:
             changed = Comparison(
-                total=1, differences=[Difference(f"/{label}", "changed what it was handed", "read only")]
+                total=1,
+                differences=[
+                    Difference(f"/{label}", "changed what it was handed", "read only")
+                ],
             )
             break
     table.add_group("leaves its inputs alone", 1, changed)
@@ -92,8 +103,13 @@ def grade(exercise: Exercise, attempt: Attempt, name: str = "yours") -> GradedTa
 
 
 def find_case(exercise: Exercise, words: str) -> Case | None:
-    """The first case whose group and label, as a wrong answer names them, contain these words."""
-    return next((case for case in exercise.cases() if words in named(case.group, case.label)), None)
+    """The first case whose group and label, as a wrong answer names them, contain these
+    words.
+    """
+    return next(
+        (case for case in exercise.cases() if words in named(case.group, case.label)),
+        None,
+    )
 
 
 def _frozen(value: Any) -> bytes:
@@ -114,9 +130,15 @@ def _answer(case: Case, attempt: Attempt) -> tuple[Comparison, bool]:
             answer = case.ask(attempt)
             if inspect.iscoroutine(answer):
                 answer.close()
-                raise AnotherShape("was a coroutine, for a question that nobody awaits: write `def`, not `async def`")
+                raise AnotherShape(
+                    "was a coroutine, for a question that nobody awaits: write `def`,"
+                    " not `async def`"
+                )
             if not _frozen(answer):
-                raise AnotherShape(f"does not fit the contract (a {type(answer).__name__} that JSON has no words for)")
+                raise AnotherShape(
+                    f"does not fit the contract (a {type(answer).__name__} that JSON"
+                    " has no words for)"
+                )
             return compare(answer, case.expected, path=f"/{case.label}"), False
     except TooSlow:
         return _wrong(case, f"gave no answer within {SECONDS_PER_CASE:.0f} s"), True
@@ -135,7 +157,9 @@ def _raised_here(traceback: TracebackType | None) -> bool:
     """Whether our own handling of the answer failed, and not the attempt's code."""
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
-    where = Path(traceback.tb_frame.f_code.co_filename) if traceback is not None else Path()
+    where = (
+        Path(traceback.tb_frame.f_code.co_filename) if traceback is not None else Path()
+    )
     return where.parent.name in ("exercises", "compare") and where.parent.parent == HERE
 
 
@@ -143,4 +167,6 @@ HERE = Path(__file__).parent.parent
 
 
 def _wrong(case: Case, why: str) -> Comparison:
-    return Comparison(total=1, differences=[Difference(f"/{case.label}", why, case.expected)])
+    return Comparison(
+        total=1, differences=[Difference(f"/{case.label}", why, case.expected)]
+    )

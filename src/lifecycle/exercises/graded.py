@@ -1,7 +1,9 @@
-"""What a reader is told about an attempt: how many answers are right in each group of questions, and the first that are wrong.
+"""What a reader is told about an attempt: how many answers are right in each group of
+questions, and the first that are wrong.
 
-An agreement table underneath, in a learner's words: *yours* and *right* instead of *ours* and *cluster*. A wrong answer takes one line, and
-the lines shown come from as many groups as possible: twelve times the same mistake would hide the others.
+An agreement table underneath, in a learner's words: *yours* and *right* instead of
+*ours* and *cluster*. A wrong answer takes one line, and the lines shown come from as
+many groups as possible: twelve times the same mistake would hide the others.
 """
 
 from __future__ import annotations
@@ -20,7 +22,13 @@ from lifecycle.compare.compare import Comparison, Difference
 from lifecycle.compare.masked import ABSENT
 
 LONGEST = 90
-NO_ANSWER = ("raised ", "gave no answer", "was not tried", "was a coroutine", "does not fit ")
+NO_ANSWER = (
+    "raised ",
+    "gave no answer",
+    "was not tried",
+    "was a coroutine",
+    "does not fit ",
+)
 """How the sentence goes on where an attempt has not answered."""
 
 
@@ -37,13 +45,19 @@ class GradedTable(AgreementTable):
         row = self.add("exercise", group, "", "", comparison)
         self.asked.append(asked)
         self.right.append(asked - len(_first_of_each(row.comparison.differences)))
-        row.ours, row.cluster = f"{self.right[-1]:,} of {asked:,} right", f"{asked:,} questions"
+        row.ours, row.cluster = (
+            f"{self.right[-1]:,} of {asked:,} right",
+            f"{asked:,} questions",
+        )
 
     @property
     def summary(self) -> str:
         """One line."""
         right, asked = sum(self.right), sum(self.asked)
-        return f"{right:,} of {asked:,} answers right ({100 * right / max(asked, 1):.1f} %)"
+        return (
+            f"{right:,} of {asked:,} answers right"
+            f" ({100 * right / max(asked, 1):.1f} %)"
+        )
 
     @property
     def provenance(self) -> str:
@@ -51,10 +65,22 @@ class GradedTable(AgreementTable):
         return f"yours: {self.ours} · the right answers: {self.cluster}"
 
     def notes(self) -> list[str]:
-        """The wrong answers, a line each: the first of every group, then the second of every group, …"""
-        groups = [[(row.input, d) for d in _first_of_each(row.comparison.differences)] for row in self.rows]
-        wrong = [each for each in chain.from_iterable(zip_longest(*groups)) if each is not None]
-        lines = [f"wrong: {_told(group, difference)}" for group, difference in wrong[:SHOWN_DIFFERENCES]]
+        """The wrong answers, a line each: the first of every group, then the second of
+        every group, …
+        """
+        groups = [
+            [(row.input, d) for d in _first_of_each(row.comparison.differences)]
+            for row in self.rows
+        ]
+        wrong = [
+            each
+            for each in chain.from_iterable(zip_longest(*groups))
+            if each is not None
+        ]
+        lines = [
+            f"wrong: {_told(group, difference)}"
+            for group, difference in wrong[:SHOWN_DIFFERENCES]
+        ]
         if len(wrong) > SHOWN_DIFFERENCES:
             lines.append(f"… and {len(wrong) - SHOWN_DIFFERENCES:,} more")
         return lines
@@ -66,21 +92,31 @@ class GradedTable(AgreementTable):
         for row, right, asked in zip(self.rows, self.right, self.asked, strict=True):
             mark = Text("✓", style="green") if row.equal else Text("✗", style="red")
             table.add_row(row.input, f"{right:,} of {asked:,}", mark)
-        notes = (Text(note, no_wrap=True, overflow="ignore") for note in self.notes())  # a line each, however long
-        return Group(table, Text(self.summary), *notes, Text(self.provenance, style="dim"))
+        notes = (
+            Text(note, no_wrap=True, overflow="ignore") for note in self.notes()
+        )  # a line each, however long
+        return Group(
+            table, Text(self.summary), *notes, Text(self.provenance, style="dim")
+        )
 
 
 def _first_of_each(differences: list[Difference]) -> list[Difference]:
-    """The first difference of each case: a case's label is the first part of the path."""
+    """The first difference of each case: a case's label is the first part of the
+    path.
+    """
     return list({_label(d): d for d in reversed(differences)}.values())[::-1]
 
 
 def _label(difference: Difference) -> str:
-    return difference.path.split("/", 2)[1] if "/" in difference.path else difference.path
+    return (
+        difference.path.split("/", 2)[1] if "/" in difference.path else difference.path
+    )
 
 
 def named(group: str, label: str) -> str:
-    """How people are told of a case. (A label writes its slashes otherwise, being one part of a path.)"""
+    """How people are told of a case. (A label writes its slashes otherwise, being one
+    part of a path.)
+    """
     return f"{group} · {label}".replace("∕", "/")
 
 
@@ -102,6 +138,8 @@ def _shown(value: Any) -> str:
 def _written(value: Any) -> str:
     """As JSON, if that is possible; a stranger's answer may be anything."""
     try:
-        return orjson.dumps(value, default=repr, option=orjson.OPT_NON_STR_KEYS).decode()
+        return orjson.dumps(
+            value, default=repr, option=orjson.OPT_NON_STR_KEYS
+        ).decode()
     except Exception:
         return f"a {type(value).__name__} that cannot be shown"

@@ -1,6 +1,7 @@
 """The store under an informer: objects by key, and by whatever they are indexed by.
 
-The history is the recorded journey's: everything its watches told, in order. In between come lists, which replace the contents.
+The history is the recorded journey's: everything its watches told, in order. In between
+come lists, which replace the contents.
 """
 
 from __future__ import annotations
@@ -84,7 +85,9 @@ INDEXERS = {"node": by_node, "owner": by_owner}
 Step = tuple[str, Any]
 
 
-def _small(name: str, node: str, *owners: str, namespace: str = "n", revision: int = 1) -> Object:
+def _small(
+    name: str, node: str, *owners: str, namespace: str = "n", revision: int = 1
+) -> Object:
     meta: Object = {"name": name, "resourceVersion": str(revision)}
     if namespace:
         meta["namespace"] = namespace
@@ -98,7 +101,10 @@ MOVES: dict[str, list[Step]] = {
         ("ADDED", _small("p", "a", "x")),
         ("MODIFIED", _small("p", "b", "x", revision=2)),
         ("ADDED", _small("p", "c", "y", revision=3)),  # added again, as after a list
-        ("DELETED", _small("p", "d", "z", revision=4)),  # its last state, which nobody has seen before
+        (
+            "DELETED",
+            _small("p", "d", "z", revision=4),
+        ),  # its last state, which nobody has seen before
     ],
     "several objects under a value, several values of an object": [
         ("ADDED", _small("p", "a", "x", "y")),
@@ -118,15 +124,25 @@ MOVES: dict[str, list[Step]] = {
 
 def cases() -> Iterator[Case]:
     """Each prefix of the recorded history, and the same with lists in between."""
-    events = [line["event"] for line in open_recording().watch("journey") if line["event"]["type"] != "BOOKMARK"]
+    events = [
+        line["event"]
+        for line in open_recording().watch("journey")
+        if line["event"]["type"] != "BOOKMARK"
+    ]
     told: list[Step] = [(event["type"], event["object"]) for event in events]
     for end in (1, 2, *range(EVERY, len(told), EVERY), len(told)):
         yield _case("events only", told[:end])
     for end in range(EVERY, len(told), 4 * EVERY):
         relisted = [obj for _, obj in told[end - 10 : end : 3]]
         unique = list({meta_namespace_key(obj): obj for obj in relisted}.values())
-        yield _case("a list in between", [*told[:end], ("REPLACE", unique), *told[end : end + 5]])
-    yield _case("what was never there is deleted", [("DELETED", told[0][1]), *told[:3], *[("DELETED", told[0][1])] * 2])
+        yield _case(
+            "a list in between",
+            [*told[:end], ("REPLACE", unique), *told[end : end + 5]],
+        )
+    yield _case(
+        "what was never there is deleted",
+        [("DELETED", told[0][1]), *told[:3], *[("DELETED", told[0][1])] * 2],
+    )
     for name, steps in MOVES.items():
         for end in range(1, len(steps) + 1):
             yield _case(name, steps[:end])
@@ -134,13 +150,24 @@ def cases() -> Iterator[Case]:
 
 def _case(group: str, steps: list[Step]) -> Case:
     ask: Callable[[Attempt], Object] = lambda attempt: _seen(attempt, steps)  # noqa: E731
-    return Case(group, f"after {len(steps)} steps", _seen(_Ours, steps), ask, [obj for _, obj in steps])
+    return Case(
+        group,
+        f"after {len(steps)} steps",
+        _seen(_Ours, steps),
+        ask,
+        [obj for _, obj in steps],
+    )
 
 
 def _seen(make: Attempt, steps: list[Step]) -> Object:
     """Everything a store can be asked after such a history."""
     store: Any = make(dict(INDEXERS))
-    act = {"ADDED": store.add, "MODIFIED": store.update, "DELETED": store.delete, "REPLACE": store.replace}
+    act = {
+        "ADDED": store.add,
+        "MODIFIED": store.update,
+        "DELETED": store.delete,
+        "REPLACE": store.replace,
+    }
     given = set()
     for what, obj in steps:
         given |= {id(one) for one in (obj if what == "REPLACE" else [obj])}
@@ -155,7 +182,9 @@ def _seen(make: Attempt, steps: list[Step]) -> Object:
         "nobody": store.get_by_key("no/body"),
         "indices": {
             name: {
-                value: sorted(meta_namespace_key(obj) for obj in store.by_index(name, value))
+                value: sorted(
+                    meta_namespace_key(obj) for obj in store.by_index(name, value)
+                )
                 for value in sorted(store.index_values(name))
             }
             for name in INDEXERS

@@ -1,13 +1,14 @@
-"""The names of kube-proxy's chains: which chain belongs to which port of which Service, and to which endpoint?
+"""The names of kube-proxy's chains: which chain belongs to which port of which Service,
+and to which endpoint?
 
-The right answers are read off the recorded nodes' `iptables-save`: each jump to such a chain carries the Service, or
-the endpoint, in its comment.
+The right answers are read off the recorded nodes' `iptables-save`: each jump to such a
+chain carries the Service, or the endpoint, in its comment.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import product
 
 from lifecycle.agreements.iptables_rules import MOMENTS
@@ -36,11 +37,14 @@ def chain_name(prefix, namespace, service, port, protocol, endpoint):
 '''
 
 JUMP = re.compile(
-    r"-A KUBE-(?:SERVICES|NODEPORTS|EXTERNAL-SERVICES) .*-p (?P<protocol>tcp|udp|sctp) .*"
-    r'--comment "(?P<name>[^ "]+)(?: [^"]*)?" .*-j (?P<chain>(?P<prefix>KUBE-(?:SVC|SVL|EXT|FW))-\w{16})'
+    r"-A KUBE-(?:SERVICES|NODEPORTS|EXTERNAL-SERVICES) .*-p"
+    r" (?P<protocol>tcp|udp|sctp) .*"
+    r'--comment "(?P<name>[^ "]+)(?: [^"]*)?" .*-j'
+    r" (?P<chain>(?P<prefix>KUBE-(?:SVC|SVL|EXT|FW))-\w{16})"
 )
 TO_ENDPOINT = re.compile(
-    r'-A (?P<parent>KUBE-(?:SVC|SVL)-\w{16}) .*--comment "(?P<name>[^ "]+) -> (?P<endpoint>[^ "]+)" .*'
+    r'-A (?P<parent>KUBE-(?:SVC|SVL)-\w{16}) .*--comment "(?P<name>[^ "]+) ->'
+    r' (?P<endpoint>[^ "]+)" .*'
     r"-j (?P<chain>KUBE-SEP-\w{16})"
 )
 
@@ -52,15 +56,21 @@ UNRECORDED = (
     ("KUBE-SEP", "10.244.1.9:8080"),
     ("KUBE-SEP", "[fd00:10:244::9]:8080"),
 )
-"""Kinds of chains, protocols and families that the recorded cluster has few or nothing of: the book's own names."""
+"""Kinds of chains, protocols and families that the recorded cluster has few or nothing
+of: the book's own names.
+"""
 
 
 def cases() -> Iterator[Case]:
-    """Each chain that any recorded node had at any moment, and what those have nothing of."""
+    """Each chain that any recorded node had at any moment, and what those have nothing
+    of.
+    """
     recording, seen = open_recording(), set[str]()
     for node in recording.nodes():
         for moment in MOMENTS:
-            for prefix, name, protocol, endpoint, chain in _named(_saved(recording, node, moment)):
+            for prefix, name, protocol, endpoint, chain in _named(
+                _saved(recording, node, moment)
+            ):
                 if chain not in seen:
                     seen.add(chain)
                     yield _case(prefix, name, protocol, endpoint, chain)
@@ -68,7 +78,13 @@ def cases() -> Iterator[Case]:
         UNRECORDED, ("shop/web", "shop/web:http"), ("TCP", "UDP", "SCTP")
     ):
         namespace, service, port = re.fullmatch(r"(\w+)/(\w+):?(\w*)", name).groups()  # type: ignore[union-attr]
-        yield _case(prefix, name, protocol, endpoint, _ours(prefix, namespace, service, port, protocol, endpoint))
+        yield _case(
+            prefix,
+            name,
+            protocol,
+            endpoint,
+            _ours(prefix, namespace, service, port, protocol, endpoint),
+        )
 
 
 def _saved(recording: Recording, node: str, moment: str) -> str:
@@ -80,31 +96,52 @@ def _saved(recording: Recording, node: str, moment: str) -> str:
 
 
 def _named(saved: str) -> Iterator[tuple[str, str, str, str, str]]:
-    """`(prefix, service port, protocol, endpoint, chain)` of each chain whose jump says whose it is."""
+    """`(prefix, service port, protocol, endpoint, chain)` of each chain whose jump says
+    whose it is.
+    """
     protocols: dict[str, str] = {}
     lines = saved.splitlines()
     for line in lines:
         if jump := JUMP.search(line):
             protocols[jump["chain"]] = jump["protocol"].upper()
-            yield jump["prefix"], jump["name"], jump["protocol"].upper(), "", jump["chain"]
+            yield (
+                jump["prefix"],
+                jump["name"],
+                jump["protocol"].upper(),
+                "",
+                jump["chain"],
+            )
     for line in lines:
         if (jump := TO_ENDPOINT.search(line)) and jump["parent"] in protocols:
-            yield "KUBE-SEP", jump["name"], protocols[jump["parent"]], jump["endpoint"], jump["chain"]
+            yield (
+                "KUBE-SEP",
+                jump["name"],
+                protocols[jump["parent"]],
+                jump["endpoint"],
+                jump["chain"],
+            )
 
 
 def _case(prefix: str, name: str, protocol: str, endpoint: str, chain: str) -> Case:
     namespace, _, rest = name.partition("/")
     service, _, port = rest.partition(":")
     label = f"{name} {protocol} {endpoint}".strip().replace("/", "∕")
-    ask: Callable[[Attempt], object] = lambda attempt: attempt(prefix, namespace, service, port, protocol, endpoint)  # noqa: E731
+
+    def ask(attempt: Attempt) -> object:
+        return attempt(prefix, namespace, service, port, protocol, endpoint)
+
     return Case(prefix, label, chain, ask)
 
 
-def _ours(prefix: str, namespace: str, service: str, port: str, protocol: str, endpoint: str) -> str:
+def _ours(
+    prefix: str, namespace: str, service: str, port: str, protocol: str, endpoint: str
+) -> str:
     name = ServicePortName(namespace, service, port, protocol)
     if endpoint:
         return endpoint_chain(name, endpoint)
-    return next(chain for chain in ServiceChains.of(name) if chain.startswith(f"{prefix}-"))
+    return next(
+        chain for chain in ServiceChains.of(name) if chain.startswith(f"{prefix}-")
+    )
 
 
 def ours() -> Attempt:

@@ -1,6 +1,7 @@
 """Several kubeconfig files become one.
 
-The cases are generated sets of files; on the same sets the book's own merging is held against real kubectl (`config view`) in the tests.
+The cases are generated sets of files; on the same sets the book's own merging is held
+against real kubectl (`config view`) in the tests.
 """
 
 from __future__ import annotations
@@ -39,13 +40,35 @@ def merge(files):
 SETS = 120
 PATHS: dict[str, Any] = {
     "name": "files",
-    "user": {"client-certificate": "pki/jane.crt", "client-key": "/etc/jane.key", "tokenFile": "../token"},
+    "user": {
+        "client-certificate": "pki/jane.crt",
+        "client-key": "/etc/jane.key",
+        "tokenFile": "../token",
+    },
 }
 PLUGINS = [
-    {"name": "here", "user": {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": "./login"}}},
-    {"name": "path", "user": {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": "login"}}},
+    {
+        "name": "here",
+        "user": {
+            "exec": {
+                "apiVersion": "client.authentication.k8s.io/v1",
+                "command": "./login",
+            }
+        },
+    },
+    {
+        "name": "path",
+        "user": {
+            "exec": {
+                "apiVersion": "client.authentication.k8s.io/v1",
+                "command": "login",
+            }
+        },
+    },
 ]
-EXTENDED: dict[str, Any] = {"extensions": [{"name": "theme", "extension": {"dark": True}}]}
+EXTENDED: dict[str, Any] = {
+    "extensions": [{"name": "theme", "extension": {"dark": True}}]
+}
 Files = list[tuple[str, Config]]
 
 
@@ -53,10 +76,19 @@ def cases() -> Iterator[Case]:
     """Generated sets, and one full of paths."""
     for number, one in enumerate(generated(SETS)):
         files: Files = [
-            (f"/home/jane/{name}", document) for name, document in one.documents.items() if document is not None
+            (f"/home/jane/{name}", document)
+            for name, document in one.documents.items()
+            if document is not None
         ]
-        yield _case("1 file" if len(files) == 1 else f"{len(files)} files", f"set {number}", files)
-    cluster = {"name": "west", "cluster": {"server": "https://west:6443", "certificate-authority": "./ca.crt"}}
+        yield _case(
+            "1 file" if len(files) == 1 else f"{len(files)} files",
+            f"set {number}",
+            files,
+        )
+    cluster = {
+        "name": "west",
+        "cluster": {"server": "https://west:6443", "certificate-authority": "./ca.crt"},
+    }
     for folder in ("/etc/kubernetes", "/home/jane/.kube"):
         document = {"clusters": [cluster], "users": [PATHS, *PLUGINS]}
         yield _case("paths", f"in {folder}".replace("/", "∕"), [(folder, document)])
@@ -73,10 +105,14 @@ def _case(group: str, label: str, files: Files) -> Case:
 
 def _by_name(config: Config) -> Config:
     sections = {
-        section: {entry["name"]: entry[kind] for entry in config[section]} for section, kind in SECTIONS.items()
+        section: {entry["name"]: entry[kind] for entry in config[section]}
+        for section, kind in SECTIONS.items()
     }
     counts = {section: len(config[section]) for section in SECTIONS}
-    rest = {"current-context": config["current-context"], "preferences": config.get("preferences") or {}}
+    rest = {
+        "current-context": config["current-context"],
+        "preferences": config.get("preferences") or {},
+    }
     return {**sections, **rest, "entries": counts}
 
 

@@ -30,47 +30,92 @@ STATES: dict[str, Object] = {
     "running": {"state": {"running": {}}, "started": True},
     "done": {"state": {"terminated": {"exitCode": 0}}},
     "failed": {"state": {"terminated": {"exitCode": 1}}},
-    "backing off": {"state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": {"terminated": {"exitCode": 1}}},
+    "backing off": {
+        "state": {"waiting": {"reason": "CrashLoopBackOff"}},
+        "lastState": {"terminated": {"exitCode": 1}},
+    },
 }
 
 
 def cases() -> Iterator[Case]:
-    """Every status that the recorded kubelets wrote, and two containers in all states, with and without an init container."""
+    """Every status that the recorded kubelets wrote, and two containers in all states,
+    with and without an init container.
+    """
     yield from _recorded()
-    for policy, first, second in product(("Always", "OnFailure", "Never"), STATES, STATES):
+    for policy, first, second in product(
+        ("Always", "OnFailure", "Never"), STATES, STATES
+    ):
         for init in ("", *STATES):
             for terminal in (False, True):
-                spec: Object = {"restartPolicy": policy, "containers": [{"name": "a"}, {"name": "b"}]}
-                statuses = [{"name": "a", **STATES[first]}, {"name": "b", **STATES[second]}]
+                spec: Object = {
+                    "restartPolicy": policy,
+                    "containers": [{"name": "a"}, {"name": "b"}],
+                }
+                statuses = [
+                    {"name": "a", **STATES[first]},
+                    {"name": "b", **STATES[second]},
+                ]
                 if init:
                     spec["initContainers"] = [{"name": "i"}]
                     statuses.insert(0, {"name": "i", **STATES[init]})
-                label = f"{policy}, {first}, {second}, init {init or 'none'}, {'over' if terminal else 'going on'}"
+                label = (
+                    f"{policy}, {first}, {second}, init {init or 'none'},"
+                    f" {'over' if terminal else 'going on'}"
+                )
                 yield _case(
-                    "containers in all states", label, get_phase(spec, statuses, terminal), spec, statuses, terminal
+                    "containers in all states",
+                    label,
+                    get_phase(spec, statuses, terminal),
+                    spec,
+                    statuses,
+                    terminal,
                 )
     yield from _beside_a_sidecar()
     yield from _unreported()
 
 
 def _beside_a_sidecar() -> Iterator[Case]:
-    """An init container that stays, in all states, beside one container in all states."""
-    for policy, side, main in product(("Always", "Never"), [*STATES, "starting"], STATES):
+    """An init container that stays, in all states, beside one container in all
+    states.
+    """
+    for policy, side, main in product(
+        ("Always", "Never"), [*STATES, "starting"], STATES
+    ):
         init = [{"name": "s", "restartPolicy": "Always"}]
-        spec: Object = {"restartPolicy": policy, "initContainers": init, "containers": [{"name": "a"}]}
-        status = {"state": {"running": {}}, "started": False} if side == "starting" else STATES[side]
+        spec: Object = {
+            "restartPolicy": policy,
+            "initContainers": init,
+            "containers": [{"name": "a"}],
+        }
+        status = (
+            {"state": {"running": {}}, "started": False}
+            if side == "starting"
+            else STATES[side]
+        )
         statuses = [{"name": "s", **status}, {"name": "a", **STATES[main]}]
         label = f"{policy}, sidecar {side}, container {main}"
-        yield _case("a sidecar", label, get_phase(spec, statuses, False), spec, statuses, False)
+        yield _case(
+            "a sidecar", label, get_phase(spec, statuses, False), spec, statuses, False
+        )
 
 
 def _unreported() -> Iterator[Case]:
     """A container of the spec of which no status speaks."""
     for policy, known in product(("Always", "OnFailure", "Never"), ("", *STATES)):
-        spec: Object = {"restartPolicy": policy, "containers": [{"name": "a"}, {"name": "b"}]}
+        spec: Object = {
+            "restartPolicy": policy,
+            "containers": [{"name": "a"}, {"name": "b"}],
+        }
         statuses = [{"name": "a", **STATES[known]}] if known else []
         label = f"{policy}, one {known or 'unknown'}, the other unknown"
-        yield _case("nobody speaks of a container", label, get_phase(spec, statuses, False), spec, statuses, False)
+        yield _case(
+            "nobody speaks of a container",
+            label,
+            get_phase(spec, statuses, False),
+            spec,
+            statuses,
+            False,
+        )
 
 
 def _recorded() -> Iterator[Case]:
@@ -78,27 +123,58 @@ def _recorded() -> Iterator[Case]:
     for line in open_recording().watch("kubelet"):
         pod = line["event"]["object"]
         status = pod.get("status") or {}
-        if pod.get("kind") != "Pod" or "containerStatuses" not in status or status.get("reason"):
-            continue  # a reason: the phase was decreed (a deadline, a refusal), not computed
+        if (
+            pod.get("kind") != "Pod"
+            or "containerStatuses" not in status
+            or status.get("reason")
+        ):
+            # a reason: the phase was decreed (a deadline, a refusal), not computed
+            continue
         if _held_back(pod["spec"], status):
             continue
-        statuses = [*(status.get("initContainerStatuses") or ()), *status["containerStatuses"]]
+        statuses = [
+            *(status.get("initContainerStatuses") or ()),
+            *status["containerStatuses"],
+        ]
         label = f"{pod['metadata']['name']} at {pod['metadata']['resourceVersion']}"
         if label not in seen:
             seen.add(label)
             over = is_terminal(status["phase"])
-            yield _case("the recorded pods", label, status["phase"], pod["spec"], statuses, over)
+            yield _case(
+                "the recorded pods", label, status["phase"], pod["spec"], statuses, over
+            )
 
 
 def _held_back(spec: Object, status: Object) -> bool:
-    """All is over and the server does not know yet: the kubelet tells the last phase only when nothing of the pod runs any more."""
-    over = all("terminated" in container["state"] for container in status["containerStatuses"])
-    ended = [c["state"]["terminated"] for c in status.get("initContainerStatuses") or () if "terminated" in c["state"]]
-    hopeless = spec.get("restartPolicy") == "Never" and any(end["exitCode"] for end in ended)
-    return (over or hopeless) and spec.get("restartPolicy") != "Always" and not is_terminal(status["phase"])
+    """All is over and the server does not know yet: the kubelet tells the last phase
+    only when nothing of the pod runs any more.
+    """
+    over = all(
+        "terminated" in container["state"] for container in status["containerStatuses"]
+    )
+    ended = [
+        c["state"]["terminated"]
+        for c in status.get("initContainerStatuses") or ()
+        if "terminated" in c["state"]
+    ]
+    hopeless = spec.get("restartPolicy") == "Never" and any(
+        end["exitCode"] for end in ended
+    )
+    return (
+        (over or hopeless)
+        and spec.get("restartPolicy") != "Always"
+        and not is_terminal(status["phase"])
+    )
 
 
-def _case(group: str, label: str, phase: str, spec: Object, statuses: list[Object], terminal: bool) -> Case:
+def _case(
+    group: str,
+    label: str,
+    phase: str,
+    spec: Object,
+    statuses: list[Object],
+    terminal: bool,
+) -> Case:
     ask: Callable[[Attempt], object] = lambda attempt: attempt(spec, statuses, terminal)  # noqa: E731
     return Case(group, label, phase, ask, [spec, statuses])
 

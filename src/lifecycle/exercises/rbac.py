@@ -1,7 +1,7 @@
 """Role-based access control: may this user do that?
 
-The cases are the recorded access reviews whose answer hung on roles alone: the shortcut for `system:masters` and the
-Node authorizer have no part in them.
+The cases are the recorded access reviews whose answer hung on roles alone: the shortcut
+for `system:masters` and the Node authorizer have no part in them.
 """
 
 from __future__ import annotations
@@ -69,7 +69,9 @@ def cases() -> Iterator[Case]:
 
 
 def _small_policy() -> Iterator[Case]:
-    """What the recorded questions do not tell apart: the same questions by everybody to a policy with one of each kind of rule."""
+    """What the recorded questions do not tell apart: the same questions by everybody to
+    a policy with one of each kind of rule.
+    """
     answers = ours()
     for user, attributes in product(PEOPLE, QUESTIONS):
         kind = "nonResourceAttributes" if "path" in attributes else "resourceAttributes"
@@ -87,9 +89,15 @@ def _small_policy() -> Iterator[Case]:
         )
 
 
-def _bound(kind: str, name: str, role: str, subjects: list[Object], namespace: str = "") -> Object:
+def _bound(
+    kind: str, name: str, role: str, subjects: list[Object], namespace: str = ""
+) -> Object:
     meta = {"name": name, "namespace": namespace} if namespace else {"name": name}
-    return {"metadata": meta, "roleRef": {"apiGroup": GROUP, "kind": kind, "name": role}, "subjects": subjects}
+    return {
+        "metadata": meta,
+        "roleRef": {"apiGroup": GROUP, "kind": kind, "name": role},
+        "subjects": subjects,
+    }
 
 
 def _rule(verbs: str, resources: str, groups: str = "", **more: list[str]) -> Object:
@@ -102,7 +110,12 @@ def _rule(verbs: str, resources: str, groups: str = "", **more: list[str]) -> Ob
 
 
 def _role(name: str, *rules: Object, namespace: str = "") -> Object:
-    return {"metadata": {"name": name, "namespace": namespace} if namespace else {"name": name}, "rules": list(rules)}
+    return {
+        "metadata": (
+            {"name": name, "namespace": namespace} if namespace else {"name": name}
+        ),
+        "rules": list(rules),
+    }
 
 
 SMALL: Object = {
@@ -120,7 +133,9 @@ SMALL: Object = {
     ],
     "roleBindings": [
         _bound("Role", "readers", "reader", [{"kind": "User", "name": "jane"}], "shop"),
-        _bound("ClusterRole", "logs", "logs", [{"kind": "Group", "name": "devs"}], "shop"),
+        _bound(
+            "ClusterRole", "logs", "logs", [{"kind": "Group", "name": "devs"}], "shop"
+        ),
         _bound(
             "ClusterRole",
             "secret",
@@ -135,10 +150,18 @@ SMALL: Object = {
             [{"kind": "ServiceAccount", "name": "robot", "namespace": "other"}],
             "shop",
         ),
-        _bound("ClusterRole", "gone", "no-such-role", [{"kind": "User", "name": "jane"}], "other"),
+        _bound(
+            "ClusterRole",
+            "gone",
+            "no-such-role",
+            [{"kind": "User", "name": "jane"}],
+            "other",
+        ),
     ],
     "clusterRoleBindings": [
-        _bound("ClusterRole", "operators", "operator", [{"kind": "User", "name": "boss"}]),
+        _bound(
+            "ClusterRole", "operators", "operator", [{"kind": "User", "name": "boss"}]
+        ),
         _bound("ClusterRole", "probers", "prober", [{"kind": "Group", "name": "devs"}]),
         _bound("ClusterRole", "scalers", "scaler", [{"kind": "Group", "name": "ops"}]),
     ],
@@ -155,17 +178,53 @@ PEOPLE: dict[str, list[str]] = {
 }
 QUESTIONS: list[Object] = [
     {"verb": "get", "version": "v1", "resource": "pods", "namespace": "shop"},
-    {"verb": "get", "version": "v1", "resource": "pods", "namespace": "shop", "name": "p"},
+    {
+        "verb": "get",
+        "version": "v1",
+        "resource": "pods",
+        "namespace": "shop",
+        "name": "p",
+    },
     {"verb": "get", "version": "v1", "resource": "pods", "namespace": "other"},
     {"verb": "list", "version": "v1", "resource": "pods"},
     {"verb": "delete", "version": "v1", "resource": "pods", "namespace": "shop"},
     {"verb": "update", "version": "v1", "resource": "pods", "namespace": "shop"},
-    {"verb": "get", "version": "v1", "resource": "pods", "subresource": "log", "namespace": "shop"},
-    {"verb": "get", "version": "v1", "resource": "pods", "subresource": "log", "namespace": "other"},
-    {"verb": "get", "version": "v1", "resource": "secrets", "namespace": "shop", "name": "key"},
-    {"verb": "get", "version": "v1", "resource": "secrets", "namespace": "shop", "name": "lock"},
+    {
+        "verb": "get",
+        "version": "v1",
+        "resource": "pods",
+        "subresource": "log",
+        "namespace": "shop",
+    },
+    {
+        "verb": "get",
+        "version": "v1",
+        "resource": "pods",
+        "subresource": "log",
+        "namespace": "other",
+    },
+    {
+        "verb": "get",
+        "version": "v1",
+        "resource": "secrets",
+        "namespace": "shop",
+        "name": "key",
+    },
+    {
+        "verb": "get",
+        "version": "v1",
+        "resource": "secrets",
+        "namespace": "shop",
+        "name": "lock",
+    },
     {"verb": "get", "version": "v1", "resource": "secrets", "namespace": "shop"},
-    {"verb": "get", "group": "metrics.k8s.io", "version": "v1", "resource": "pods", "namespace": "shop"},
+    {
+        "verb": "get",
+        "group": "metrics.k8s.io",
+        "version": "v1",
+        "resource": "pods",
+        "namespace": "shop",
+    },
     {
         "verb": "update",
         "group": "apps",
@@ -174,7 +233,13 @@ QUESTIONS: list[Object] = [
         "subresource": "scale",
         "namespace": "shop",
     },
-    {"verb": "update", "group": "apps", "version": "v1", "resource": "deployments", "namespace": "shop"},
+    {
+        "verb": "update",
+        "group": "apps",
+        "version": "v1",
+        "resource": "deployments",
+        "namespace": "shop",
+    },
     {
         "verb": "update",
         "version": "v1",
@@ -209,10 +274,16 @@ def ours() -> Attempt:
     def authorize(policy: Object, spec: Object) -> bool:
         if id(policy) not in known:
             objects = [
-                {"apiVersion": f"{GROUP}/v1", "kind": kind, **obj} for key, kind in KINDS.items() for obj in policy[key]
+                {"apiVersion": f"{GROUP}/v1", "kind": kind, **obj}
+                for key, kind in KINDS.items()
+                for obj in policy[key]
             ]
             known[id(policy)] = RBACAuthorizer(StaticReader(objects))
-        return known[id(policy)].authorize(user_from(spec), request_info_from(spec)).allowed
+        return (
+            known[id(policy)]
+            .authorize(user_from(spec), request_info_from(spec))
+            .allowed
+        )
 
     return authorize
 

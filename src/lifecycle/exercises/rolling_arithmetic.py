@@ -1,4 +1,6 @@
-"""The arithmetic of a rolling update: how many pods too many, how many missing, and how large may the new ReplicaSet be?"""
+"""The arithmetic of a rolling update: how many pods too many, how many missing, and how
+large may the new ReplicaSet be?
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,11 @@ from random import Random
 
 from lifecycle.agreements.replica_sets import RecordedJourney
 from lifecycle.api.wire import Object
-from lifecycle.controllers.deployment.fenceposts import max_surge, max_unavailable, new_rs_new_replicas
+from lifecycle.controllers.deployment.fenceposts import (
+    max_surge,
+    max_unavailable,
+    new_rs_new_replicas,
+)
 from lifecycle.controllers.deployment.replica_set_selection import find_new_replica_set
 from lifecycle.exercises.exercise import Attempt, Case, Exercise
 from lifecycle.inspector import open_recording
@@ -33,40 +39,74 @@ SEED = 36
 
 
 def cases() -> Iterator[Case]:
-    """Every state of the recorded journey's rollouts, and a grid of sizes and percentages."""
+    """Every state of the recorded journey's rollouts, and a grid of sizes and
+    percentages.
+    """
     yield from _recorded()
     random = Random(SEED)
     for desired, surge, unavailable in product((0, 1, 2, 3, 4, 10, 99), VALUES, VALUES):
         new, old = random.randint(0, max(desired, 1)), random.randint(0, desired + 3)
         deployment = _deployment(desired, surge, unavailable)
-        label = f"{desired} pods, surge {surge}, unavailable {unavailable}, new {new}, old {old}"
-        yield _case("sizes and percentages", label, deployment, _replica_set(new), [_replica_set(old)])
-    for desired, new, sizes in product((3, 10), (0, 1, 2), ((), (1, 1), (0, 2, 1), (4, 3, 2, 1))):
+        label = (
+            f"{desired} pods, surge {surge}, unavailable {unavailable}, new {new}, old"
+            f" {old}"
+        )
+        yield _case(
+            "sizes and percentages",
+            label,
+            deployment,
+            _replica_set(new),
+            [_replica_set(old)],
+        )
+    for desired, new, sizes in product(
+        (3, 10), (0, 1, 2), ((), (1, 1), (0, 2, 1), (4, 3, 2, 1))
+    ):
         deployment = _deployment(desired, "25%", "25%")
         label = f"{desired} pods, new {new}, old {', '.join(map(str, sizes)) or 'none'}"
-        yield _case("several old sets", label, deployment, _replica_set(new), [_replica_set(size) for size in sizes])
+        yield _case(
+            "several old sets",
+            label,
+            deployment,
+            _replica_set(new),
+            [_replica_set(size) for size in sizes],
+        )
 
 
 def _recorded() -> Iterator[Case]:
     journey = RecordedJourney(open_recording())
-    for event in journey.requests("deployment-controller", "update", "/replicasets/", 200):
+    for event in journey.requests(
+        "deployment-controller", "update", "/replicasets/", 200
+    ):
         revision = int(event["responseObject"]["metadata"]["resourceVersion"])
         sets = journey.as_of("replicasets", revision)
         for deployment in journey.as_of("deployments", revision):
             new = find_new_replica_set(deployment, sets)
             if new is not None:
                 old = [rs for rs in sets if rs is not new]
-                yield _case("the recorded rollouts", f"before revision {revision}", deployment, new, old)
+                yield _case(
+                    "the recorded rollouts",
+                    f"before revision {revision}",
+                    deployment,
+                    new,
+                    old,
+                )
 
 
-def _case(group: str, label: str, deployment: Object, new: Object, old: list[Object]) -> Case:
+def _case(
+    group: str, label: str, deployment: Object, new: Object, old: list[Object]
+) -> Case:
     ask: Callable[[Attempt], object] = lambda attempt: attempt(deployment, new, old)  # noqa: E731
     return Case(group, label, _ours(deployment, new, old), ask, [deployment, new, old])
 
 
 def _deployment(replicas: int, surge: int | str, unavailable: int | str) -> Object:
     rolling = {"maxSurge": surge, "maxUnavailable": unavailable}
-    return {"spec": {"replicas": replicas, "strategy": {"type": "RollingUpdate", "rollingUpdate": rolling}}}
+    return {
+        "spec": {
+            "replicas": replicas,
+            "strategy": {"type": "RollingUpdate", "rollingUpdate": rolling},
+        }
+    }
 
 
 def _replica_set(replicas: int) -> Object:
@@ -75,7 +115,11 @@ def _replica_set(replicas: int) -> Object:
 
 def _ours(deployment: Object, new_rs: Object, old: list[Object]) -> Object:
     size = new_rs_new_replicas(deployment, [new_rs, *old], new_rs)
-    return {"maxSurge": max_surge(deployment), "maxUnavailable": max_unavailable(deployment), "newReplicas": size}
+    return {
+        "maxSurge": max_surge(deployment),
+        "maxUnavailable": max_unavailable(deployment),
+        "newReplicas": size,
+    }
 
 
 def ours() -> Attempt:

@@ -42,10 +42,18 @@ def cases() -> Iterator[Case]:
             yield _case("every create succeeds", count, initial, frozenset())
             for failing in {1, count // 2, count} - {0}:
                 yield _case("one create fails", count, initial, frozenset({failing}))
-            yield _case("every create fails", count, initial, frozenset(range(1, count + 1)))
+            yield _case(
+                "every create fails", count, initial, frozenset(range(1, count + 1))
+            )
     for count in COUNTS[3:]:
         for failing in sorted({0, 1, 3, count}):
-            yield _case("some creates take longer", count, 1, frozenset({failing} - {0}), _uneven)
+            yield _case(
+                "some creates take longer",
+                count,
+                1,
+                frozenset({failing} - {0}),
+                _uneven,
+            )
 
 
 def _even(number: int) -> float:
@@ -53,14 +61,22 @@ def _even(number: int) -> float:
 
 
 def _uneven(number: int) -> float:
-    """Failing or not, the earlier ones of a batch take longer, and no two of them as long."""
+    """Failing or not, the earlier ones of a batch take longer, and no two of them as
+    long.
+    """
     return 1.0 + 1.0 / number
 
 
 def _case(
-    group: str, count: int, initial: int, failing: frozenset[int], seconds: Callable[[int], float] = _even
+    group: str,
+    count: int,
+    initial: int,
+    failing: frozenset[int],
+    seconds: Callable[[int], float] = _even,
 ) -> Case:
-    label = f"count {count} from {initial}" + (f" failing at {min(failing)}" if failing else "")
+    label = f"count {count} from {initial}" + (
+        f" failing at {min(failing)}" if failing else ""
+    )
     return Case(
         group,
         label,
@@ -70,7 +86,11 @@ def _case(
 
 
 def _observed(
-    attempt: Attempt, count: int, initial: int, failing: frozenset[int], seconds: Callable[[int], float]
+    attempt: Attempt,
+    count: int,
+    initial: int,
+    failing: frozenset[int],
+    seconds: Callable[[int], float],
 ) -> object:
     """Sizes of the batches by the moment their calls were made, and what came back."""
     moments: list[float] = []
@@ -87,7 +107,11 @@ def _observed(
         return successes, error
 
     successes, error = run_virtual(run())
-    return {"batches": list(Counter(moments).values()), "successes": successes, "error": str(error) if error else None}
+    return {
+        "batches": list(Counter(moments).values()),
+        "successes": successes,
+        "error": str(error) if error else None,
+    }
 
 
 def ours() -> Attempt:
@@ -96,5 +120,11 @@ def ours() -> Attempt:
 
 
 EXERCISE = Exercise(
-    "slow-start", "Slow start", CONTRACT, STARTER, "the book's own, which made the recorded batches", cases, ours
+    "slow-start",
+    "Slow start",
+    CONTRACT,
+    STARTER,
+    "the book's own, which made the recorded batches",
+    cases,
+    ours,
 )

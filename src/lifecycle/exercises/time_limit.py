@@ -1,7 +1,8 @@
 """Stopping a stranger's code that does not come back.
 
-An alarm interrupts it with an exception that no `except Exception` catches. Code that catches everything, in a loop, is interrupted
-some times more; then the whole program ends with a line that says so, since nothing else is left.
+An alarm interrupts it with an exception that no `except Exception` catches. Code that
+catches everything, in a loop, is interrupted some times more; then the whole program
+ends with a line that says so, since nothing else is left.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ class TooSlow(BaseException):
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Interrupt what runs inside after so many seconds; only the main thread of a Unix process can."""
+    """Interrupt what runs inside after so many seconds; only the main thread of a Unix
+    process can.
+    """
     if not hasattr(signal, "SIGALRM") or current_thread() is not main_thread():
         yield
         return
@@ -36,7 +39,8 @@ def time_limit(seconds: float) -> Iterator[None]:
         alarms += 1
         if alarms > STUBBORN:
             print(
-                f"gave no answer within {seconds:g} s, and goes on whatever stops it: nothing was graded",
+                f"gave no answer within {seconds:g} s, and goes on whatever stops it:"
+                " nothing was graded",
                 file=sys.stderr,
             )
             sys.stderr.flush()

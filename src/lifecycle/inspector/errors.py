@@ -4,4 +4,6 @@ from __future__ import annotations
 
 
 class InspectorError(Exception):
-    """One clear line for a reader: what was asked for, why it cannot be had, what there is instead."""
+    """One clear line for a reader: what was asked for, why it cannot be had, what there
+    is instead.
+    """

@@ -1,7 +1,9 @@
-"""One recorded request and its answer, and what it means for two requests to be the same.
+"""One recorded request and its answer, and what it means for two requests to be the
+same.
 
-A recording answers a question that was asked once. "The same question" cannot mean the same bytes: clients order query parameters
-differently, spell `Accept` differently, and add parameters (`pretty`, a time-out) that change nothing about the answer.
+A recording answers a question that was asked once. "The same question" cannot mean the
+same bytes: clients order query parameters differently, spell `Accept` differently, and
+add parameters (`pretty`, a time-out) that change nothing about the answer.
 """
 
 from __future__ import annotations
@@ -10,13 +12,16 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-_NO_MEANING = frozenset({"pretty", "timeout", "timeoutSeconds", "allowWatchBookmarks", "fieldValidation"})
+_NO_MEANING = frozenset(
+    {"pretty", "timeout", "timeoutSeconds", "allowWatchBookmarks", "fieldValidation"}
+)
 """Query parameters that do not change what a GET answers."""
 
 
 @dataclass(slots=True, frozen=True)
 class Exchange:
-    """A line of `http/<scenario>.jsonl`. `t` and `ms` are seconds since the scenario began and milliseconds the answer took.
+    """A line of `http/<scenario>.jsonl`. `t` and `ms` are seconds since the scenario
+    began and milliseconds the answer took.
 
     `token` is the bearer token that was sent, if any.
     """
@@ -72,7 +77,9 @@ class Exchange:
 
 @dataclass(slots=True, frozen=True)
 class Question:
-    """A request reduced to its meaning; hashable, so that recordings can be looked up by it."""
+    """A request reduced to its meaning; hashable, so that recordings can be looked up
+    by it.
+    """
 
     method: str
     path: str
@@ -84,7 +91,11 @@ class Question:
         """The meaning of a request line and its `Accept` header."""
         parts = urlsplit(target)
         pairs = parse_qsl(parts.query, keep_blank_values=True)
-        drop = _NO_MEANING if method.upper() == "GET" else frozenset({"pretty", "fieldValidation"})
+        drop = (
+            _NO_MEANING
+            if method.upper() == "GET"
+            else frozenset({"pretty", "fieldValidation"})
+        )
         query = frozenset((k, v) for k, v in pairs if k not in drop)
         return cls(method.upper(), parts.path.rstrip("/") or "/", query, _form(accept))
 
@@ -98,7 +109,9 @@ class Question:
 
 
 def _form(accept: str) -> str:
-    """Which rendering an `Accept` header wants first: `""` for the object itself, else `Table`, `yaml`, …"""
+    """Which rendering an `Accept` header wants first: `""` for the object itself, else
+    `Table`, `yaml`, …
+    """
     first = accept.split(",")[0]
     media, *params = (part.strip() for part in first.split(";"))
     for param in params:

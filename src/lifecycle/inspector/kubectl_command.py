@@ -18,11 +18,19 @@ def kubectl_on_path() -> bool:
 def run_kubectl(
     args: Sequence[str], *, context: str, config_file: str | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run kubectl in one context; the caller looks at `returncode`. Raises InspectorError when there is no kubectl."""
+    """Run kubectl in one context; the caller looks at `returncode`. Raises
+    InspectorError when there is no kubectl.
+    """
     program = shutil.which("kubectl")
     if program is None:
         raise InspectorError("kubectl is not on PATH")
     env = dict(os.environ)
     if config_file:
         env["KUBECONFIG"] = config_file
-    return subprocess.run([program, "--context", context, *args], capture_output=True, text=True, check=False, env=env)
+    return subprocess.run(
+        [program, "--context", context, *args],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=env,
+    )

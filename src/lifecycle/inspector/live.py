@@ -1,7 +1,8 @@
 """A live kind cluster, behind the same interface as a recording.
 
-It is somebody's machine, so it is careful: only a context named `kind-lifecycle` is touched, only namespaces made here are changed,
-they carry a label, and they are deleted when the `with` block ends, however it ends.
+It is somebody's machine, so it is careful: only a context named `kind-lifecycle` is
+touched, only namespaces made here are changed, they carry a label, and they are deleted
+when the `with` block ends, however it ends.
 """
 
 from __future__ import annotations
@@ -28,24 +29,34 @@ LABEL_VALUE = "inspector"
 
 
 class LiveCluster:
-    """The kind cluster `lifecycle`. Raises InspectorError for any other context, and when the context is not to be had.
+    """The kind cluster `lifecycle`. Raises InspectorError for any other context, and
+    when the context is not to be had.
 
-    `config_file` is a kubeconfig's path; left out, kubectl's own rules hold (`KUBECONFIG`, then `~/.kube/config`).
+    `config_file` is a kubeconfig's path; left out, kubectl's own rules hold
+    (`KUBECONFIG`, then `~/.kube/config`).
     """
 
     live = True
 
-    def __init__(self, context: str = ALLOWED_CONTEXT, *, config_file: str | None = None) -> None:
+    def __init__(
+        self, context: str = ALLOWED_CONTEXT, *, config_file: str | None = None
+    ) -> None:
         if context != ALLOWED_CONTEXT:
             raise InspectorError(
-                f"refusing context {context!r}: live labs touch only a context named {ALLOWED_CONTEXT!r}"
+                f"refusing context {context!r}: live labs touch only a context named"
+                f" {ALLOWED_CONTEXT!r}"
             )
         self.name = context
         self.config_file = config_file
         try:
-            self.api_client = kubernetes.config.new_client_from_config(config_file=config_file, context=context)
+            self.api_client = kubernetes.config.new_client_from_config(
+                config_file=config_file, context=context
+            )
         except (kubernetes.config.ConfigException, OSError) as error:
-            raise InspectorError(f"no context {context!r} to connect to ({error}); `make cluster` makes one") from None
+            raise InspectorError(
+                f"no context {context!r} to connect to ({error}); `make cluster`"
+                " makes one"
+            ) from None
         self._namespaces: list[str] = []
 
     def __repr__(self) -> str:
@@ -61,12 +72,23 @@ class LiveCluster:
         return get_json(self.api_client, path, accept)
 
     def open(self, method: str, path: str, headers: dict[str, str], body: bytes) -> Any:
-        """Send any request and return the open urllib3 response; the caller reads and closes it."""
+        """Send any request and return the open urllib3 response; the caller reads and
+        closes it.
+        """
         sent = dict(headers)
-        self.api_client.update_params_for_auth(sent, [], ["BearerToken"], path, method, None)
+        self.api_client.update_params_for_auth(
+            sent, [], ["BearerToken"], path, method, None
+        )
         pool = self.api_client.rest_client.pool_manager
         url = self.api_client.configuration.host + path
-        return pool.request(method, url, body=body or None, headers=sent, preload_content=False, retries=False)
+        return pool.request(
+            method,
+            url,
+            body=body or None,
+            headers=sent,
+            preload_content=False,
+            retries=False,
+        )
 
     def node(self, name: str) -> KindNode:
         """A node to run commands in. `worker` is short for `lifecycle-worker`."""
@@ -78,33 +100,44 @@ class LiveCluster:
         return run_kubectl(args, context=self.name, config_file=self.config_file).stdout
 
     def at(self, scenario: str, moment: str = "") -> LiveCluster:
-        """A live cluster has only the present: this is itself, so that a notebook's line works on both."""
+        """A live cluster has only the present: this is itself, so that a notebook's
+        line works on both.
+        """
         return self
 
     @property
     def provenance(self) -> Provenance:
         """Asked now."""
         version = self.get("/version")["gitVersion"]
-        return Provenance(self.name, version, datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"), "live")
+        return Provenance(
+            self.name, version, datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"), "live"
+        )
 
-    # -- namespaces --------------------------------------------------------------------------------------------------------
+    # -- namespaces --------------------------------------------------------------------
 
     def create_namespace(self, name: str) -> str:
-        """Make a labelled namespace that `close` will delete. Raises InspectorError if the name is taken."""
+        """Make a labelled namespace that `close` will delete. Raises InspectorError if
+        the name is taken.
+        """
         meta = {"name": name, "labels": {LABEL: LABEL_VALUE}}
         try:
-            self.client.CoreV1Api().create_namespace({"apiVersion": "v1", "kind": "Namespace", "metadata": meta})
+            self.client.CoreV1Api().create_namespace(
+                {"apiVersion": "v1", "kind": "Namespace", "metadata": meta}
+            )
         except kubernetes.client.ApiException as error:
             if error.status == 409:
                 raise InspectorError(
-                    f"namespace {name!r} is there already and was not made here: it stays untouched"
+                    f"namespace {name!r} is there already and was not made here: it"
+                    " stays untouched"
                 ) from None
             raise
         self._namespaces.append(name)
         return name
 
     def adopt_namespace(self, name: str) -> None:
-        """Remember a namespace that a recorded scenario just created, so that `close` deletes it."""
+        """Remember a namespace that a recorded scenario just created, so that `close`
+        deletes it.
+        """
         if name not in self._namespaces:
             self._namespaces.append(name)
 
@@ -138,6 +171,9 @@ class LiveCluster:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()

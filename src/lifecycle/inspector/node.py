@@ -1,7 +1,8 @@
 """What no API shows: commands run in a node.
 
-iptables rules, mounts, cgroups and network namespaces are on no API server. A kind node is a container, so `docker exec` reaches them;
-a recording holds what the commands printed, at several moments of the journey.
+iptables rules, mounts, cgroups and network namespaces are on no API server. A kind node
+is a container, so `docker exec` reaches them; a recording holds what the commands
+printed, at several moments of the journey.
 """
 
 from __future__ import annotations
@@ -21,15 +22,18 @@ class Node(Protocol):
     name: str
 
     def run(self, command: str, *, moment: str = "") -> str:
-        """The command's output. Raises InspectorError when it cannot be run or was not recorded."""
+        """The command's output. Raises InspectorError when it cannot be run or was not
+        recorded.
+        """
         ...
 
 
 class RecordedNode:
     """A node of a recording.
 
-    A command is named as the file that holds it (`iptables-save`, `cni-results`) or written out as it was run (`ip -d link`). `moment`
-    is one of `moments(command)`; left empty it means the look taken at the end.
+    A command is named as the file that holds it (`iptables-save`, `cni-results`) or
+    written out as it was run (`ip -d link`). `moment` is one of `moments(command)`;
+    left empty it means the look taken at the end.
     """
 
     def __init__(self, name: str, directory: Path) -> None:
@@ -37,7 +41,9 @@ class RecordedNode:
         self._directory = directory
 
     def files(self) -> dict[str, list[str]]:
-        """Short name of each recorded command → the moments it was recorded at (`""`: at the end)."""
+        """Short name of each recorded command → the moments it was recorded at (`""`:
+        at the end).
+        """
         found: dict[str, list[str]] = {}
         for path in sorted(self._directory.glob("*.txt")):
             short, _, moment = path.stem.partition(".")
@@ -61,7 +67,10 @@ class RecordedNode:
             moment = moments[-1]
         if moment not in moments:
             known = ", ".join(m or "(end)" for m in moments)
-            raise InspectorError(f"{self.name}: {command!r} was not recorded at {moment!r}; recorded at: {known}")
+            raise InspectorError(
+                f"{self.name}: {command!r} was not recorded at {moment!r}; recorded at:"
+                f" {known}"
+            )
         return self._text(short, moment)[1]
 
     def _text(self, short: str, moment: str) -> tuple[str, str]:
@@ -76,30 +85,44 @@ class RecordedNode:
         for short, moments in files.items():
             if self._text(short, moments[0])[0] == command:
                 return short
-        raise InspectorError(f"{self.name}: {command!r} was never recorded; recorded: {', '.join(files) or 'nothing'}")
+        raise InspectorError(
+            f"{self.name}: {command!r} was never recorded; recorded:"
+            f" {', '.join(files) or 'nothing'}"
+        )
 
 
 class KindNode:
-    """A node of a live kind cluster: `docker exec` into its container. `commands` translates a recording's short names."""
+    """A node of a live kind cluster: `docker exec` into its container. `commands`
+    translates a recording's short names.
+    """
 
     def __init__(self, name: str, commands: Mapping[str, str] | None = None) -> None:
         self.name = name
         self._commands = commands or {}
 
     def run(self, command: str, *, moment: str = "") -> str:
-        """The command's standard output, now. `moment` must be empty: a live cluster has only the present."""
+        """The command's standard output, now. `moment` must be empty: a live cluster
+        has only the present.
+        """
         if moment:
-            raise InspectorError(f"{self.name} is live: it can be asked now, not at {moment!r}")
+            raise InspectorError(
+                f"{self.name} is live: it can be asked now, not at {moment!r}"
+            )
         if shutil.which("docker") is None:
             raise InspectorError(
-                "docker is not on PATH: a live kind node is a container, and only docker can look into it"
+                "docker is not on PATH: a live kind node is a container, and only"
+                " docker can look into it"
             )
         line = self._commands.get(command, command)
         done = subprocess.run(
-            ["docker", "exec", self.name, "sh", "-c", line], capture_output=True, text=True, check=False
+            ["docker", "exec", self.name, "sh", "-c", line],
+            capture_output=True,
+            text=True,
+            check=False,
         )
         if done.returncode:
             raise InspectorError(
-                f"{self.name}: {line!r} failed with exit code {done.returncode}: {done.stderr.strip()}"
+                f"{self.name}: {line!r} failed with exit code {done.returncode}:"
+                f" {done.stderr.strip()}"
             )
         return done.stdout

@@ -1,10 +1,12 @@
 """A REST transport that answers the official client from a recording.
 
-The official client is layered: typed APIs, an `ApiClient` that turns arguments into a request, and a REST object that sends it. We
-replace the last one. What arrives is method, URL and headers; what must come back looks like a urllib3 response.
+The official client is layered: typed APIs, an `ApiClient` that turns arguments into a
+request, and a REST object that sends it. We replace the last one. What arrives is
+method, URL and headers; what must come back looks like a urllib3 response.
 
-A question is matched by meaning (see `exchange.Question`). Two answers may be derived from a list that was recorded, since a list says
-everything about its members at that moment: one object by name (or its 404), and one namespace's part of a list of all
+A question is matched by meaning (see `exchange.Question`). Two answers may be derived
+from a list that was recorded, since a list says everything about its members at that
+moment: one object by name (or its 404), and one namespace's part of a list of all
 namespaces. Derived answers carry the header `x-lifecycle-derived`.
 
 Upstream: `kubernetes.client.rest.RESTClientObject`.
@@ -64,26 +66,43 @@ class RecordedTransport:
         post_params: Any = None,
         _request_timeout: Any = None,
     ) -> RESTResponse:
-        """Answer a request. Raises InspectorError, naming what was recorded, if the question was never asked."""
+        """Answer a request. Raises InspectorError, naming what was recorded, if the
+        question was never asked.
+        """
         sent = {key.lower(): value for key, value in (headers or {}).items()}
         parts = urlsplit(url)
         target = parts.path + (f"?{parts.query}" if parts.query else "")
         question = Question.of(method, target, sent.get("accept", ""))
         if question.param("watch") in ("true", "True", "1"):
-            return RESTResponse(_RecordedBody(200, {"content-type": "application/json"}, self._watch(question)))
+            return RESTResponse(
+                _RecordedBody(
+                    200, {"content-type": "application/json"}, self._watch(question)
+                )
+            )
         status, answer_headers, answer = self._answer(question, body)
-        data = answer.encode() if isinstance(answer, str) else json.dumps(answer).encode()
+        data = (
+            answer.encode() if isinstance(answer, str) else json.dumps(answer).encode()
+        )
         kind = "text/plain" if isinstance(answer, str) else "application/json"
-        return RESTResponse(_RecordedBody(status, {"content-type": kind, **answer_headers}, [data]))
+        return RESTResponse(
+            _RecordedBody(status, {"content-type": kind, **answer_headers}, [data])
+        )
 
-    # -- looking up --------------------------------------------------------------------------------------------------------
+    # -- looking up --------------------------------------------------------------------
 
     def _index(self) -> dict[Question, list[Exchange]]:
         if self._answers is None:
             self._answers = {}
-            for scenario in [self._recording.scenario] if self._recording.scenario else self._recording.scenarios():
+            for scenario in (
+                [self._recording.scenario]
+                if self._recording.scenario
+                else self._recording.scenarios()
+            ):
                 for exchange in self._recording.exchanges(scenario):
-                    if not self._recording.moment or exchange.moment == self._recording.moment:
+                    if (
+                        not self._recording.moment
+                        or exchange.moment == self._recording.moment
+                    ):
                         self._answers.setdefault(exchange.question, []).append(exchange)
         return self._answers
 
@@ -93,7 +112,8 @@ class RecordedTransport:
             found = _choose(exchanges, body)
             if found is None:
                 raise InspectorError(
-                    f"{self._recording!r}: {question.method} {question.path} was recorded only with other bodies"
+                    f"{self._recording!r}: {question.method} {question.path} was"
+                    " recorded only with other bodies"
                 )
             return found.status, found.headers, found.response
         if question.method == "GET" and not question.form:
@@ -102,20 +122,27 @@ class RecordedTransport:
                 return derived
         raise InspectorError(self._never_asked(question))
 
-    def _one_of_list(self, question: Question) -> tuple[int, dict[str, str], Any] | None:
+    def _one_of_list(
+        self, question: Question
+    ) -> tuple[int, dict[str, str], Any] | None:
         collection, _, name = question.path.rpartition("/")
         answer = self._list(question.with_path(collection))
         if answer is None:
             return None
         for item in answer["items"]:
             if item["metadata"]["name"] == name:
-                head = {"kind": answer["kind"].removesuffix("List"), "apiVersion": answer["apiVersion"]}
+                head = {
+                    "kind": answer["kind"].removesuffix("List"),
+                    "apiVersion": answer["apiVersion"],
+                }
                 return 200, {DERIVED: "from a list"}, head | item
         group = collection.split("/")[2] if collection.startswith("/apis/") else ""
         refused: StatusError = not_found(collection.rpartition("/")[2], name, group)
         return 404, {DERIVED: "from a list"}, refused.status
 
-    def _part_of_list(self, question: Question) -> tuple[int, dict[str, str], Any] | None:
+    def _part_of_list(
+        self, question: Question
+    ) -> tuple[int, dict[str, str], Any] | None:
         before, found, after = question.path.partition("/namespaces/")
         namespace, _, plural = after.partition("/")
         if not found or not plural or "/" in plural:
@@ -123,8 +150,16 @@ class RecordedTransport:
         answer = self._exact_list(question.with_path(f"{before}/{plural}"))
         if answer is None:
             return None
-        items = [item for item in answer["items"] if item["metadata"].get("namespace") == namespace]
-        return 200, {DERIVED: "from a list of all namespaces"}, answer | {"items": items}
+        items = [
+            item
+            for item in answer["items"]
+            if item["metadata"].get("namespace") == namespace
+        ]
+        return (
+            200,
+            {DERIVED: "from a list of all namespaces"},
+            answer | {"items": items},
+        )
 
     def _list(self, question: Question) -> Any:
         answer = self._exact_list(question)
@@ -137,7 +172,11 @@ class RecordedTransport:
         if not exchanges or exchanges[-1].status != 200:
             return None
         answer = exchanges[-1].response
-        return answer if isinstance(answer, dict) and isinstance(answer.get("items"), list) else None
+        return (
+            answer
+            if isinstance(answer, dict) and isinstance(answer.get("items"), list)
+            else None
+        )
 
     def _never_asked(self, question: Question) -> str:
         plural = question.path.rpartition("/")[2]
@@ -147,16 +186,23 @@ class RecordedTransport:
         near = near or list(self._index())
         shown = sorted({_line(q) for q in near})
         more = f" and {len(shown) - 8} more" if len(shown) > 8 else ""
-        return f"{self._recording!r} was never asked {_line(question)}; recorded: {'; '.join(shown[:8])}{more}"
+        return (
+            f"{self._recording!r} was never asked {_line(question)}; recorded:"
+            f" {'; '.join(shown[:8])}{more}"
+        )
 
-    # -- watches -----------------------------------------------------------------------------------------------------------
+    # -- watches -----------------------------------------------------------------------
 
     def _watch(self, question: Question) -> Iterator[bytes]:
-        """The recorded events of a watch, from the resourceVersion asked for, as JSON lines."""
+        """The recorded events of a watch, from the resourceVersion asked for, as JSON
+        lines.
+        """
         scenarios = (
             [self._recording.scenario]
             if self._recording.scenario
-            else sorted(path.stem for path in (self._recording.path / "watch").glob("*.jsonl"))
+            else sorted(
+                path.stem for path in (self._recording.path / "watch").glob("*.jsonl")
+            )
         )
         after = int(question.param("resourceVersion") or 0)
         seen = sent = 0
@@ -166,18 +212,29 @@ class RecordedTransport:
                     continue
                 seen += 1
                 event = line["event"]
-                version = event.get("object", {}).get("metadata", {}).get("resourceVersion", "0")
+                version = (
+                    event.get("object", {})
+                    .get("metadata", {})
+                    .get("resourceVersion", "0")
+                )
                 if int(version or 0) > after:
                     sent += 1
                     yield json.dumps(event).encode() + b"\n"
         if not seen:
-            raise InspectorError(f"{self._recording!r} holds no watch of {question.path}")
+            raise InspectorError(
+                f"{self._recording!r} holds no watch of {question.path}"
+            )
         if not sent:
-            raise InspectorError(f"the recorded watch of {question.path} has ended; pass timeout_seconds to stop there")
+            raise InspectorError(
+                f"the recorded watch of {question.path} has ended; pass timeout_seconds"
+                " to stop there"
+            )
 
 
 def _choose(exchanges: list[Exchange], body: Any) -> Exchange | None:
-    """The exchange that was sent the same body; without a body the last one (the state the recording ended in)."""
+    """The exchange that was sent the same body; without a body the last one (the state
+    the recording ended in).
+    """
     if body is None:
         return exchanges[-1]
     return next((e for e in exchanges if e.body == body), None)
@@ -195,7 +252,9 @@ def _line(question: Question) -> str:
 class _RecordedBody(io.IOBase):
     """As much of `urllib3.HTTPResponse` as the official client uses."""
 
-    def __init__(self, status: int, headers: dict[str, str], chunks: Iterable[bytes]) -> None:
+    def __init__(
+        self, status: int, headers: dict[str, str], chunks: Iterable[bytes]
+    ) -> None:
         self.status = status
         self.reason = ""
         self.headers = headers
@@ -206,7 +265,9 @@ class _RecordedBody(io.IOBase):
         """The whole body."""
         return b"".join(self._chunks)
 
-    def stream(self, amt: int | None = None, decode_content: bool | None = None) -> Iterator[bytes]:
+    def stream(
+        self, amt: int | None = None, decode_content: bool | None = None
+    ) -> Iterator[bytes]:
         """The body in pieces, as a watch reads it."""
         yield from self._chunks
 

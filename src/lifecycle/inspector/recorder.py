@@ -1,8 +1,9 @@
 """Making a recording of a live cluster, in the format of `recordings/`.
 
-Only the context `kind-lifecycle` is recorded, and in it only namespaces that were made for it; they are deleted again,
-also after Ctrl-C. Where kubectl is on the PATH, the journey is driven by the real one and its output kept; else the
-requests it boils down to are sent. All watches are open before the first request.
+Only the context `kind-lifecycle` is recorded, and in it only namespaces that were made
+for it; they are deleted again, also after Ctrl-C. Where kubectl is on the PATH, the
+journey is driven by the real one and its output kept; else the requests it boils down
+to are sent. All watches are open before the first request.
 """
 
 from __future__ import annotations
@@ -42,9 +43,13 @@ def record(
     pause: float = 2.0,
     progress: bool = True,
 ) -> Path:
-    """Record scenarios of a live cluster into a folder, which is returned. Raises InspectorError for any other context."""
+    """Record scenarios of a live cluster into a folder, which is returned. Raises
+    InspectorError for any other context.
+    """
     if getattr(cluster, "name", "") != ALLOWED_CONTEXT:
-        raise InspectorError(f"refusing to record {cluster!r}: only a context named {ALLOWED_CONTEXT!r}")
+        raise InspectorError(
+            f"refusing to record {cluster!r}: only a context named {ALLOWED_CONTEXT!r}"
+        )
     out = Path(out_dir)
     chosen = [load_scenario(name) for name in scenarios]
     with Progress(disable=not progress, transient=True) as bar:
@@ -54,10 +59,20 @@ def record(
                 with cluster.namespace(f"lifecycle-{scenario.name}") as namespace:
                     _note_namespace(out, scenario.name, namespace, "default")
                     _record_one(
-                        cluster, scenario.in_namespace(namespace), out, pause, lambda _, task=task: bar.advance(task)
+                        cluster,
+                        scenario.in_namespace(namespace),
+                        out,
+                        pause,
+                        lambda _, task=task: bar.advance(task),
                     )
             else:
-                _record_one(cluster, scenario, out, pause, lambda _, task=task: bar.advance(task))
+                _record_one(
+                    cluster,
+                    scenario,
+                    out,
+                    pause,
+                    lambda _, task=task: bar.advance(task),
+                )
     return out
 
 
@@ -82,10 +97,15 @@ def line_of(exchange: Exchange) -> dict[str, Any]:
 
 
 def _touches_default(scenario: Scenario) -> bool:
-    return any(step.method != "GET" and "/namespaces/default" in step.path for step in scenario.steps)
+    return any(
+        step.method != "GET" and "/namespaces/default" in step.path
+        for step in scenario.steps
+    )
 
 
-def _record_one(cluster: LiveCluster, scenario: Scenario, out: Path, pause: float, on_step: Any) -> None:
+def _record_one(
+    cluster: LiveCluster, scenario: Scenario, out: Path, pause: float, on_step: Any
+) -> None:
     for name in scenario.creates:
         _make_room(cluster, name)
     target = LiveTarget(cluster)
@@ -103,20 +123,32 @@ def _record_one(cluster: LiveCluster, scenario: Scenario, out: Path, pause: floa
         return True
 
     try:
-        exchanges = _to_the_end(run_scenario(target, scenario, pause=pause, kubectl=kubectl, on_step=on_step))
+        exchanges = _to_the_end(
+            run_scenario(
+                target, scenario, pause=pause, kubectl=kubectl, on_step=on_step
+            )
+        )
     finally:
         for name in scenario.creates:
             cluster.delete_namespace(name)
         for watch in watches:
             watch.close()
-    _write(out / "http" / f"{scenario.name}.jsonl", (line_of(exchange) for exchange in exchanges))
+    _write(
+        out / "http" / f"{scenario.name}.jsonl",
+        (line_of(exchange) for exchange in exchanges),
+    )
     if watches:
-        lines = sorted((line for watch in watches for line in watch.lines), key=lambda line: line["t"])
+        lines = sorted(
+            (line for watch in watches for line in watch.lines),
+            key=lambda line: line["t"],
+        )
         _write(out / "watch" / f"{scenario.name}.jsonl", lines)
 
 
 def _to_the_end(running: Coroutine[Any, Any, T]) -> T:
-    """What `running` returns; in a notebook, which has a loop of its own, on a loop in another thread."""
+    """What `running` returns; in a notebook, which has a loop of its own, on a loop in
+    another thread.
+    """
     if asyncio._get_running_loop() is None:
         return asyncio.run(running)
     with ThreadPoolExecutor(1, "recorder") as thread:
@@ -124,34 +156,48 @@ def _to_the_end(running: Coroutine[Any, Any, T]) -> T:
 
 
 def _make_room(cluster: LiveCluster, namespace: str) -> None:
-    """Wait for an earlier recording's namespace to be gone. Raises InspectorError if somebody else's is there: it stays untouched."""
+    """Wait for an earlier recording's namespace to be gone. Raises InspectorError if
+    somebody else's is there: it stays untouched.
+    """
     deadline = time.monotonic() + PATIENCE
     while True:
-        found = {item["metadata"]["name"]: item for item in cluster.get("/api/v1/namespaces")["items"]}
+        found = {
+            item["metadata"]["name"]: item
+            for item in cluster.get("/api/v1/namespaces")["items"]
+        }
         if namespace not in found:
             return
         if "deletionTimestamp" not in found[namespace]["metadata"]:
-            raise InspectorError(f"namespace {namespace!r} is there already and was not made here: it stays untouched")
+            raise InspectorError(
+                f"namespace {namespace!r} is there already and was not made here: it"
+                " stays untouched"
+            )
         if time.monotonic() > deadline:
             raise InspectorError(
-                f"namespace {namespace!r} has been terminating for {PATIENCE:.0f} s; try again once it is gone"
+                f"namespace {namespace!r} has been terminating for {PATIENCE:.0f} s;"
+                " try again once it is gone"
             )
         time.sleep(0.2)
 
 
 def _keep_kubectl(cluster: LiveCluster, step: Step, t: float, out: Path) -> None:
     done = run_kubectl(
-        ["--namespace", "journey", *step.kubectl.split()], context=cluster.name, config_file=cluster.config_file
+        ["--namespace", "journey", *step.kubectl.split()],
+        context=cluster.name,
+        config_file=cluster.config_file,
     )
     file = out / "kubectl" / f"{step.file}.txt"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(
-        f"$ kubectl {step.kubectl}\n[exit {done.returncode}, t={t:.3f}]\n{done.stdout}\n[stderr]\n{done.stderr}"
+        f"$ kubectl {step.kubectl}\n[exit {done.returncode},"
+        f" t={t:.3f}]\n{done.stdout}\n[stderr]\n{done.stderr}"
     )
 
 
 def _note_namespace(out: Path, scenario: str, made: str, instead_of: str) -> None:
-    """Keep in the recording that a scenario was played in a namespace of its own: a comparison has to know."""
+    """Keep in the recording that a scenario was played in a namespace of its own: a
+    comparison has to know.
+    """
     file = out / NAMESPACES
     known = json.loads(file.read_text()) if file.is_file() else {}
     known[scenario] = {made: instead_of}
@@ -165,7 +211,9 @@ def _write(file: Path, lines: Iterable[dict[str, Any]]) -> None:
 
 
 class LiveTarget:
-    """A live cluster as a `runner.Target`, through the official client's own connection pool."""
+    """A live cluster as a `runner.Target`, through the official client's own connection
+    pool.
+    """
 
     def __init__(self, cluster: LiveCluster) -> None:
         self._cluster = cluster
@@ -176,7 +224,9 @@ class LiveTarget:
         """One request, in a thread: the official client is synchronous."""
         return await asyncio.to_thread(self._send, method, path, headers, body)
 
-    def _send(self, method: str, path: str, headers: dict[str, str], body: bytes) -> tuple[int, dict[str, str], bytes]:
+    def _send(
+        self, method: str, path: str, headers: dict[str, str], body: bytes
+    ) -> tuple[int, dict[str, str], bytes]:
         answer = self._cluster.open(method, path, headers, body)
         try:
             return answer.status, dict(answer.headers), answer.read()
@@ -185,7 +235,9 @@ class LiveTarget:
 
 
 class WatchThread:
-    """One watch of a live cluster, collecting `watch/<scenario>.jsonl` lines until it is closed."""
+    """One watch of a live cluster, collecting `watch/<scenario>.jsonl` lines until it
+    is closed.
+    """
 
     def __init__(self, cluster: LiveCluster, path: str) -> None:
         self.path = path
@@ -195,12 +247,19 @@ class WatchThread:
         self._thread: threading.Thread | None = None
 
     def open(self, start: float) -> None:
-        """Open the watch; returns when the server has answered, so that nothing is missed."""
+        """Open the watch; returns when the server has answered, so that nothing is
+        missed.
+        """
         query = "watch=true&allowWatchBookmarks=true&timeoutSeconds=3600"
         self._answer = self._cluster.open(
-            "GET", f"{self.path}?{query}", {"Accept": "application/json", "User-Agent": "recorder"}, b""
+            "GET",
+            f"{self.path}?{query}",
+            {"Accept": "application/json", "User-Agent": "recorder"},
+            b"",
         )
-        self._thread = threading.Thread(target=self._read, args=(start,), daemon=True, name=f"watch {self.path}")
+        self._thread = threading.Thread(
+            target=self._read, args=(start,), daemon=True, name=f"watch {self.path}"
+        )
         self._thread.start()
 
     def _read(self, start: float) -> None:
@@ -210,14 +269,22 @@ class WatchThread:
                 buffer += chunk
                 *whole, buffer = buffer.split(b"\n")
                 t = round(time.monotonic() - start, 4)
-                self.lines += [{"t": t, "path": self.path, "event": json.loads(line)} for line in whole if line]
-        except Exception:  # the connection was shut to end the watch; whatever came before is kept
+                self.lines += [
+                    {"t": t, "path": self.path, "event": json.loads(line)}
+                    for line in whole
+                    if line
+                ]
+        except (
+            Exception
+        ):  # the connection was shut to end the watch; whatever came before is kept
             return
 
     def close(self) -> None:
         """End the watch."""
         if self._answer is not None:
-            with contextlib.suppress(RuntimeError, OSError):  # it may have ended by itself
+            with contextlib.suppress(
+                RuntimeError, OSError
+            ):  # it may have ended by itself
                 self._answer.shutdown()
             if self._thread:
                 self._thread.join(5)

@@ -1,10 +1,13 @@
 """A cluster that answered once, and answers the same again.
 
-`Recording("recordings/kind-1.36.2")` reads what a real cluster said: HTTP exchanges by scenario, watch streams, kubectl's output,
-commands run in its nodes, DNS answers, etcd's raw keys, the audit log, component logs. Everything is read lazily. The official
-Python client works against it (`recording.client.AppsV1Api()`), so a line of a notebook cannot tell it from a live cluster.
+`Recording("recordings/kind-1.36.2")` reads what a real cluster said: HTTP exchanges by
+scenario, watch streams, kubectl's output, commands run in its nodes, DNS answers,
+etcd's raw keys, the audit log, component logs. Everything is read lazily. The official
+Python client works against it (`recording.client.AppsV1Api()`), so a line of a notebook
+cannot tell it from a live cluster.
 
-Left out: a recording does not change. A create that was recorded answers what it answered, and nothing else moves.
+Left out: a recording does not change. A create that was recorded answers what it
+answered, and nothing else moves.
 """
 
 from __future__ import annotations
@@ -27,7 +30,9 @@ from lifecycle.inspector.provenance import Provenance
 from lifecycle.inspector.recorded_transport import RecordedTransport
 
 NAMESPACES = "namespaces.json"
-"""Which namespaces were made for a recording, and instead of which: `{scenario: {made: instead of}}`."""
+"""Which namespaces were made for a recording, and instead of which: `{scenario: {made:
+instead of}}`.
+"""
 
 
 class Recording:
@@ -35,11 +40,15 @@ class Recording:
 
     live = False
 
-    def __init__(self, path: str | Path, *, scenario: str = "", moment: str = "") -> None:
+    def __init__(
+        self, path: str | Path, *, scenario: str = "", moment: str = ""
+    ) -> None:
         self.path = Path(path)
         self.name = self.path.name
         if not (self.path / "http").is_dir():
-            raise InspectorError(f"{self.path} is not a recording: it has no http/ folder")
+            raise InspectorError(
+                f"{self.path} is not a recording: it has no http/ folder"
+            )
         self.scenario = scenario
         self.moment = moment
 
@@ -47,41 +56,61 @@ class Recording:
         where = "".join(f", {part!r}" for part in (self.scenario, self.moment) if part)
         return f"Recording({self.name!r}{where})"
 
-    # -- what there is -----------------------------------------------------------------------------------------------------
+    # -- what there is -----------------------------------------------------------------
 
     def scenarios(self) -> list[str]:
         """Names of the recorded HTTP scenarios."""
         return sorted(path.stem for path in (self.path / "http").glob("*.jsonl"))
 
     def stand_ins(self, scenario: str) -> dict[str, str]:
-        """Namespaces made for a recording → the ones they stand for; empty where a scenario was played in its own place."""
+        """Namespaces made for a recording → the ones they stand for; empty where a
+        scenario was played in its own place.
+        """
         file = self.path / NAMESPACES
-        known: dict[str, dict[str, str]] = json.loads(file.read_text()) if file.is_file() else {}
+        known: dict[str, dict[str, str]] = (
+            json.loads(file.read_text()) if file.is_file() else {}
+        )
         return known.get(scenario, {})
 
     def exchanges(self, scenario: str) -> tuple[Exchange, ...]:
-        """All exchanges of a scenario, in order. Raises InspectorError if the scenario was not recorded."""
+        """All exchanges of a scenario, in order. Raises InspectorError if the scenario
+        was not recorded.
+        """
         if scenario not in self._cache:
             file = self.path / "http" / f"{scenario}.jsonl"
             if not file.exists():
-                raise InspectorError(f"{self.name} has no scenario {scenario!r}; it has: {', '.join(self.scenarios())}")
+                raise InspectorError(
+                    f"{self.name} has no scenario {scenario!r}; it has:"
+                    f" {', '.join(self.scenarios())}"
+                )
             found = []
             for number, line in enumerate(file.read_bytes().splitlines(), 1):
                 try:
                     found.append(Exchange.from_line(scenario, orjson.loads(line)))
                 except (ValueError, KeyError, TypeError) as error:
-                    raise InspectorError(f"line {number} of {file} is no recorded exchange: {error!r}") from None
+                    raise InspectorError(
+                        f"line {number} of {file} is no recorded exchange: {error!r}"
+                    ) from None
             self._cache[scenario] = tuple(found)
         return self._cache[scenario]
 
     def moments(self, scenario: str) -> list[str]:
-        """The notes of a scenario's exchanges, in order, each once: `after create`, `after expose`, …"""
-        return list(dict.fromkeys(e.moment for e in self.exchanges(scenario) if e.moment))
+        """The notes of a scenario's exchanges, in order, each once: `after create`,
+        `after expose`, …
+        """
+        return list(
+            dict.fromkeys(e.moment for e in self.exchanges(scenario) if e.moment)
+        )
 
     def at(self, scenario: str, moment: str = "") -> Recording:
-        """The same recording, answering only from one scenario, and there from one moment. Raises InspectorError for unknown ones."""
+        """The same recording, answering only from one scenario, and there from one
+        moment. Raises InspectorError for unknown ones.
+        """
         if moment and moment not in self.moments(scenario):
-            raise InspectorError(f"{scenario!r} has no moment {moment!r}; it has: {', '.join(self.moments(scenario))}")
+            raise InspectorError(
+                f"{scenario!r} has no moment {moment!r}; it has:"
+                f" {', '.join(self.moments(scenario))}"
+            )
         self.exchanges(scenario)
         view = Recording(self.path, scenario=scenario, moment=moment)
         view._cache = self._cache
@@ -91,11 +120,13 @@ class Recording:
     def _cache(self) -> dict[str, tuple[Exchange, ...]]:
         return {}
 
-    # -- asking ------------------------------------------------------------------------------------------------------------
+    # -- asking ------------------------------------------------------------------------
 
     @cached_property
     def api_client(self) -> kubernetes.client.ApiClient:
-        """The official client's `ApiClient`, its REST transport replaced by this recording."""
+        """The official client's `ApiClient`, its REST transport replaced by this
+        recording.
+        """
         configuration = kubernetes.client.Configuration()
         configuration.host = "https://recorded"
         api_client = kubernetes.client.ApiClient(configuration)
@@ -104,7 +135,9 @@ class Recording:
 
     @cached_property
     def client(self) -> ClientNamespace:
-        """The official client, connected: `client.AppsV1Api().list_namespaced_deployment("journey")`."""
+        """The official client, connected:
+        `client.AppsV1Api().list_namespaced_deployment("journey")`.
+        """
         return ClientNamespace(self.api_client)
 
     def get(self, path: str, *, accept: str = "application/json") -> Any:
@@ -120,12 +153,17 @@ class Recording:
         return self._lines(self.path / "audit" / f"{scenario}.jsonl")
 
     def node(self, name: str) -> RecordedNode:
-        """A node whose commands were recorded. `worker` is short for `lifecycle-worker`."""
+        """A node whose commands were recorded. `worker` is short for
+        `lifecycle-worker`.
+        """
         names = self.nodes()
         for candidate in (name, f"lifecycle-{name}"):
             if candidate in names:
                 return RecordedNode(candidate, self.path / "node" / candidate)
-        raise InspectorError(f"{self.name} recorded no node {name!r}; it has: {', '.join(names) or 'none'}")
+        raise InspectorError(
+            f"{self.name} recorded no node {name!r}; it has:"
+            f" {', '.join(names) or 'none'}"
+        )
 
     def nodes(self) -> list[str]:
         """Names of the nodes whose commands were recorded."""
@@ -133,7 +171,9 @@ class Recording:
         return sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
 
     def kubectl(self, name: str) -> str:
-        """What kubectl printed, by the file's name: `07-get`, `dry-run/create-deployment`."""
+        """What kubectl printed, by the file's name: `07-get`,
+        `dry-run/create-deployment`.
+        """
         return self.text(f"kubectl/{name}.txt")
 
     def dns(self, name: str = "svc") -> str:
@@ -150,14 +190,23 @@ class Recording:
         return self.text(f"logs/{name}.log")
 
     def text(self, relative: str) -> str:
-        """Any file of the recording. Raises InspectorError naming its neighbours if it is not there."""
+        """Any file of the recording. Raises InspectorError naming its neighbours if it
+        is not there.
+        """
         file = self.path / relative
         if not file.is_file():
-            near = sorted(p.name for p in file.parent.iterdir()) if file.parent.is_dir() else []
-            raise InspectorError(f"{self.name} has no {relative}; beside it: {', '.join(near) or 'nothing'}")
+            near = (
+                sorted(p.name for p in file.parent.iterdir())
+                if file.parent.is_dir()
+                else []
+            )
+            raise InspectorError(
+                f"{self.name} has no {relative}; beside it:"
+                f" {', '.join(near) or 'nothing'}"
+            )
         return file.read_text()
 
-    # -- where it comes from -----------------------------------------------------------------------------------------------
+    # -- where it comes from -----------------------------------------------------------
 
     @cached_property
     def provenance(self) -> Provenance:
@@ -185,7 +234,11 @@ class Recording:
             if isinstance(exchange.response, dict)
             for entry in exchange.response.get("metadata", {}).get("managedFields", ())
         ]
-        return datetime.fromisoformat(min(stamps)).date().isoformat() if stamps else "unknown day"
+        return (
+            datetime.fromisoformat(min(stamps)).date().isoformat()
+            if stamps
+            else "unknown day"
+        )
 
     def _lines(self, file: Path) -> Iterator[dict[str, Any]]:
         if not file.is_file():

@@ -1,7 +1,8 @@
 """Putting a scenario's questions to a cluster.
 
-A `Target` is anything that answers a request: the embedded cluster's handler chain, its HTTPS port, or a live cluster through the official
-client. What it answers becomes `Exchange`s, the same as in a recording.
+A `Target` is anything that answers a request: the embedded cluster's handler chain, its
+HTTPS port, or a live cluster through the official client. What it answers becomes
+`Exchange`s, the same as in a recording.
 """
 
 from __future__ import annotations
@@ -27,15 +28,21 @@ KEPT_HEADERS = (
 )
 
 POLL = 0.2
-"""Seconds between two looks at whether all has settled; a plain REST client has no better way that works with every target."""
+"""Seconds between two looks at whether all has settled; a plain REST client has no
+better way that works with every target.
+"""
 
 
 LEAD = 2.0
-"""Seconds between preparations and the first question: a new namespace has to get its service account."""
+"""Seconds between preparations and the first question: a new namespace has to get its
+service account.
+"""
 
 
 class Target(Protocol):
-    """Somebody who answers. `body` is empty when nothing is sent; header names come in any case."""
+    """Somebody who answers. `body` is empty when nothing is sent; header names come in
+    any case.
+    """
 
     async def request(
         self, method: str, path: str, headers: dict[str, str], body: bytes
@@ -55,9 +62,11 @@ async def run_scenario(
 ) -> list[Exchange]:
     """Ask everything, in order. Returns the recorded exchanges.
 
-    `kubectl(step, t)` runs a kubectl step and returns True, or False to have its plain request sent instead. `pause` seconds pass after
-    things have settled, so that trailing events are in; `patience` is how long settling may take (TimeoutError). Only the admin's
-    questions are asked: a recording does not say which token others held.
+    `kubectl(step, t)` runs a kubectl step and returns True, or False to have its plain
+    request sent instead. `pause` seconds pass after things have settled, so that
+    trailing events are in; `patience` is how long settling may take (TimeoutError).
+    Only the admin's questions are asked: a recording does not say which token others
+    held.
     """
     clock = asyncio.get_running_loop().time
     start = clock()
@@ -72,14 +81,18 @@ async def run_scenario(
             await asyncio.sleep(pause)
             continue
         if step.as_ != "admin" or (
-            step.kubectl and kubectl and kubectl(step, asyncio.get_running_loop().time() - start)
+            step.kubectl
+            and kubectl
+            and kubectl(step, asyncio.get_running_loop().time() - start)
         ):
             continue
         if not step.path:
             continue
         if step.t is not None:
             prepared = not scenario.steps[0].recorded
-            base = clock() - step.t + (LEAD if prepared else 0.0) if base is None else base
+            base = (
+                clock() - step.t + (LEAD if prepared else 0.0) if base is None else base
+            )
             await asyncio.sleep(base + step.t - clock())
         exchange = await _ask(target, scenario.name, step, answers, start)
         if step.recorded and not step.kubectl:
@@ -88,7 +101,9 @@ async def run_scenario(
     return exchanges
 
 
-async def _ask(target: Target, scenario: str, step: Step, answers: dict[int, Any], start: float) -> Exchange:
+async def _ask(
+    target: Target, scenario: str, step: Step, answers: dict[int, Any], start: float
+) -> Exchange:
     path, body = resolve(step.path, answers), resolve(step.body, answers)
     headers = {"Accept": step.accept, "User-Agent": "recorder", **step.headers}
     data = b""
@@ -120,18 +135,26 @@ async def _ask(target: Target, scenario: str, step: Step, answers: dict[int, Any
 
 def as_recorded(headers: dict[str, str], body: bytes) -> tuple[dict[str, Any], Any]:
     """The headers and the body of an answer as recordings hold them."""
-    kept: dict[str, Any] = {key.lower(): value for key, value in headers.items() if key.lower() in KEPT_HEADERS}
+    kept: dict[str, Any] = {
+        key.lower(): value
+        for key, value in headers.items()
+        if key.lower() in KEPT_HEADERS
+    }
     if "warning" in kept:  # several headers of one name arrive as one, joined by commas
         kept["warning"] = re.split(r", (?=299 )", kept["warning"])
     return kept, _decoded(body, kept.get("content-type", ""))
 
 
 def _decoded(answer: bytes, content_type: str) -> Any:
-    """A body as recordings hold it: JSON parsed, text as text, anything else in base64."""
+    """A body as recordings hold it: JSON parsed, text as text, anything else in
+    base64.
+    """
     if "protobuf" in content_type or "cbor" in content_type:
         return {"base64": base64.b64encode(answer).decode()}
     text = answer.decode("utf-8", "replace")
-    if "json" in content_type or text.startswith("{"):  # the index of /openapi/v3 is JSON that calls itself text
+    if "json" in content_type or text.startswith(
+        "{"
+    ):  # the index of /openapi/v3 is JSON that calls itself text
         try:
             return json.loads(text)
         except ValueError:
@@ -140,7 +163,9 @@ def _decoded(answer: bytes, content_type: str) -> Any:
 
 
 async def _settle(target: Target, namespace: str, patience: float) -> None:
-    """Wait until every Deployment of a namespace is done, no pod is on its way, and nothing lingers once they are gone."""
+    """Wait until every Deployment of a namespace is done, no pod is on its way, and
+    nothing lingers once they are gone.
+    """
     settled: Callable[[Target, str], Awaitable[bool]] = _is_settled
     async with asyncio.timeout(patience):
         calm = 0
@@ -151,15 +176,31 @@ async def _settle(target: Target, namespace: str, patience: float) -> None:
 
 async def _is_settled(target: Target, namespace: str) -> bool:
     async def items(path: str) -> list[Any]:
-        _, _, answer = await target.request("GET", path, {"Accept": "application/json", "User-Agent": "recorder"}, b"")
+        _, _, answer = await target.request(
+            "GET", path, {"Accept": "application/json", "User-Agent": "recorder"}, b""
+        )
         return list(json.loads(answer).get("items") or ())
 
     wanted = 0
     for deployment in await items(f"/apis/apps/v1/namespaces/{namespace}/deployments"):
         status, replicas = deployment.get("status", {}), deployment["spec"]["replicas"]
-        counts = {status.get(key, 0) for key in ("replicas", "updatedReplicas", "readyReplicas", "availableReplicas")}
-        if counts != {replicas} or status.get("observedGeneration", 0) < deployment["metadata"]["generation"]:
+        counts = {
+            status.get(key, 0)
+            for key in (
+                "replicas",
+                "updatedReplicas",
+                "readyReplicas",
+                "availableReplicas",
+            )
+        }
+        if (
+            counts != {replicas}
+            or status.get("observedGeneration", 0)
+            < deployment["metadata"]["generation"]
+        ):
             return False
         wanted += replicas
     pods = await items(f"/api/v1/namespaces/{namespace}/pods")
-    return len(pods) == wanted and not any(pod["metadata"].get("deletionTimestamp") for pod in pods)
+    return len(pods) == wanted and not any(
+        pod["metadata"].get("deletionTimestamp") for pod in pods
+    )

@@ -1,8 +1,10 @@
 """A scenario: the list of questions put to a cluster.
 
-The recorder puts them to a live cluster, the comparison puts the same ones to the embedded cluster. Questions that repeat something an
-earlier answer said – a uid, a resourceVersion, a page's token – do so by reference: `${4:/metadata/uid}` is the value at that path in
-the answer to request 4, whatever it was *this* time. `derive` finds those references in a recording by itself.
+The recorder puts them to a live cluster, the comparison puts the same ones to the
+embedded cluster. Questions that repeat something an earlier answer said – a uid, a
+resourceVersion, a page's token – do so by reference: `${4:/metadata/uid}` is the value
+at that path in the answer to request 4, whatever it was *this* time. `derive` finds
+those references in a recording by itself.
 """
 
 from __future__ import annotations
@@ -28,10 +30,12 @@ _REFERRED = frozenset({"uid", "resourceVersion", "continue", "token"})
 
 @dataclass(slots=True, frozen=True)
 class Step:
-    """One thing to do: a request, waiting until everything has settled, or a kubectl command with the request it boils down to.
+    """One thing to do: a request, waiting until everything has settled, or a kubectl
+    command with the request it boils down to.
 
-    `recorded=False` is preparation that leaves no line. `as_` is who asks: admin, anonymous, or token. `t` is when, in seconds since the
-    first such step; None: as soon as the step before is done.
+    `recorded=False` is preparation that leaves no line. `as_` is who asks: admin,
+    anonymous, or token. `t` is when, in seconds since the first such step; None: as
+    soon as the step before is done.
     """
 
     method: str = "GET"
@@ -52,7 +56,9 @@ class Step:
 
 @dataclass(slots=True, frozen=True)
 class Scenario:
-    """Named steps. `watches` are opened before the first of them; `creates` are the namespaces that the steps themselves make."""
+    """Named steps. `watches` are opened before the first of them; `creates` are the
+    namespaces that the steps themselves make.
+    """
 
     name: str
     steps: tuple[Step, ...]
@@ -64,8 +70,12 @@ class Scenario:
         steps = []
         for step in self.steps:
             path = step.path.replace("/namespaces/default", f"/namespaces/{namespace}")
-            path = path.replace("metadata.namespace%3Ddefault", f"metadata.namespace%3D{namespace}")
-            text = json.dumps(step.body).replace('"namespace": "default"', f'"namespace": "{namespace}"')
+            path = path.replace(
+                "metadata.namespace%3Ddefault", f"metadata.namespace%3D{namespace}"
+            )
+            text = json.dumps(step.body).replace(
+                '"namespace": "default"', f'"namespace": "{namespace}"'
+            )
             steps.append(dataclasses.replace(step, path=path, body=json.loads(text)))
         return dataclasses.replace(self, steps=tuple(steps))
 
@@ -79,16 +89,26 @@ def load_scenario(name: str) -> Scenario:
     """Read `scenarios/<name>.yaml`. Raises InspectorError naming the ones there are."""
     file = _FOLDER / f"{name}.yaml"
     if not file.is_file():
-        raise InspectorError(f"no scenario {name!r}; there are: {', '.join(scenario_names())}")
+        raise InspectorError(
+            f"no scenario {name!r}; there are: {', '.join(scenario_names())}"
+        )
     document = yaml.safe_load(file.read_text())
     steps = [
-        Step(**{("as_" if key == "as" else key): value for key, value in entry.items()}) for entry in document["steps"]
+        Step(**{("as_" if key == "as" else key): value for key, value in entry.items()})
+        for entry in document["steps"]
     ]
-    return Scenario(name, _numbered(steps), tuple(document.get("watches", ())), tuple(document.get("creates", ())))
+    return Scenario(
+        name,
+        _numbered(steps),
+        tuple(document.get("watches", ())),
+        tuple(document.get("creates", ())),
+    )
 
 
 def derive(name: str, exchanges: Sequence[Exchange]) -> Scenario:
-    """The scenario behind recorded exchanges, with references in place of values that earlier answers gave, at the recorded pace."""
+    """The scenario behind recorded exchanges, with references in place of values that
+    earlier answers gave, at the recorded pace.
+    """
     said: dict[str, str] = {}
     steps = [_namespace(namespace) for namespace in unrecorded_namespaces(exchanges)]
     for exchange in exchanges:
@@ -115,7 +135,9 @@ def derive(name: str, exchanges: Sequence[Exchange]) -> Scenario:
 def _namespace(name: str) -> Step:
     body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
     path = "/api/v1/namespaces"
-    return Step("POST", path, content_type="application/json", body=body, recorded=False)
+    return Step(
+        "POST", path, content_type="application/json", body=body, recorded=False
+    )
 
 
 def resolve(value: Any, answers: dict[int, Any]) -> Any:
@@ -139,7 +161,9 @@ def _numbered(steps: list[Step]) -> tuple[Step, ...]:
 
 
 def _learn(value: Any, path: str, said: dict[str, str]) -> None:
-    """Remember where values worth referring to were said last (`said`: value → reference)."""
+    """Remember where values worth referring to were said last (`said`: value →
+    reference).
+    """
     if isinstance(value, dict):
         for key, item in value.items():
             if key in _REFERRED and isinstance(item, str) and item:
@@ -153,7 +177,11 @@ def _learn(value: Any, path: str, said: dict[str, str]) -> None:
 def _refer(body: Any, said: dict[str, str]) -> Any:
     if isinstance(body, dict):
         return {
-            key: said[item] if key in _REFERRED and isinstance(item, str) and item in said else _refer(item, said)
+            key: (
+                said[item]
+                if key in _REFERRED and isinstance(item, str) and item in said
+                else _refer(item, said)
+            )
             for key, item in body.items()
         }
     return [_refer(item, said) for item in body] if isinstance(body, list) else body

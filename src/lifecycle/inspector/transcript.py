@@ -1,7 +1,8 @@
 """A command line and what came of it, as the recordings keep it.
 
-A file of `kubectl/` begins with the command (`$ kubectl …`) and its exit code (`[exit 0]`); then stands what it printed, and after
-`[stderr]` what it complained about. With `-v=9` kubectl also prints each body it sends, those that are no text as a hex dump.
+A file of `kubectl/` begins with the command (`$ kubectl …`) and its exit code (`[exit
+0]`); then stands what it printed, and after `[stderr]` what it complained about. With
+`-v=9` kubectl also prints each body it sends, those that are no text as a hex dump.
 """
 
 from __future__ import annotations
@@ -40,7 +41,9 @@ class Transcript:
 
     @property
     def dumped_requests(self) -> list[bytes]:
-        """The request bodies that stderr shows as hex dumps. Raises InspectorError for a dump that kubectl cut short."""
+        """The request bodies that stderr shows as hex dumps. Raises InspectorError for
+        a dump that kubectl cut short.
+        """
         bodies = []
         for match in _DUMPED.finditer(self.err):
             lines = match["dump"].splitlines()
@@ -48,7 +51,9 @@ class Transcript:
             if not rows:
                 continue  # a body of text stands there as it is
             if len(rows) != len(lines):
-                raise InspectorError("this hex dump was cut short; kubectl -v=9 prints whole ones")
+                raise InspectorError(
+                    "this hex dump was cut short; kubectl -v=9 prints whole ones"
+                )
             bodies.append(bytes.fromhex("".join(row["hex"] for row in rows)))
         return bodies
 
@@ -57,6 +62,8 @@ def parse_transcript(text: str) -> Transcript:
     """Read a file of `kubectl/`. Raises InspectorError if it is none."""
     head = _HEAD.match(text)
     if head is None:
-        raise InspectorError("no transcript: it should begin with `$ command` and `[exit N]`")
+        raise InspectorError(
+            "no transcript: it should begin with `$ command` and `[exit N]`"
+        )
     out, _, err = text[head.end() :].partition("[stderr]\n")
     return Transcript(tuple(shlex.split(head["line"])[1:]), int(head["code"]), out, err)

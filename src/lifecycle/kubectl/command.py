@@ -1,6 +1,7 @@
 """kubectl, from an argument vector to an exit code.
 
-Upstream: `kubectl/pkg/cmd/cmd.go` (`NewKubectlCommand`), `kubectl/pkg/cmd/util/helpers.go` (`CheckErr`), v1.36. Left out: plugins, and all
+Upstream: `kubectl/pkg/cmd/cmd.go` (`NewKubectlCommand`),
+`kubectl/pkg/cmd/util/helpers.go` (`CheckErr`), v1.36. Left out: plugins, and all
 commands that are not in the table below.
 """
 
@@ -26,9 +27,20 @@ from lifecycle.kubectl.commands.run import run
 from lifecycle.kubectl.commands.scale import scale
 from lifecycle.kubectl.commands.set_image import set_image
 from lifecycle.kubectl.commands.version import version
-from lifecycle.kubectl.failures import CommandError, PartlyPrinted, UsageError, message_for
+from lifecycle.kubectl.failures import (
+    CommandError,
+    PartlyPrinted,
+    UsageError,
+    message_for,
+)
 from lifecycle.kubectl.flags import HelpWanted, word_positions
-from lifecycle.kubectl.help import command_help, general_help, group_help, options_help, words_below
+from lifecycle.kubectl.help import (
+    command_help,
+    general_help,
+    group_help,
+    options_help,
+    words_below,
+)
 from lifecycle.kubectl.request.wire import Wire
 from lifecycle.kubectl.session import Session, Writer
 
@@ -66,7 +78,9 @@ def wants_help(argv: Sequence[str]) -> bool:
 
 
 def _help_without_flags(argv: Sequence[str]) -> str:
-    """Help for what takes no flags of its own: kubectl itself, and commands that only hold others."""
+    """Help for what takes no flags of its own: kubectl itself, and commands that only
+    hold others.
+    """
     words = [argv[i] for i in word_positions(argv)]
     if words == ["options"]:
         return options_help()
@@ -74,9 +88,16 @@ def _help_without_flags(argv: Sequence[str]) -> str:
         return general_help() if not argv or wants_help(argv) else ""
     path = " ".join([words[0], *(ALIASES.get(word, word) for word in words[1:2])])
     group = path if path in GROUPS else words[0]
-    if group not in GROUPS or (len(words) > group.count(" ") + 1 and words[group.count(" ") + 1] in words_below(group)):
+    if group not in GROUPS or (
+        len(words) > group.count(" ") + 1
+        and words[group.count(" ") + 1] in words_below(group)
+    ):
         return ""
-    return group_help(group) if wants_help(argv) or len(words) == group.count(" ") + 1 else ""
+    return (
+        group_help(group)
+        if wants_help(argv) or len(words) == group.count(" ") + 1
+        else ""
+    )
 
 
 GROUPS = ("config", "create secret", "create service", "rollout", "set")
@@ -85,7 +106,9 @@ _GROUP_COMMANDS = {group.split()[0] for group in GROUPS}
 
 
 def own_flags(command: str, rest: Sequence[str]) -> set[str]:
-    """Flags of a command that are called like global ones: `--user` of `create rolebinding` chooses no credentials."""
+    """Flags of a command that are called like global ones: `--user` of `create
+    rolebinding` chooses no credentials.
+    """
     found = find(rest) if command == "create" else None
     return {each.name for each in SUBCOMMANDS[found[0]].flags} if found else set()
 
@@ -142,9 +165,19 @@ ALL_NAMES = (
 
 
 def did_you_mean(typed: str) -> str:
-    """Commands that are two letters or less away, or that begin like it. Upstream: `spf13/cobra` (`SuggestionsFor`)."""
-    close = [name for name in ALL_NAMES if name.startswith(typed.lower()) or _distance(typed.lower(), name) <= 2]
-    return "\n\nDid you mean this?" + "".join(f"\n\t{name}" for name in close) if close and typed else ""
+    """Commands that are two letters or less away, or that begin like it. Upstream:
+    `spf13/cobra` (`SuggestionsFor`).
+    """
+    close = [
+        name
+        for name in ALL_NAMES
+        if name.startswith(typed.lower()) or _distance(typed.lower(), name) <= 2
+    ]
+    return (
+        "\n\nDid you mean this?" + "".join(f"\n\t{name}" for name in close)
+        if close and typed
+        else ""
+    )
 
 
 def _distance(one: str, other: str) -> int:
@@ -152,7 +185,10 @@ def _distance(one: str, other: str) -> int:
     for i, letter in enumerate(one, 1):
         before, row[0] = row[0], i
         for j, against in enumerate(other, 1):
-            before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (letter != against))
+            before, row[j] = (
+                row[j],
+                min(row[j] + 1, row[j - 1] + 1, before + (letter != against)),
+            )
     return row[-1]
 
 
@@ -168,7 +204,9 @@ class _Nobody:
 
 
 def split_command(argv: Sequence[str]) -> tuple[str, list[str]]:
-    """(the command, everything else in order): global flags may come before it, with their values."""
+    """(the command, everything else in order): global flags may come before it, with
+    their values.
+    """
     words = word_positions(argv)
     if not words:
         return "", list(argv)
@@ -202,8 +240,9 @@ async def run_kubectl(
 ) -> int:
     """Run one kubectl command (`argv` without the program's name); the exit code.
 
-    `namespace` is the kubeconfig context's, used where the command names none. `wire` brings discovery with its
-    caches; without it the client is asked each time. Nothing is raised: refusals are printed to `err`.
+    `namespace` is the kubeconfig context's, used where the command names none. `wire`
+    brings discovery with its caches; without it the client is asked each time. Nothing
+    is raised: refusals are printed to `err`.
     """
     explicit = named_namespace(argv)
     client = client or Client(_Nobody(), "kubectl")
@@ -223,7 +262,10 @@ async def run_kubectl(
     try:
         run_command = COMMANDS.get(command)
         if run_command is None:
-            raise CommandError(f'unknown command {go_quote(command)} for "kubectl"{did_you_mean(command)}')
+            raise CommandError(
+                f"unknown command {go_quote(command)} for"
+                f' "kubectl"{did_you_mean(command)}'
+            )
         with span("kubectl", command, argv=" ".join(argv)):
             await run_command(rest, session)
     except HelpWanted as wanted:

@@ -1,6 +1,7 @@
 """How kubectl fails: what it prints, and with which exit code.
 
-Upstream: `kubectl/pkg/cmd/util/helpers.go` (`checkErr`, `StandardErrorMessage`, `MultipleErrors`, `UsageErrorf`), v1.36.
+Upstream: `kubectl/pkg/cmd/util/helpers.go` (`checkErr`, `StandardErrorMessage`,
+`MultipleErrors`, `UsageErrorf`), v1.36.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ class FlagError(CommandError):
 
 
 class PartlyPrinted(CommandError):
-    """What was to be printed could be only in part. `text` is that part; it still goes to stdout.
+    """What was to be printed could be only in part. `text` is that part; it still goes
+    to stdout.
 
     `several`: more than one thing is wrong.
     """
@@ -42,7 +44,9 @@ class PartlyPrinted(CommandError):
 
 
 class NoMatchError(CommandError):
-    """The server does not serve what was named, as far as discovery knows. Worth asking the server again if that came from a cache."""
+    """The server does not serve what was named, as far as discovery knows. Worth asking
+    the server again if that came from a cache.
+    """
 
 
 class SeveralFailures(CommandError):
@@ -53,7 +57,9 @@ class SeveralFailures(CommandError):
 
 
 def several(errors: Sequence[CommandError | StatusError]) -> CommandError | StatusError:
-    """What to raise for errors that did not stop the work: the only one, or all of them."""
+    """What to raise for errors that did not stop the work: the only one, or all of
+    them.
+    """
     return errors[0] if len(errors) == 1 else SeveralFailures(errors)
 
 
@@ -62,7 +68,9 @@ class NoResourceError(NoMatchError):
 
 
 class ConnectionFailed(CommandError):
-    """No answer came. `kind`: refused, timeout, tls, dns, dial or eof; `host` is `HOST:PORT`; the text is Go's, with method and URL."""
+    """No answer came. `kind`: refused, timeout, tls, dns, dial or eof; `host` is
+    `HOST:PORT`; the text is Go's, with method and URL.
+    """
 
     def __init__(self, message: str, kind: str, host: str) -> None:
         super().__init__(message)
@@ -83,7 +91,9 @@ def message_for(error: CommandError | StatusError) -> str:
 def _message(error: CommandError | StatusError) -> str:
     if isinstance(error, ConnectionFailed):
         return _no_answer(error)
-    if isinstance(error, (NoResourceError, SeveralFailures)) or (isinstance(error, PartlyPrinted) and error.several):
+    if isinstance(error, (NoResourceError, SeveralFailures)) or (
+        isinstance(error, PartlyPrinted) and error.several
+    ):
         return str(error)
     if isinstance(error, CommandError):
         return str(error) if str(error).startswith(_SAID) else f"error: {error}"
@@ -93,10 +103,16 @@ def _message(error: CommandError | StatusError) -> str:
 
 
 def _in_a_list(error: CommandError | StatusError) -> str:
-    """Among others, an error stands without `error: ` before it, and without its causes."""
+    """Among others, an error stands without `error: ` before it, and without its
+    causes.
+    """
     if isinstance(error, StatusError):
         return _refused(error)
-    return message_for(error) if isinstance(error, (ConnectionFailed, SeveralFailures)) else str(error)
+    return (
+        message_for(error)
+        if isinstance(error, (ConnectionFailed, SeveralFailures))
+        else str(error)
+    )
 
 
 def _refused(error: StatusError) -> str:
@@ -111,7 +127,10 @@ def _refused(error: StatusError) -> str:
 
 def _no_answer(error: ConnectionFailed) -> str:
     if error.kind == "refused":
-        return f"The connection to the server {error.host} was refused - did you specify the right host or port?"
+        return (
+            f"The connection to the server {error.host} was refused - did you specify"
+            " the right host or port?"
+        )
     reason = str(error).partition('": ')[2]
     return f"Unable to connect to the server: {reason}"
 
@@ -119,14 +138,25 @@ def _no_answer(error: ConnectionFailed) -> str:
 def _invalid(error: StatusError) -> str:
     details = error.status.get("details")
     if details is None:
-        return f"The request is invalid: {error.message}" if error.message else "The request is invalid"
+        return (
+            f"The request is invalid: {error.message}"
+            if error.message
+            else "The request is invalid"
+        )
     causes = details.get("causes") or []
     text = "The request is invalid"
     if details.get("kind") or details.get("name"):
-        text = f"The {details.get('kind', '')} {go_quote(details.get('name', ''))} is invalid"
+        text = (
+            f"The {details.get('kind', '')} {go_quote(details.get('name', ''))} is"
+            " invalid"
+        )
     elif error.message and not causes:
         text += f": {error.message}"
-    messages = list(dict.fromkeys(f"{cause.get('field', '')}: {cause.get('message', '')}" for cause in causes))
+    messages = list(
+        dict.fromkeys(
+            f"{cause.get('field', '')}: {cause.get('message', '')}" for cause in causes
+        )
+    )
     if len(messages) > 1:
         return f"{text}: \n" + "\n".join(f"* {message}" for message in messages)
     return f"{text}: {messages[0]}" if messages else text

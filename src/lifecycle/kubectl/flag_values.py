@@ -1,7 +1,8 @@
-"""The values of flags as Go reads them: numbers, lists, pairs and base64, with Go's complaints.
+"""The values of flags as Go reads them: numbers, lists, pairs and base64, with Go's
+complaints.
 
-Upstream: Go's `strconv` (`ParseInt`), `encoding/csv` and `encoding/base64` (`CorruptInputError`);
-`spf13/pflag` (`readAsCSV`),
+Upstream: Go's `strconv` (`ParseInt`), `encoding/csv` and `encoding/base64`
+(`CorruptInputError`); `spf13/pflag` (`readAsCSV`),
 `component-base/cli/flag/map_string_string.go`.
 """
 
@@ -19,19 +20,34 @@ _BASES = {"x": 16, "b": 2, "o": 8, "d": 10}
 
 
 def go_int(text: str, function: str, bits: int = 64, *, base: int = 10) -> int:
-    """A number as Go parses it; base 0 also reads `0x10`, `0o7`, `010` (eight) and `1_000`.
+    """A number as Go parses it; base 0 also reads `0x10`, `0o7`, `010` (eight) and
+    `1_000`.
 
     Raises ValueError in Go's words: `strconv.Atoi: parsing "x": invalid syntax`.
     """
     number: int | None = None
     if base == 0 and (match := _ANY_NUMBER.fullmatch(text)):
-        digits, radix = next((match[name], value) for name, value in _BASES.items() if match[name] is not None)
-        number = int(digits.replace("_", ""), radix) * (-1 if match["sign"] == "-" else 1)
-    elif base == 10 and _NUMBER.fullmatch(text) and not (function == "strconv.ParseUint" and text[0] in "+-"):
+        digits, radix = next(
+            (match[name], value)
+            for name, value in _BASES.items()
+            if match[name] is not None
+        )
+        number = int(digits.replace("_", ""), radix) * (
+            -1 if match["sign"] == "-" else 1
+        )
+    elif (
+        base == 10
+        and _NUMBER.fullmatch(text)
+        and not (function == "strconv.ParseUint" and text[0] in "+-")
+    ):
         number = int(text)
     if number is None:
         raise ValueError(f'{function}: parsing "{text}": invalid syntax')
-    low, high = (0, 2**bits) if function == "strconv.ParseUint" else (-(2 ** (bits - 1)), 2 ** (bits - 1))
+    low, high = (
+        (0, 2**bits)
+        if function == "strconv.ParseUint"
+        else (-(2 ** (bits - 1)), 2 ** (bits - 1))
+    )
     if not low <= number < high:
         raise ValueError(f'{function}: parsing "{text}": value out of range')
     return number
@@ -43,11 +59,15 @@ def go_base64(text: str) -> bytes:
     try:
         return base64.b64decode(plain, validate=True)
     except ValueError:
-        raise ValueError(f"illegal base64 data at input byte {_corrupt(plain)}") from None
+        raise ValueError(
+            f"illegal base64 data at input byte {_corrupt(plain)}"
+        ) from None
 
 
 def _corrupt(text: str) -> int:
-    """Where a text stops to be base64; what ends too early is wrong from its last group of four on."""
+    """Where a text stops to be base64; what ends too early is wrong from its last group
+    of four on.
+    """
     found = re.search("[^A-Za-z0-9+/]", text)
     if found is None:
         return len(text) - len(text) % 4
@@ -69,7 +89,9 @@ def pair(text: str) -> tuple[str, str]:
 
 
 def comma_separated(text: str) -> tuple[str, ...]:
-    """One line of CSV, as strict as Go: a quote may only open and close a whole field. Raises ValueError in Go's words."""
+    """One line of CSV, as strict as Go: a quote may only open and close a whole field.
+    Raises ValueError in Go's words.
+    """
     fields, at = [], 0
     while text:
         if text[at : at + 1] != '"':
@@ -77,7 +99,10 @@ def comma_separated(text: str) -> tuple[str, ...]:
             field = text[at:] if end < 0 else text[at:end]
             if '"' in field:
                 column = len(text[: at + field.index('"')].encode()) + 1
-                raise ValueError(f'parse error on line 1, column {column}: bare " in non-quoted-field')
+                raise ValueError(
+                    f'parse error on line 1, column {column}: bare " in'
+                    " non-quoted-field"
+                )
             fields.append(field)
             at += len(field)
         else:
@@ -97,5 +122,8 @@ def _quoted_field(text: str, at: int) -> tuple[str, int]:
         end += 2
     column = len(text[:end].encode()) + 1 if end >= 0 else len(text.encode()) + 1
     if end < 0 or text[end + 1 : end + 2] not in ("", ","):
-        raise ValueError(f'parse error on line 1, column {column}: extraneous or missing " in quoted-field')
+        raise ValueError(
+            f'parse error on line 1, column {column}: extraneous or missing " in'
+            " quoted-field"
+        )
     return text[at + 1 : end].replace('""', '"'), end + 1

@@ -1,7 +1,9 @@
-"""Command-line flags the way kubectl parses them: flags and arguments in any order, `--` ends the flags.
+"""Command-line flags the way kubectl parses them: flags and arguments in any order,
+`--` ends the flags.
 
-Upstream: `spf13/pflag/flag.go` (`parseLongArg`, `parseSingleShortArg`), `spf13/cobra/command.go` (`ValidateRequiredFlags`), as used by
-kubectl v1.36. The messages are theirs.
+Upstream: `spf13/pflag/flag.go` (`parseLongArg`, `parseSingleShortArg`),
+`spf13/cobra/command.go` (`ValidateRequiredFlags`), as used by kubectl v1.36. The
+messages are theirs.
 """
 
 from __future__ import annotations
@@ -20,11 +22,11 @@ from lifecycle.kubectl.request.debugging import plain_klog_line
 
 @dataclass(slots=True, frozen=True)
 class Flag:
-    """One flag. `kind`: string, bool, int, int32, int64, duration (seconds), slice (comma separated, repeatable), array (repeatable),
-    map (`key=value,key=value`).
+    """One flag. `kind`: string, bool, int, int32, int64, duration (seconds), slice
+    (comma separated, repeatable), array (repeatable), map (`key=value,key=value`).
 
-    `bare` is the value of a flag that is given without one (`--dry-run`). `deprecated`: what is said when it is given;
-    help does not speak of it any more.
+    `bare` is the value of a flag that is given without one (`--dry-run`). `deprecated`:
+    what is said when it is given; help does not speak of it any more.
     """
 
     name: str
@@ -37,7 +39,9 @@ class Flag:
 
 
 class HelpWanted(Exception):
-    """`--help` was given: what `command` takes is to be printed, and nothing to be done."""
+    """`--help` was given: what `command` takes is to be printed, and nothing to be
+    done.
+    """
 
     def __init__(self, command: str, flags: Iterable[Flag]) -> None:
         super().__init__(command)
@@ -47,7 +51,14 @@ class HelpWanted(Exception):
 
 def flag(name: str, kind: str = "string", default: Any = None, **more: Any) -> Flag:
     """A flag with the zero value of its kind as its default."""
-    zero: Any = {"string": "", "bool": False, "slice": (), "array": (), "map": {}, "duration": 0.0}.get(kind, 0)
+    zero: Any = {
+        "string": "",
+        "bool": False,
+        "slice": (),
+        "array": (),
+        "map": {},
+        "duration": 0.0,
+    }.get(kind, 0)
     return Flag(
         name,
         kind,
@@ -73,7 +84,9 @@ RECORD = flag("record", "bool", deprecated="--record will be removed in the futu
 
 
 def generated(command: str) -> tuple[Flag, ...]:
-    """The flags of commands that make an object from flags: what to lay over it, and what to note on it."""
+    """The flags of commands that make an object from flags: what to lay over it, and
+    what to note on it.
+    """
     return (
         flag("overrides"),
         flag("override-type", default="merge"),
@@ -115,7 +128,9 @@ COMMON = (
     flag("kuberc"),
     flag("help", "bool", short="h"),
 )
-"""Flags that every command takes; those that choose a cluster are the caller's business and ignored here."""
+"""Flags that every command takes; those that choose a cluster are the caller's business
+and ignored here.
+"""
 
 
 _TAKES_VALUE = {spec.name for spec in COMMON if spec.bare is None} | {
@@ -124,7 +139,9 @@ _TAKES_VALUE = {spec.name for spec in COMMON if spec.bare is None} | {
 
 
 def word_positions(argv: Sequence[str]) -> list[int]:
-    """Where the words are that are neither flags nor values of common flags: the command is the first, its subcommand the next."""
+    """Where the words are that are neither flags nor values of common flags: the
+    command is the first, its subcommand the next.
+    """
     found = []
     skip = False
     for i, word in enumerate(argv):
@@ -141,8 +158,10 @@ def word_positions(argv: Sequence[str]) -> list[int]:
 
 @dataclass(slots=True)
 class Parsed:
-    """A parsed command line. `changed` names the flags that were given, `given` also with the texts of their values, each time they were;
-    `dash` is the number of arguments before `--`, or -1."""
+    """A parsed command line. `changed` names the flags that were given, `given` also
+    with the texts of their values, each time they were; `dash` is the number of
+    arguments before `--`, or -1.
+    """
 
     values: dict[str, Any]
     args: list[str] = field(default_factory=list)
@@ -155,7 +174,10 @@ class Parsed:
 
 
 def parse(
-    argv: Iterable[str], flags: Iterable[Flag], command: str, warn: Callable[[str], object] = lambda text: None
+    argv: Iterable[str],
+    flags: Iterable[Flag],
+    command: str,
+    warn: Callable[[str], object] = lambda text: None,
 ) -> Parsed:
     """Parse what follows the command's name; `warn` is told of flags on their way out.
 
@@ -183,15 +205,25 @@ def parse(
         for name, _ in parsed.given[before:]:
             if known[name].deprecated:
                 warn(f"Flag --{name} has been deprecated, {known[name].deprecated}\n")
-    missing = [spec.name for spec in known.values() if spec.required and spec.name not in parsed.changed]
+    missing = [
+        spec.name
+        for spec in known.values()
+        if spec.required and spec.name not in parsed.changed
+    ]
     if "help" in parsed.changed:
         raise HelpWanted(command, specs)
     if missing:
-        raise CommandError("required flag(s) " + ", ".join(f'"{name}"' for name in sorted(missing)) + " not set")
+        raise CommandError(
+            "required flag(s) "
+            + ", ".join(f'"{name}"' for name in sorted(missing))
+            + " not set"
+        )
     return parsed
 
 
-def _long(text: str, rest: list[str], known: dict[str, Flag], parsed: Parsed, command: str) -> None:
+def _long(
+    text: str, rest: list[str], known: dict[str, Flag], parsed: Parsed, command: str
+) -> None:
     name, equals, value = text.partition("=")
     spec = known.get(name)
     if spec is None:
@@ -206,7 +238,9 @@ def _long(text: str, rest: list[str], known: dict[str, Flag], parsed: Parsed, co
     _set(spec, value, parsed, command)
 
 
-def _short(text: str, rest: list[str], shorts: dict[str, Flag], parsed: Parsed, command: str) -> None:
+def _short(
+    text: str, rest: list[str], shorts: dict[str, Flag], parsed: Parsed, command: str
+) -> None:
     while text:
         letter, after = text[0], text[1:]
         spec = shorts.get(letter)
@@ -232,20 +266,31 @@ def _set(spec: Flag, value: str, parsed: Parsed, command: str) -> None:
     try:
         if spec.kind == "slice":
             items = comma_separated(value)
-            parsed.values[spec.name] = items if first else (*parsed.values[spec.name], *items)
+            parsed.values[spec.name] = (
+                items if first else (*parsed.values[spec.name], *items)
+            )
         elif spec.kind == "map":
             pairs = dict(pair(part) for part in value.split(",")) if value else {}
-            parsed.values[spec.name] = pairs if first else {**parsed.values[spec.name], **pairs}
+            parsed.values[spec.name] = (
+                pairs if first else {**parsed.values[spec.name], **pairs}
+            )
         elif spec.kind == "array":
-            parsed.values[spec.name] = (value,) if first else (*parsed.values[spec.name], value)
+            parsed.values[spec.name] = (
+                (value,) if first else (*parsed.values[spec.name], value)
+            )
         else:
             parsed.values[spec.name] = _scalar(spec.kind, value)
     except ValueError as wrong:
         shown = f"-{spec.short}, --{spec.name}" if spec.short else f"--{spec.name}"
-        raise FlagError(f'invalid argument {go_quote(value)} for "{shown}" flag: {wrong}', command) from None
+        raise FlagError(
+            f'invalid argument {go_quote(value)} for "{shown}" flag: {wrong}', command
+        ) from None
 
 
-_TRUE, _FALSE = {"1", "t", "T", "TRUE", "true", "True"}, {"0", "f", "F", "FALSE", "false", "False"}
+_TRUE, _FALSE = (
+    {"1", "t", "T", "TRUE", "true", "True"},
+    {"0", "f", "F", "FALSE", "false", "False"},
+)
 
 
 def _scalar(kind: str, value: str) -> Any:
@@ -261,32 +306,50 @@ def _scalar(kind: str, value: str) -> Any:
 
 
 def dry_run_strategy(parsed: Parsed, warn: Callable[[str], object]) -> str:
-    """`none`, `client` or `server`; `warn` is told of older ways to say it. Raises CommandError for anything else."""
+    """`none`, `client` or `server`; `warn` is told of older ways to say it. Raises
+    CommandError for anything else.
+    """
     value = str(parsed["dry-run"])
     if value in ("none", "client", "server"):
         return value
     if value == DRY_RUN.bare:
-        _deprecated("--dry-run is deprecated and can be replaced with --dry-run=client.", 719, warn)
+        _deprecated(
+            "--dry-run is deprecated and can be replaced with --dry-run=client.",
+            719,
+            warn,
+        )
         return "client"
     if value not in _TRUE and value not in _FALSE:
-        raise CommandError(f'Invalid dry-run value ({value}). Must be "none", "server", or "client".')
+        raise CommandError(
+            f'Invalid dry-run value ({value}). Must be "none", "server", or "client".'
+        )
     meant = "client" if value in _TRUE else "none"
-    text = f"--dry-run={value} is deprecated (boolean value) and can be replaced with --dry-run={meant}."
+    text = (
+        f"--dry-run={value} is deprecated (boolean value) and can be replaced with"
+        f" --dry-run={meant}."
+    )
     _deprecated(text, 733 if value in _TRUE else 736, warn)
     return meant
 
 
 def _deprecated(text: str, line: int, warn: Callable[[str], object]) -> None:
-    warn(plain_klog_line(text, source=f"helpers.go:{line}", now=Clock().now(), severity="W"))
+    warn(
+        plain_klog_line(
+            text, source=f"helpers.go:{line}", now=Clock().now(), severity="W"
+        )
+    )
 
 
 def validation_directive(parsed: Parsed) -> str:
-    """What the server is to do with unknown and repeated fields: `Strict`, `Warn` or `Ignore`. Raises CommandError for anything else."""
+    """What the server is to do with unknown and repeated fields: `Strict`, `Warn` or
+    `Ignore`. Raises CommandError for anything else.
+    """
     value = parsed["validate"]
     known = {"strict": "Strict", "warn": "Warn", "ignore": "Ignore"}
     known |= dict.fromkeys(_TRUE, "Strict") | dict.fromkeys(_FALSE, "Ignore")
     if value not in known:
         raise CommandError(
-            f"invalid - validate option {go_quote(value)}; must be one of: strict (or true), warn, ignore (or false)"
+            f"invalid - validate option {go_quote(value)}; must be one of: strict (or"
+            " true), warn, ignore (or false)"
         )
     return known[value]

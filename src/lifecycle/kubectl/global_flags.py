@@ -1,6 +1,8 @@
-"""Flags that say which server, as whom, how patiently and how talkatively; read before the command itself is looked at.
+"""Flags that say which server, as whom, how patiently and how talkatively; read before
+the command itself is looked at.
 
-Upstream: `cli-runtime/pkg/genericclioptions/config_flags.go` (`ConfigFlags.AddFlags`), `kubectl/pkg/cmd/cmd.go`, v1.36.2.
+Upstream: `cli-runtime/pkg/genericclioptions/config_flags.go` (`ConfigFlags.AddFlags`),
+`kubectl/pkg/cmd/cmd.go`, v1.36.2.
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ from lifecycle.kubectl.failures import CommandError, FlagError
 from lifecycle.kubectl.flags import COMMON
 
 _OF_KIND = {
-    kind: tuple(each.name for each in COMMON if each.kind == kind) for kind in ("string", "int32", "bool", "array")
+    kind: tuple(each.name for each in COMMON if each.kind == kind)
+    for kind in ("string", "int32", "bool", "array")
 }
 SHORT = {each.short: each.name for each in COMMON if each.short and each.kind != "bool"}
 
@@ -39,14 +42,17 @@ class GlobalFlags:
         text = self["v"]
         if text and not text.lstrip("-").isdecimal():
             raise FlagError(
-                f'invalid argument "{text}" for "-v, --v" flag: strconv.ParseInt: parsing "{text}": invalid syntax',
+                f'invalid argument "{text}" for "-v, --v" flag: strconv.ParseInt:'
+                f' parsing "{text}": invalid syntax',
                 self.command,
             )
         return int(text or 0)
 
 
 def global_flags(argv: Sequence[str], own: Collection[str] = ()) -> GlobalFlags:
-    """All of them, wherever they stand before `--`; the last one wins. `own` are the names that mean something else to the command."""
+    """All of them, wherever they stand before `--`; the last one wins. `own` are the
+    names that mean something else to the command.
+    """
     found = GlobalFlags()
     words = iter(argv)
     for word in words:
@@ -73,7 +79,9 @@ def global_flags(argv: Sequence[str], own: Collection[str] = ()) -> GlobalFlags:
 
 
 def parse_timeout(text: str) -> float:
-    """Seconds of `--request-timeout`: `3`, `3s`, `1m30s`; 0 for none. Raises CommandError for anything else."""
+    """Seconds of `--request-timeout`: `3`, `3s`, `1m30s`; 0 for none. Raises
+    CommandError for anything else.
+    """
     if not text or text == "0":
         return 0.0
     if text.isdecimal():
@@ -82,6 +90,6 @@ def parse_timeout(text: str) -> float:
         return parse_duration(text)
     except ValueError:
         raise CommandError(
-            "Invalid timeout value. Timeout must be a single integer in seconds, or an integer followed by a corresponding "
-            "time unit (e.g. 1s | 2m | 3h)"
+            "Invalid timeout value. Timeout must be a single integer in seconds, or an"
+            " integer followed by a corresponding time unit (e.g. 1s | 2m | 3h)"
         ) from None

@@ -1,6 +1,8 @@
-"""`--help`: what a command takes, with the flags and defaults of the real kubectl, in words of this one.
+"""`--help`: what a command takes, with the flags and defaults of the real kubectl, in
+words of this one.
 
-Upstream: `kubectl/pkg/util/templates/templater.go`, `kubectl/pkg/cmd/options/options.go`, v1.36.2. Left out: examples.
+Upstream: `kubectl/pkg/util/templates/templater.go`,
+`kubectl/pkg/cmd/options/options.go`, v1.36.2. Left out: examples.
 """
 
 from __future__ import annotations
@@ -11,14 +13,21 @@ from pathlib import Path
 from lifecycle.kubectl.flags import COMMON, Flag
 from lifecycle.kubectl.help_texts import ARGUMENTS, COMMANDS, FLAGS
 
-GLOBAL_OPTIONS = 'Use "kubectl options" for a list of global command-line options (applies to all commands).\n'
+GLOBAL_OPTIONS = (
+    'Use "kubectl options" for a list of global command-line options (applies to all'
+    " commands).\n"
+)
 
 
 def words_below(path: str) -> list[str]:
-    """The words that may follow a command: `rollout` → `history` …; the empty path is kubectl itself."""
+    """The words that may follow a command: `rollout` → `history` …; the empty path is
+    kubectl itself.
+    """
     before = f"{path} " if path else ""
     return [
-        name.removeprefix(before) for name in COMMANDS if name.startswith(before) and " " not in name[len(before) :]
+        name.removeprefix(before)
+        for name in COMMANDS
+        if name.startswith(before) and " " not in name[len(before) :]
     ]
 
 
@@ -35,15 +44,19 @@ def general_help() -> str:
 def group_help(path: str) -> str:
     """A command that only holds others."""
     return (
-        f"{COMMANDS[path]}.\n\nAvailable Commands:\n{_listed(path)}\nUsage:\n  kubectl {path} SUBCOMMAND [options]\n\n"
-        f'Use "kubectl {path} <command> --help" for more information about a given command.\n{GLOBAL_OPTIONS}'
+        f"{COMMANDS[path]}.\n\nAvailable Commands:\n{_listed(path)}\nUsage:\n  kubectl"
+        f" {path} SUBCOMMAND [options]\n\n"
+        f'Use "kubectl {path} <command> --help" for more information about a given'
+        f" command.\n{GLOBAL_OPTIONS}"
     )
 
 
 def _listed(path: str) -> str:
     words = words_below(path)
     width = max(map(len, words)) + 2
-    return "".join(f"  {word:{width}}{COMMANDS[f'{path} {word}'.strip()]}\n" for word in words)
+    return "".join(
+        f"  {word:{width}}{COMMANDS[f'{path} {word}'.strip()]}\n" for word in words
+    )
 
 
 def command_help(command: str, flags: Iterable[Flag]) -> str:
@@ -51,10 +64,18 @@ def command_help(command: str, flags: Iterable[Flag]) -> str:
     text = f"{COMMANDS.get(command, command)}.\n\n"
     if words_below(command):
         text += f"Available Commands:\n{_listed(command)}\n"
-    options = "".join(_flag(command, each) for each in sorted(flags, key=lambda each: each.name) if not each.deprecated)
+    options = "".join(
+        _flag(command, each)
+        for each in sorted(flags, key=lambda each: each.name)
+        if not each.deprecated
+    )
     arguments = ARGUMENTS.get(command, "NAME" if command.startswith("create ") else "")
     usage = f"kubectl {command} {arguments}".rstrip()
-    return text + (f"Options:\n{options}" if options else "") + f"Usage:\n  {usage} [options]\n\n{GLOBAL_OPTIONS}"
+    return (
+        text
+        + (f"Options:\n{options}" if options else "")
+        + f"Usage:\n  {usage} [options]\n\n{GLOBAL_OPTIONS}"
+    )
 
 
 def options_help() -> str:

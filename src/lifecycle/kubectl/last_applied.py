@@ -1,6 +1,8 @@
-"""The annotation in which kubectl remembers what it applied: `--save-config`, and every client-side apply.
+"""The annotation in which kubectl remembers what it applied: `--save-config`, and every
+client-side apply.
 
-Upstream: `kubectl/pkg/util/apply.go` (`GetModifiedConfiguration`, `CreateOrUpdateAnnotation`), v1.36.
+Upstream: `kubectl/pkg/util/apply.go` (`GetModifiedConfiguration`,
+`CreateOrUpdateAnnotation`), v1.36.
 """
 
 from __future__ import annotations
@@ -13,8 +15,12 @@ LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 def modified_configuration(obj: Object) -> Object:
-    """An object from a file, with the annotation that remembers it: keys in order, an empty map of annotations told."""
-    annotations = {key: value for key, value in _annotations(obj).items() if key != LAST_APPLIED}
+    """An object from a file, with the annotation that remembers it: keys in order, an
+    empty map of annotations told.
+    """
+    annotations = {
+        key: value for key, value in _annotations(obj).items() if key != LAST_APPLIED
+    }
     plain = {**obj, "metadata": {**obj.get("metadata", {}), "annotations": annotations}}
     return _annotated(plain, go_json(in_key_order(plain)).decode())
 

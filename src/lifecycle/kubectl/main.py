@@ -1,7 +1,9 @@
-"""kubectl as a program: kubeconfig, credentials, the wire, caches, and then the command.
+"""kubectl as a program: kubeconfig, credentials, the wire, caches, and then the
+command.
 
-Upstream: `kubectl/pkg/cmd/cmd.go` (`NewDefaultKubectlCommand`), `cli-runtime/pkg/genericclioptions/config_flags.go`
-(`ToRESTConfig`, `ToDiscoveryClient`), v1.36.2. Left out: plugins, kuberc.
+Upstream: `kubectl/pkg/cmd/cmd.go` (`NewDefaultKubectlCommand`),
+`cli-runtime/pkg/genericclioptions/config_flags.go` (`ToRESTConfig`,
+`ToDiscoveryClient`), v1.36.2. Left out: plugins, kuberc.
 """
 
 from __future__ import annotations
@@ -13,7 +15,13 @@ from pathlib import Path
 
 from lifecycle.api.clock import Clock
 from lifecycle.kubectl import kubeconfig
-from lifecycle.kubectl.command import COMMANDS, own_flags, run_kubectl, split_command, wants_help
+from lifecycle.kubectl.command import (
+    COMMANDS,
+    own_flags,
+    run_kubectl,
+    split_command,
+    wants_help,
+)
 from lifecycle.kubectl.commands.config import run_config
 from lifecycle.kubectl.credentials.transport import AuthenticatingTransport, Credentials
 from lifecycle.kubectl.discovery.cached_discovery import default_cache_directory
@@ -28,7 +36,9 @@ from lifecycle.kubectl.session import Writer
 def chosen(flags: GlobalFlags, environ: Mapping[str, str]) -> kubeconfig.ClientConfig:
     """What the kubeconfig files and the flags say. Raises CommandError."""
     explicit = flags["kubeconfig"]
-    loaded = kubeconfig.load(kubeconfig.loading_precedence(explicit, environ), explicit=bool(explicit))
+    loaded = kubeconfig.load(
+        kubeconfig.loading_precedence(explicit, environ), explicit=bool(explicit)
+    )
     return kubeconfig.client_config(
         loaded,
         environ=environ,
@@ -53,13 +63,23 @@ def chosen(flags: GlobalFlags, environ: Mapping[str, str]) -> kubeconfig.ClientC
     )
 
 
-async def main(argv: Sequence[str], *, out: Writer, err: Writer, environ: Mapping[str, str] | None = None) -> int:
-    """Run one command (`argv` without the program's name) as the kubeconfig and the flags say; the exit code. Nothing is raised."""
+async def main(
+    argv: Sequence[str],
+    *,
+    out: Writer,
+    err: Writer,
+    environ: Mapping[str, str] | None = None,
+) -> int:
+    """Run one command (`argv` without the program's name) as the kubeconfig and the
+    flags say; the exit code. Nothing is raised.
+    """
     environ = os.environ if environ is None else environ
     command, rest = split_command(argv)
     wire: Wire | None = None
     try:
-        if command == "config" and word_positions(rest):  # about files; no server is asked
+        if command == "config" and word_positions(
+            rest
+        ):  # about files; no server is asked
             return run_config(rest, out=out, err=err, environ=environ)
         if command not in COMMANDS or wants_help(argv):
             return await run_kubectl(argv, None, out=out, err=err)
@@ -78,13 +98,17 @@ async def main(argv: Sequence[str], *, out: Writer, err: Writer, environ: Mappin
                 level=level,
                 command=_command_path(command, words),
                 sign=lambda inner: AuthenticatingTransport(inner, credentials),
-                cache=Path(flags["cache-dir"]) if flags["cache-dir"] else default_cache_directory(environ),
+                cache=Path(flags["cache-dir"])
+                if flags["cache-dir"]
+                else default_cache_directory(environ),
                 timeout=parse_timeout(flags["request-timeout"]),
                 timeout_text=flags["request-timeout"],
             )
         except (ssl.SSLError, ValueError) as wrong:
             raise CommandError(f"unable to use the certificates: {wrong}") from None
-        return await run_kubectl(argv, wire.client, out=out, err=err, namespace=config.namespace, wire=wire)
+        return await run_kubectl(
+            argv, wire.client, out=out, err=err, namespace=config.namespace, wire=wire
+        )
     except CommandError as error:
         err.write(message_for(error) + "\n")
         return 1
@@ -102,5 +126,7 @@ def _tell_files(flags: GlobalFlags, environ: Mapping[str, str], err: Writer) -> 
 
 
 def _command_path(command: str, words: Sequence[str]) -> str:
-    """`create deployment`, `rollout undo`; a single word for commands without subcommands."""
+    """`create deployment`, `rollout undo`; a single word for commands without
+    subcommands.
+    """
     return " ".join(words) if command in ("create", "rollout", "set") else command

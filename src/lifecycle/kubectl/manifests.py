@@ -1,10 +1,11 @@
 """Objects in files: `-f FILE`, `-f DIRECTORY`, `-f 'PATTERN'`, `-f -`.
 
-A file holds documents, a document an object or a list of objects. A document that cannot be read ends its file; the files after it are
-still read.
+A file holds documents, a document an object or a list of objects. A document that
+cannot be read ends its file; the files after it are still read.
 
-Upstream: `cli-runtime/pkg/resource/builder.go` (`FilenameParam`, `Path`), `visitor.go` (`StreamVisitor.Visit`, `ValidateSchema`),
-`mapper.go` (`infoForData`), `sigs.k8s.io/yaml`, v1.36.2. Left out: URLs, kustomizations.
+Upstream: `cli-runtime/pkg/resource/builder.go` (`FilenameParam`, `Path`), `visitor.go`
+(`StreamVisitor.Visit`, `ValidateSchema`), `mapper.go` (`infoForData`),
+`sigs.k8s.io/yaml`, v1.36.2. Left out: URLs, kustomizations.
 """
 
 from __future__ import annotations
@@ -40,15 +41,24 @@ class Manifest:
 
 
 def read_manifests(
-    names: Sequence[str], *, recursive: bool = False, validate: bool = False, stdin: Any = None
+    names: Sequence[str],
+    *,
+    recursive: bool = False,
+    validate: bool = False,
+    stdin: Any = None,
 ) -> Iterator[Manifest | CommandError]:
     """The objects, in order, lists taken apart, and complaints in their places.
 
-    `validate`: say what an object lacks before anything else is tried. Raises CommandError for paths that are not there.
+    `validate`: say what an object lacks before anything else is tried. Raises
+    CommandError for paths that are not there.
     """
     for source, path in _files(names, recursive):
         try:
-            text = (stdin or sys.stdin).read() if path is None else path.read_text(errors="replace")
+            text = (
+                (stdin or sys.stdin).read()
+                if path is None
+                else path.read_text(errors="replace")
+            )
             yield from _objects(text, source, validate)
         except OSError as wrong:
             yield CommandError(f"open {source}: {(wrong.strerror or '').lower()}")
@@ -68,7 +78,11 @@ def _files(names: Sequence[str], recursive: bool) -> list[tuple[str, Path | None
         if name == "-":
             found.append(("STDIN", None))
             continue
-        matches = [name] if Path(name).exists() or not glob.has_magic(name) else sorted(glob.glob(name))
+        matches = (
+            [name]
+            if Path(name).exists() or not glob.has_magic(name)
+            else sorted(glob.glob(name))
+        )
         for each in matches:
             try:
                 found += [(str(path), path) for path in _below(Path(each), recursive)]
@@ -93,7 +107,10 @@ def _below(path: Path, recursive: bool) -> list[Path]:
         elif each.suffix in EXTENSIONS:
             found.append(each)
     if not found:
-        raise CommandError(f"error reading [{path}]: recognized file extensions are [{' '.join(EXTENSIONS)}]")
+        raise CommandError(
+            f"error reading [{path}]: recognized file extensions are"
+            f" [{' '.join(EXTENSIONS)}]"
+        )
     return found
 
 
@@ -106,7 +123,9 @@ def _walk(folder: Path) -> list[Path]:
     ]
 
 
-def _objects(text: str, source: str, validate: bool) -> Iterator[Manifest | CommandError]:
+def _objects(
+    text: str, source: str, validate: bool
+) -> Iterator[Manifest | CommandError]:
     for document in _documents(text, source):
         if validate:
             _check_kind(document, source)
@@ -130,36 +149,55 @@ def _check_kind(document: Any, source: str) -> None:
     if not isinstance(document, dict):
         wrong = ["invalid object to validate"]
     else:
-        wrong = [f"{field} not set" for field in ("apiVersion", "kind") if not document.get(field)]
+        wrong = [
+            f"{field} not set"
+            for field in ("apiVersion", "kind")
+            if not document.get(field)
+        ]
     if wrong:
         shown = wrong[0] if len(wrong) == 1 else f"[{', '.join(wrong)}]"
         raise CommandError(
-            f"error validating {go_quote(source)}: error validating data: {shown}; if you choose to ignore these errors, "
-            "turn validation off with --validate=false"
+            f"error validating {go_quote(source)}: error validating data: {shown}; if"
+            " you choose to ignore these errors, turn validation off with"
+            " --validate=false"
         )
 
 
-_JSON_TYPES: dict[type, str] = {list: "array", str: "string", bool: "bool", int: "number", float: "number"}
+_JSON_TYPES: dict[type, str] = {
+    list: "array",
+    str: "string",
+    bool: "bool",
+    int: "number",
+    float: "number",
+}
 
 
 def _check_object(obj: Any, source: str) -> None:
     """Kind and metadata must make sense to any reader. Raises CommandError."""
     why = ""
     if not isinstance(obj, dict):
-        why = f"json: cannot unmarshal {_JSON_TYPES[type(obj)]} into Go value of type unstructured.detector"
+        why = (
+            f"json: cannot unmarshal {_JSON_TYPES[type(obj)]} into Go value of type"
+            " unstructured.detector"
+        )
     elif not obj.get("kind"):
         why = f"Object 'Kind' is missing in '{go_json(in_key_order(obj)).decode()}'"
     elif obj.get("metadata"):
         try:
             decode({"metadata": obj["metadata"]}, "v1", "ConfigMap")
         except StatusError as wrong:
-            why = wrong.message.partition("cannot be handled as a ConfigMap: ")[2] or wrong.message
+            why = (
+                wrong.message.partition("cannot be handled as a ConfigMap: ")[2]
+                or wrong.message
+            )
     if why:
         raise CommandError(f"unable to decode {go_quote(source)}: {why}")
 
 
 def _documents(text: str, source: str) -> Iterator[Any]:
-    """The documents that say anything: JSON values one after another, or YAML between lines of `---`. Raises CommandError."""
+    """The documents that say anything: JSON values one after another, or YAML between
+    lines of `---`. Raises CommandError.
+    """
     text = text.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}")
     if text.lstrip().startswith("{"):
         yield from _json_values(text, source)
@@ -168,7 +206,9 @@ def _documents(text: str, source: str) -> Iterator[Any]:
         try:
             document, _ = read_yaml(part.encode())
         except ValueError as wrong:
-            raise CommandError(f"error parsing {source}: error converting YAML to JSON: {wrong}") from None
+            raise CommandError(
+                f"error parsing {source}: error converting YAML to JSON: {wrong}"
+            ) from None
         if document is not None:
             yield document
 
@@ -182,6 +222,8 @@ def _json_values(text: str, source: str) -> Iterator[Any]:
             try:
                 (value, _), at = read_yaml(text[at:].encode()), len(text)
             except ValueError as wrong:
-                raise CommandError(f"error parsing {source}: {str(wrong).removeprefix('yaml: ')}") from None
+                raise CommandError(
+                    f"error parsing {source}: {str(wrong).removeprefix('yaml: ')}"
+                ) from None
         if value is not None:
             yield value

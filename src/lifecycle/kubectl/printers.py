@@ -1,7 +1,9 @@
-"""What kubectl prints: objects as JSON or YAML, their names, one line for what happened to them, and the server's tables.
+"""What kubectl prints: objects as JSON or YAML, their names, one line for what happened
+to them, and the server's tables.
 
-Upstream: `cli-runtime/pkg/printers` (`JSONPrinter`, `YAMLPrinter`, `NamePrinter`, `TablePrinter`, `GetNewTabWriter`),
-`cli-runtime/pkg/genericclioptions/print_flags.go` (`ToPrinter`), v1.36.
+Upstream: `cli-runtime/pkg/printers` (`JSONPrinter`, `YAMLPrinter`, `NamePrinter`,
+`TablePrinter`, `GetNewTabWriter`), `cli-runtime/pkg/genericclioptions/print_flags.go`
+(`ToPrinter`), v1.36.
 """
 
 from __future__ import annotations
@@ -21,20 +23,25 @@ from lifecycle.kubectl.printing.columns import align
 from lifecycle.kubectl.printing.kyaml import to_kyaml
 from lifecycle.kubectl.printing.templates import Render, template_printer
 
-FORMATS = (
-    "go-template,go-template-file,json,jsonpath,jsonpath-as-json,jsonpath-file,kyaml,name,template,templatefile,yaml"
+FORMATS = "go-template,go-template-file,json,jsonpath,jsonpath-as-json,jsonpath-file,kyaml,name,template,templatefile,yaml"
+GET_FORMATS = f"custom-columns,custom-columns-file,{FORMATS},wide".replace(
+    "yaml,wide", "wide,yaml"
 )
-GET_FORMATS = f"custom-columns,custom-columns-file,{FORMATS},wide".replace("yaml,wide", "wide,yaml")
 
 
 def to_json(obj: Any) -> str:
     """Indented by four, with Go's escapes, keys as they come."""
     text = json.dumps(obj, indent=4, ensure_ascii=False)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026") + "\n"
+    return (
+        text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+        + "\n"
+    )
 
 
 def typed(obj: Object) -> Object:
-    """An object as a Go struct would print it: fields in declared order, empty structs filled in. Unknown kinds come back as they are."""
+    """An object as a Go struct would print it: fields in declared order, empty structs
+    filled in. Unknown kinds come back as they are.
+    """
     try:
         return decode(obj, obj["apiVersion"], obj["kind"])[0]
     except (StatusError, KeyError):
@@ -45,7 +52,12 @@ def without_managed_fields(obj: Object) -> Object:
     """The object as people want to see it."""
     metadata = obj.get("metadata")
     if isinstance(metadata, dict) and "managedFields" in metadata:
-        obj = {**obj, "metadata": {key: value for key, value in metadata.items() if key != "managedFields"}}
+        obj = {
+            **obj,
+            "metadata": {
+                key: value for key, value in metadata.items() if key != "managedFields"
+            },
+        }
     if isinstance(obj.get("items"), list):
         obj = {**obj, "items": [without_managed_fields(item) for item in obj["items"]]}
     return obj
@@ -59,9 +71,11 @@ def type_name(obj: Object, plural: str = "") -> str:
 
 
 class Printer:
-    """How one command prints the objects it has changed: in the format asked for, else `TYPE/NAME OPERATION`.
+    """How one command prints the objects it has changed: in the format asked for, else
+    `TYPE/NAME OPERATION`.
 
-    Documents of YAML are separated from each other. Raises CommandError for a format that cannot be printed.
+    Documents of YAML are separated from each other. Raises CommandError for a format
+    that cannot be printed.
     """
 
     def __init__(self, p: Parsed, dry_run: str = "none") -> None:
@@ -81,19 +95,28 @@ class Printer:
         """An object as text."""
         self._printed += 1
         if self._render is None:
-            return f"{named(obj)}\n" if self.format == "name" else operation_line(obj, operation, self._dry_run)
-        return ("---\n" if self.format == "yaml" and self._printed > 1 else "") + self._render(obj)
+            return (
+                f"{named(obj)}\n"
+                if self.format == "name"
+                else operation_line(obj, operation, self._dry_run)
+            )
+        return (
+            "---\n" if self.format == "yaml" and self._printed > 1 else ""
+        ) + self._render(obj)
 
 
 def object_printer(p: Parsed) -> Render | None:
-    """What prints whole objects in the format asked for by `-o` and `--template`; None if it is none of these.
+    """What prints whole objects in the format asked for by `-o` and `--template`; None
+    if it is none of these.
 
     Raises CommandError for a bad template.
     """
     output = str(p["output"])
     marshal = {"json": to_json, "yaml": to_yaml, "kyaml": to_kyaml}.get(output.lower())
     if marshal is None:
-        return template_printer(output, p["template"], strict=not p["allow-missing-template-keys"])
+        return template_printer(
+            output, p["template"], strict=not p["allow-missing-template-keys"]
+        )
     if p["show-managed-fields"]:
         return marshal
     return lambda obj: marshal(without_managed_fields(obj))
@@ -113,7 +136,8 @@ def operation_line(obj: Object, operation: str, dry_run: str = "none") -> str:
 def unknown_format(output: str, allowed: str) -> CommandError:
     """The refusal of an output format."""
     return CommandError(
-        f"unable to match a printer suitable for the output format {go_quote(output)}, allowed formats are: {allowed}"
+        f"unable to match a printer suitable for the output format {go_quote(output)},"
+        f" allowed formats are: {allowed}"
     )
 
 
@@ -127,25 +151,37 @@ def render_table(
     columns_of: Object | None = None,
     remembered: list[int] | None = None,
 ) -> str:
-    """The server's tables of one type as text. `kind` goes before each name, `namespaced` adds a NAMESPACE column.
+    """The server's tables of one type as text. `kind` goes before each name,
+    `namespaced` adds a NAMESPACE column.
 
-    For rows that follow later (a watch): `columns_of` is the table that named the columns, `remembered` keeps how wide they were.
+    For rows that follow later (a watch): `columns_of` is the table that named the
+    columns, `remembered` keeps how wide they were.
     """
     columns = [
         (i, column)
-        for i, column in enumerate((columns_of or tables[0]).get("columnDefinitions") or ())
+        for i, column in enumerate(
+            (columns_of or tables[0]).get("columnDefinitions") or ()
+        )
         if wide or not column.get("priority")
     ]
     rows: list[list[str]] = []
     if not no_headers:
-        rows.append((["NAMESPACE"] if namespaced else []) + [column["name"].upper() for _, column in columns])
+        rows.append(
+            (["NAMESPACE"] if namespaced else [])
+            + [column["name"].upper() for _, column in columns]
+        )
     for table in tables:
         for row in table.get("rows") or ():
             cells = [_cell(row["cells"][i]) for i, _ in columns]
             if kind and cells:
                 cells[0] = f"{kind}/{cells[0]}"
             if namespaced:
-                cells.insert(0, ((row.get("object") or {}).get("metadata") or {}).get("namespace", ""))
+                cells.insert(
+                    0,
+                    ((row.get("object") or {}).get("metadata") or {}).get(
+                        "namespace", ""
+                    ),
+                )
             rows.append(cells)
     return align(rows, remembered)
 

@@ -1,6 +1,8 @@
-"""`--record`: keep the command on the object it changed, as the annotation that `rollout history` shows. Deprecated since 1.22.
+"""`--record`: keep the command on the object it changed, as the annotation that
+`rollout history` shows. Deprecated since 1.22.
 
-Upstream: `cli-runtime/pkg/genericclioptions/record_flags.go` (`ChangeCauseRecorder`, `parseCommandArguments`), v1.36.2.
+Upstream: `cli-runtime/pkg/genericclioptions/record_flags.go` (`ChangeCauseRecorder`,
+`parseCommandArguments`), v1.36.2.
 """
 
 from __future__ import annotations
@@ -13,8 +15,13 @@ CLASSIFIED = ("password", "token")
 
 
 def change_cause(command: str, p: Parsed) -> str:
-    """The command as it is recorded: words first, then flags in the order they were given, each with its value; secrets left out."""
-    flags = [f"--{name}={'CLASSIFIED' if name in CLASSIFIED else value}" for name, value in p.given]
+    """The command as it is recorded: words first, then flags in the order they were
+    given, each with its value; secrets left out.
+    """
+    flags = [
+        f"--{name}={'CLASSIFIED' if name in CLASSIFIED else value}"
+        for name, value in p.given
+    ]
     return " ".join(["kubectl", command, *p.args, *flags])
 
 
@@ -23,5 +30,8 @@ def recorded(obj: Object, command: str, p: Parsed) -> Object:
     if not p["record"]:
         return obj
     metadata = obj.get("metadata") or {}
-    annotations = {**(metadata.get("annotations") or {}), CHANGE_CAUSE: change_cause(command, p)}
+    annotations = {
+        **(metadata.get("annotations") or {}),
+        CHANGE_CAUSE: change_cause(command, p),
+    }
     return {**obj, "metadata": {**metadata, "annotations": annotations}}

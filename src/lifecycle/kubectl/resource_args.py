@@ -1,6 +1,8 @@
-"""Naming objects on the command line: `TYPE`, `TYPE NAME…`, `TYPE,TYPE NAME…`, `TYPE/NAME…`.
+"""Naming objects on the command line: `TYPE`, `TYPE NAME…`, `TYPE,TYPE NAME…`,
+`TYPE/NAME…`.
 
-Upstream: `cli-runtime/pkg/resource/builder.go` (`ResourceTypeOrNameArgs`, `splitResourceTypeName`), v1.36.
+Upstream: `cli-runtime/pkg/resource/builder.go` (`ResourceTypeOrNameArgs`,
+`splitResourceTypeName`), v1.36.
 """
 
 from __future__ import annotations
@@ -13,8 +15,9 @@ from lifecycle.kubectl.failures import CommandError
 from lifecycle.kubectl.rest_mapper import RESTMapper
 
 NOTHING_NAMED = (
-    "You must provide one or more resources by argument or filename.\nExample resource specifications include:\n   '-f rsrc.yaml'\n"
-    "   '--filename=rsrc.json'\n   '<resource> <name>'\n   '<resource>'"
+    "You must provide one or more resources by argument or filename.\nExample resource"
+    " specifications include:\n   '-f rsrc.yaml'\n   '--filename=rsrc.json'\n  "
+    " '<resource> <name>'\n   '<resource>'"
 )
 
 
@@ -27,10 +30,15 @@ class Target:
 
 
 def check_no_names(args: Sequence[str]) -> None:
-    """Raises CommandError if the arguments name objects, where a selector chooses them."""
+    """Raises CommandError if the arguments name objects, where a selector chooses
+    them.
+    """
     check_form(args)
     if any("/" in arg for arg in args) or (len(args) > 1 and "," in args[0]):
-        raise CommandError("selectors and the all flag cannot be used when passing resource/name arguments")
+        raise CommandError(
+            "selectors and the all flag cannot be used when passing resource/name"
+            " arguments"
+        )
     if len(args) > 1:
         raise CommandError("name cannot be provided when a selector is specified")
 
@@ -43,25 +51,37 @@ def single_item_implied(args: Sequence[str]) -> bool:
 
 
 def check_form(args: Sequence[str]) -> None:
-    """Raises CommandError for a mixture of forms, and for `TYPE/NAME` without one of the two."""
+    """Raises CommandError for a mixture of forms, and for `TYPE/NAME` without one of
+    the two.
+    """
     slashed = ["/" in arg for arg in args]
     if any(slashed) and not all(slashed):
         raise CommandError(
-            "there is no need to specify a resource type as a separate argument when passing arguments in "
-            "resource/name form (e.g. 'kubectl get resource/<resource_name>' instead of 'kubectl get resource resource/<resource_name>'"
+            "there is no need to specify a resource type as a separate argument when"
+            " passing arguments in resource/name form (e.g. 'kubectl get"
+            " resource/<resource_name>' instead of 'kubectl get resource"
+            " resource/<resource_name>'"
         )
     for arg in args if any(slashed) else ():
         kind, _, name = arg.partition("/")
         if "/" in name:
-            raise CommandError("arguments in resource/name form may not have more than one slash")
+            raise CommandError(
+                "arguments in resource/name form may not have more than one slash"
+            )
         if not kind or not name:
-            raise CommandError("arguments in resource/name form must have a single resource and name")
+            raise CommandError(
+                "arguments in resource/name form must have a single resource and name"
+            )
 
 
-def targets(mapper: RESTMapper, args: Sequence[str], warn: Callable[[str], object] | None = None) -> list[Target]:
-    """What the arguments name, in order; `warn` is told about short names with several meanings.
+def targets(
+    mapper: RESTMapper, args: Sequence[str], warn: Callable[[str], object] | None = None
+) -> list[Target]:
+    """What the arguments name, in order; `warn` is told about short names with several
+    meanings.
 
-    Raises CommandError for a mixture of forms and for types that the server does not have.
+    Raises CommandError for a mixture of forms and for types that the server does not
+    have.
     """
     if not args:
         raise CommandError(NOTHING_NAMED)

@@ -1,9 +1,10 @@
-"""From what people type to what the server serves: `deploy` → `deployments` of `apps/v1`; (apiVersion, kind) → a resource.
+"""From what people type to what the server serves: `deploy` → `deployments` of
+`apps/v1`; (apiVersion, kind) → a resource.
 
 Everything comes from discovery; nothing is compiled in.
 
-Upstream: `client-go/restmapper/discovery.go` (`NewDiscoveryRESTMapper`), `shortcut.go`, `category_expansion.go`,
-`cli-runtime/pkg/resource/builder.go` (`mappingFor`), v1.36.2.
+Upstream: `client-go/restmapper/discovery.go` (`NewDiscoveryRESTMapper`), `shortcut.go`,
+`category_expansion.go`, `cli-runtime/pkg/resource/builder.go` (`mappingFor`), v1.36.2.
 """
 
 from __future__ import annotations
@@ -14,7 +15,11 @@ from lifecycle.api.go_format import go_quote
 from lifecycle.api.resources import Resource
 from lifecycle.api.wire import Object
 from lifecycle.client.rest import Client
-from lifecycle.kubectl.discovery.discovery_client import Discovery, DiscoveryClient, groups_and_resources
+from lifecycle.kubectl.discovery.discovery_client import (
+    Discovery,
+    DiscoveryClient,
+    groups_and_resources,
+)
 from lifecycle.kubectl.failures import NoMatchError, NoResourceError
 
 
@@ -24,55 +29,90 @@ class RESTMapper:
     def __init__(self, resources: Iterable[Resource]) -> None:
         self.resources = list(resources)
 
-    def resource_for(self, typed: str, warn: Callable[[str], object] | None = None) -> Resource:
-        """The resource meant by `pods`, `po`, `Pod`, `deployments.apps` or `deployments.v1.apps`. Raises NoMatchError if there is none.
+    def resource_for(
+        self, typed: str, warn: Callable[[str], object] | None = None
+    ) -> Resource:
+        """The resource meant by `pods`, `po`, `Pod`, `deployments.apps` or
+        `deployments.v1.apps`. Raises NoMatchError if there is none.
 
-        A whole name wins over a short one, an earlier group over a later one. `warn` is told when a short name had other meanings.
+        A whole name wins over a short one, an earlier group over a later one. `warn` is
+        told when a short name had other meanings.
         """
         name, _, qualifier = typed.lower().partition(".")
-        candidates = [r for r in self.resources if name in (r.plural, r.singular, r.kind.lower())]
+        candidates = [
+            r for r in self.resources if name in (r.plural, r.singular, r.kind.lower())
+        ]
         by_name = bool(candidates)
         candidates += [r for r in self.resources if name in r.short_names]
         for resource in candidates:
-            if qualifier in ("", resource.group, f"{resource.version}.{resource.group}"):
+            if qualifier in (
+                "",
+                resource.group,
+                f"{resource.version}.{resource.group}",
+            ):
                 if not by_name and warn is not None:
                     self._warn_ambiguous(name, qualifier, resource, candidates, warn)
                 return resource
-        for resource in candidates:  # `deployments.app` is enough if it starts the group
+        for (
+            resource
+        ) in candidates:  # `deployments.app` is enough if it starts the group
             if qualifier and resource.group.startswith(qualifier):
                 return resource
         raise NoMatchError(f"the server doesn't have a resource type {go_quote(name)}")
 
-    def resources_named(self, name: str, warn: Callable[[str], object]) -> list[Resource]:
-        """All resources of a name or short name, the first to come first. Raises NoResourceError if there is none."""
+    def resources_named(
+        self, name: str, warn: Callable[[str], object]
+    ) -> list[Resource]:
+        """All resources of a name or short name, the first to come first. Raises
+        NoResourceError if there is none.
+        """
         name = name.lower()
-        found = [r for r in self.resources if name in (r.plural, r.singular, r.kind.lower())]
+        found = [
+            r for r in self.resources if name in (r.plural, r.singular, r.kind.lower())
+        ]
         if not found:
             found = [r for r in self.resources if name in r.short_names]
             if found:
                 self._warn_ambiguous(name, "", found[0], found, warn)
         if not found:
-            raise NoResourceError(f"the server doesn't have a resource type {go_quote(name)}")
+            raise NoResourceError(
+                f"the server doesn't have a resource type {go_quote(name)}"
+            )
         return found
 
     @staticmethod
     def _warn_ambiguous(
-        name: str, qualifier: str, chosen: Resource, candidates: list[Resource], warn: Callable[[str], object]
+        name: str,
+        qualifier: str,
+        chosen: Resource,
+        candidates: list[Resource],
+        warn: Callable[[str], object],
     ) -> None:
         others = {f"{r.plural}.{r.group}" if r.group else r.plural: None for r in candidates
-                  if (r.group, r.plural) != (chosen.group, chosen.plural) and qualifier in ("", r.group)}  # fmt: skip
+                  if (r.group, r.plural) != (chosen.group,
+                  chosen.plural) and qualifier in ("", r.group)}  # fmt: skip
         for other in others:
-            warn(f"short name {go_quote(name)} could also match lower priority resource {other}")
+            warn(
+                f"short name {go_quote(name)} could also match lower priority resource"
+                f" {other}"
+            )
 
     def for_kind(self, api_version: str, kind: str) -> Resource:
-        """The resource that holds a kind. Raises NoMatchError if the server does not serve it."""
+        """The resource that holds a kind. Raises NoMatchError if the server does not
+        serve it.
+        """
         for resource in self.resources:
             if (resource.api_version, resource.kind) == (api_version, kind):
                 return resource
-        raise NoMatchError(f'no matches for kind "{kind}" in version "{api_version}"\nensure CRDs are installed first')
+        raise NoMatchError(
+            f'no matches for kind "{kind}" in version "{api_version}"\nensure CRDs are'
+            " installed first"
+        )
 
     def category(self, name: str) -> list[Resource]:
-        """The resources of a category such as `all`, one version each; empty for a word that is none."""
+        """The resources of a category such as `all`, one version each; empty for a word
+        that is none.
+        """
         found: dict[tuple[str, str], Resource] = {}
         for resource in self.resources:
             if name in resource.categories:
@@ -87,7 +127,9 @@ async def rest_mapper_for(client: Discovery) -> RESTMapper:
     resources: list[Resource] = []
     for group in groups:
         preferred = (group.get("preferredVersion") or {}).get("version")
-        for version in sorted(group["versions"], key=lambda row: row["version"] != preferred):
+        for version in sorted(
+            group["versions"], key=lambda row: row["version"] != preferred
+        ):
             document = by_version.get(version["groupVersion"])
             if document is not None:
                 resources += _resources(group["name"], version["version"], document)

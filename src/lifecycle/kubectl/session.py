@@ -1,6 +1,8 @@
-"""One run of kubectl: the client, where output goes, and the namespace – what every command needs.
+"""One run of kubectl: the client, where output goes, and the namespace – what every
+command needs.
 
-Upstream: `kubectl/pkg/cmd/util/factory.go` (`Factory`), `cli-runtime/pkg/resource/helper.go` (`Helper`), v1.36.
+Upstream: `kubectl/pkg/cmd/util/factory.go` (`Factory`),
+`cli-runtime/pkg/resource/helper.go` (`Helper`), v1.36.
 """
 
 from __future__ import annotations
@@ -16,7 +18,11 @@ from lifecycle.api.status import StatusError
 from lifecycle.api.tracing import span
 from lifecycle.api.wire import Object, Request, Response, WatchFrame
 from lifecycle.client.rest import Client
-from lifecycle.kubectl.discovery.discovery_client import Discovery, DiscoveryClient, document_of
+from lifecycle.kubectl.discovery.discovery_client import (
+    Discovery,
+    DiscoveryClient,
+    document_of,
+)
 from lifecycle.kubectl.failures import NoMatchError
 from lifecycle.kubectl.request.warnings import WarningWriter
 from lifecycle.kubectl.request.wire import USER_AGENT
@@ -26,10 +32,10 @@ from lifecycle.kubectl.rest_mapper import RESTMapper, rest_mapper_for
 JSON = "application/json"
 """What commands ask for that work with any kind of object …"""
 JSON_OR_ANYTHING = "application/json, */*"
-"""… and what those ask for that know the kinds they work with. The difference has no effect; it shows on the wire."""
-TABLE = (
-    "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json"
-)
+"""… and what those ask for that know the kinds they work with. The difference has no
+effect; it shows on the wire.
+"""
+TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json"
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 TYPED = f"{PROTOBUF},application/json"
 """What compiled-in clients ask for."""
@@ -44,15 +50,23 @@ class Writer(Protocol):
 
 
 class Session:
-    """The state of one command. `explicit_namespace` says that the user named the namespace, so generated objects carry it."""
+    """The state of one command. `explicit_namespace` says that the user named the
+    namespace, so generated objects carry it.
+    """
 
     def __init__(
-        self, client: Client, out: Writer, err: Writer, namespace: str = "", discovery: Discovery | None = None
+        self,
+        client: Client,
+        out: Writer,
+        err: Writer,
+        namespace: str = "",
+        discovery: Discovery | None = None,
     ) -> None:
         self.client = Client(
             client.transport,
             USER_AGENT,
-            headers={"accept": JSON} | {k: v for k, v in client.headers.items() if k != "user-agent"},
+            headers={"accept": JSON}
+            | {k: v for k, v in client.headers.items() if k != "user-agent"},
         )
         self.out = out
         self.err = err
@@ -71,7 +85,9 @@ class Session:
         return self._mapper
 
     async def _looked_up(self, look: Callable[[RESTMapper], T]) -> T:
-        """Look something up. What is not found in a cache is looked for again, on the server this time. Raises NoMatchError."""
+        """Look something up. What is not found in a cache is looked for again, on the
+        server this time. Raises NoMatchError.
+        """
         mapper = await self.mapper()
         try:
             return look(mapper)
@@ -84,15 +100,21 @@ class Session:
 
     async def targets(self, args: Sequence[str]) -> list[Target]:
         """What the arguments of a command name. Raises CommandError."""
-        return await self._looked_up(lambda mapper: targets(mapper, args, self._warn_once))
+        return await self._looked_up(
+            lambda mapper: targets(mapper, args, self._warn_once)
+        )
 
     async def resource_for(self, typed: str) -> Resource:
         """The resource of a word. Raises NoMatchError."""
-        return await self._looked_up(lambda mapper: mapper.resource_for(typed, self._warn_once))
+        return await self._looked_up(
+            lambda mapper: mapper.resource_for(typed, self._warn_once)
+        )
 
     async def resources_named(self, name: str) -> list[Resource]:
         """All resources of a name. Raises NoMatchError."""
-        return await self._looked_up(lambda mapper: mapper.resources_named(name, self._warn_once))
+        return await self._looked_up(
+            lambda mapper: mapper.resources_named(name, self._warn_once)
+        )
 
     async def resource_for_kind(self, api_version: str, kind: str) -> Resource:
         """The resource that holds a kind. Raises NoMatchError."""
@@ -143,7 +165,9 @@ class Session:
         with span("kubectl", "request", method=method, path=path) as recorded:
             response = await self.client.transport.round_trip(request)
             if recorded is not None and response.obj is not None:
-                recorded.attributes["uid"] = (response.obj.get("metadata") or {}).get("uid", "")
+                recorded.attributes["uid"] = (response.obj.get("metadata") or {}).get(
+                    "uid", ""
+                )
         return self._answer(response)
 
     def _answer(self, response: Response) -> Object:
@@ -154,15 +178,25 @@ class Session:
             raise StatusError(document)
         return document
 
-    async def get_named(self, path: str, namespace: str = "", *, accept: str = JSON) -> Object:
-        """GET one object. If it is not there, perhaps its namespace is not either: then that is what is said. Raises StatusError."""
+    async def get_named(
+        self, path: str, namespace: str = "", *, accept: str = JSON
+    ) -> Object:
+        """GET one object. If it is not there, perhaps its namespace is not either: then
+        that is what is said. Raises StatusError.
+        """
         try:
             return await self.send("GET", path, accept=accept)
         except StatusError as refused:
-            raise await self.rather_the_namespace(refused, namespace, accept=accept) from None
+            raise await self.rather_the_namespace(
+                refused, namespace, accept=accept
+            ) from None
 
-    async def rather_the_namespace(self, refused: StatusError, namespace: str, *, accept: str = JSON) -> StatusError:
-        """For an object that was not found: the refusal of its namespace, if that was not found; else the refusal itself."""
+    async def rather_the_namespace(
+        self, refused: StatusError, namespace: str, *, accept: str = JSON
+    ) -> StatusError:
+        """For an object that was not found: the refusal of its namespace, if that was
+        not found; else the refusal itself.
+        """
         if refused.code != 404 or namespace in ("", "default"):
             return refused
         try:
@@ -183,18 +217,46 @@ class Session:
         accept: str = JSON,
     ) -> Object:
         """POST an object into its namespace."""
-        query = {"dryRun": "All" if dry_run == "server" else "", "fieldManager": manager, "fieldValidation": validation}
-        return await self.send("POST", resource.path(namespace or self.namespace), query, obj, accept=accept)
+        query = {
+            "dryRun": "All" if dry_run == "server" else "",
+            "fieldManager": manager,
+            "fieldValidation": validation,
+        }
+        return await self.send(
+            "POST",
+            resource.path(namespace or self.namespace),
+            query,
+            obj,
+            accept=accept,
+        )
 
     async def create_typed(
-        self, resource: Resource, obj: Object, *, manager: str, dry_run: str = "none", validation: str = ""
+        self,
+        resource: Resource,
+        obj: Object,
+        *,
+        manager: str,
+        dry_run: str = "none",
+        validation: str = "",
     ) -> Object:
-        """`create` through a compiled-in client, as the `create` subcommands do it: in protobuf, there and back."""
-        query = {"dryRun": "All" if dry_run == "server" else "", "fieldManager": manager, "fieldValidation": validation}
-        obj = {**obj, "metadata": {**obj["metadata"], "namespace": self.namespace}} if resource.namespaced else obj
+        """`create` through a compiled-in client, as the `create` subcommands do it: in
+        protobuf, there and back.
+        """
+        query = {
+            "dryRun": "All" if dry_run == "server" else "",
+            "fieldManager": manager,
+            "fieldValidation": validation,
+        }
+        obj = (
+            {**obj, "metadata": {**obj["metadata"], "namespace": self.namespace}}
+            if resource.namespaced
+            else obj
+        )
         return await self.post_typed(resource.path(self.namespace), obj, query)
 
-    async def post_typed(self, path: str, obj: Object, query: Mapping[str, str] | None = None) -> Object:
+    async def post_typed(
+        self, path: str, obj: Object, query: Mapping[str, str] | None = None
+    ) -> Object:
         """POST in protobuf, there and back. Raises StatusError."""
         request = Request(
             method="POST",
@@ -207,13 +269,18 @@ class Session:
         with span("kubectl", "request", method="POST", path=path) as recorded:
             document = self._answer(await self.client.transport.round_trip(request))
             if recorded is not None:
-                recorded.attributes["uid"] = (document.get("metadata") or {}).get("uid", "")
+                recorded.attributes["uid"] = (document.get("metadata") or {}).get(
+                    "uid", ""
+                )
         return document
 
-    async def watch_tables(self, path: str, query: Mapping[str, str]) -> AsyncIterator[tuple[str, Object]]:
+    async def watch_tables(
+        self, path: str, query: Mapping[str, str]
+    ) -> AsyncIterator[tuple[str, Object]]:
         """Watch something as (what happened, a table of one row).
 
-        Raises StatusError when the server refuses, or when it says so later in the stream.
+        Raises StatusError when the server refuses, or when it says so later in the
+        stream.
         """
         asked = {**query, "watch": "true"}
         request = Request(
@@ -225,8 +292,14 @@ class Session:
         response = await self.client.transport.round_trip(request)
         if response.stream is None:
             raise StatusError(document_of(response))
-        async for frame in response.stream:  # in-process, frames are objects; how they look as rows the server says
-            shown = orjson.loads(response.encode_frame(frame))["object"] if response.encode_frame else frame.object
+        async for frame in (
+            response.stream
+        ):  # in-process, frames are objects; how they look as rows the server says
+            shown = (
+                orjson.loads(response.encode_frame(frame))["object"]
+                if response.encode_frame
+                else frame.object
+            )
             if frame.type == "ERROR":
                 raise StatusError(shown)
             yield frame.type, shown
@@ -238,13 +311,17 @@ class Session:
             path=path,
             query={key: [value] for key, value in query.items() if value},
             headers={**self.client.headers, "accept": TABLE},
-            accepts_object=False,  # the answer is negotiated, even in-process: a table is another representation
+            # the answer is negotiated, even in-process: a table is another
+            # representation
+            accepts_object=False,
         )
         response = await self.client.transport.round_trip(request)
         return self._answer(response)
 
     async def raw(self, method: str, path: str, body: bytes = b"") -> bytes:
-        """Send something to a path as it is; the answer as it is. Raises StatusError."""
+        """Send something to a path as it is; the answer as it is. Raises
+        StatusError.
+        """
         url, _, query = path.partition("?")
         wanted: dict[str, list[str]] = {}
         for pair in query.split("&") if query else ():
@@ -252,16 +329,28 @@ class Session:
             wanted.setdefault(name, []).append(value)
         headers = {**self.client.headers, "accept": JSON_OR_ANYTHING}
         response = await self.client.transport.round_trip(
-            Request(method=method, path=url, query=wanted, headers=headers, body=body, accepts_object=False)
+            Request(
+                method=method,
+                path=url,
+                query=wanted,
+                headers=headers,
+                body=body,
+                accepts_object=False,
+            )
         )
         if response.status >= 400:
             raise StatusError(document_of(response))
-        return response.body if response.body is not None else orjson.dumps(response.obj)
+        return (
+            response.body if response.body is not None else orjson.dumps(response.obj)
+        )
 
     async def watch_one(
         self, resource: Resource, namespace: str, name: str, revision: str
     ) -> AsyncIterator[WatchFrame]:
         """Watch a single object from a revision on."""
         return await self.client.watch(
-            resource, namespace, resource_version=revision, field_selector=f"metadata.name={name}"
+            resource,
+            namespace,
+            resource_version=revision,
+            field_selector=f"metadata.name={name}",
         )

@@ -1,6 +1,8 @@
-"""From what a command line names to the objects themselves: in files, one GET for each name, one LIST for each selector.
+"""From what a command line names to the objects themselves: in files, one GET for each
+name, one LIST for each selector.
 
-Upstream: `cli-runtime/pkg/resource/builder.go` (`Builder.Do`), `visitor.go` (`Info`, `SetNamespace`, `RequireNamespace`), v1.36.2.
+Upstream: `cli-runtime/pkg/resource/builder.go` (`Builder.Do`), `visitor.go` (`Info`,
+`SetNamespace`, `RequireNamespace`), v1.36.2.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ FILES = (
 
 @dataclass(slots=True, frozen=True)
 class Found:
-    """An object as the server has it, or as a file has it (then `source` names the file), and the resource it is one of.
+    """An object as the server has it, or as a file has it (then `source` names the
+    file), and the resource it is one of.
 
     `subresource`: only this part of it is meant.
     """
@@ -68,7 +71,8 @@ def source_named(source: str, doing: str) -> Iterator[None]:
 async def files_of(
     session: Session, p: Parsed, *, validate: bool = False, selecting: bool = True
 ) -> list[Found | CommandError]:
-    """The objects in the files of `-f`, in order, each in its namespace, and complaints in their places.
+    """The objects in the files of `-f`, in order, each in its namespace, and complaints
+    in their places.
 
     `selecting`: `-l` picks some. Raises CommandError for paths that are not there.
     """
@@ -77,8 +81,14 @@ async def files_of(
             raise CommandError("only one of -f or -k can be specified")
         raise CommandError("-k is not built into this kubectl; -f is")
     found: list[Found | CommandError] = []
-    selector = parse_selector(p["selector"]) if selecting and p.values.get("selector") else None
-    for manifest in read_manifests(p["filename"], recursive=p["recursive"], validate=validate):
+    selector = (
+        parse_selector(p["selector"])
+        if selecting and p.values.get("selector")
+        else None
+    )
+    for manifest in read_manifests(
+        p["filename"], recursive=p["recursive"], validate=validate
+    ):
         if isinstance(manifest, CommandError):
             found.append(manifest)
             continue
@@ -87,24 +97,30 @@ async def files_of(
         except CommandError as wrong:
             found.append(wrong)
             continue
-        if selector is None or selector.matches((each.obj.get("metadata") or {}).get("labels")):
+        if selector is None or selector.matches(
+            (each.obj.get("metadata") or {}).get("labels")
+        ):
             found.append(each)
     return found
 
 
 def local_objects(p: Parsed) -> list[Found]:
-    """The objects in the files of `-f`, without asking any server. Raises CommandError."""
+    """The objects in the files of `-f`, without asking any server. Raises
+    CommandError.
+    """
     found = []
     for manifest in read_manifests(p["filename"], recursive=p["recursive"]):
         if isinstance(manifest, CommandError):
             raise manifest
-        resource = resource_for_kind(manifest.obj.get("apiVersion", ""), manifest.obj["kind"])
+        resource = resource_for_kind(
+            manifest.obj.get("apiVersion", ""), manifest.obj["kind"]
+        )
         if resource is None:
             shown = go_quote(manifest.obj["kind"])
             version = go_quote(manifest.obj.get("apiVersion", ""))
             raise CommandError(
-                f"unable to decode {go_quote(manifest.source)}: no kind {shown} is registered for version {version} in scheme "
-                '"pkg/scheme/scheme.go:28"'
+                f"unable to decode {go_quote(manifest.source)}: no kind {shown} is"
+                f' registered for version {version} in scheme "pkg/scheme/scheme.go:28"'
             )
         found.append(Found(resource, manifest.obj, manifest.source))
     return found
@@ -113,32 +129,42 @@ def local_objects(p: Parsed) -> list[Found]:
 def paths_and(args: Sequence[str]) -> CommandError:
     """The refusal of arguments beside files."""
     if any("/" in arg for arg in args):
-        return CommandError("resource/name arguments cannot be provided when a path is specified")
+        return CommandError(
+            "resource/name arguments cannot be provided when a path is specified"
+        )
     return CommandError(
-        "when paths, URLs, or stdin is provided as input, you may not specify resource arguments as well"
+        "when paths, URLs, or stdin is provided as input, you may not specify resource"
+        " arguments as well"
     )
 
 
 async def _in_its_namespace(manifest: Manifest, session: Session) -> Found:
     obj, metadata = manifest.obj, manifest.obj.get("metadata") or {}
     try:
-        resource = await session.resource_for_kind(obj.get("apiVersion", ""), obj["kind"])
+        resource = await session.resource_for_kind(
+            obj.get("apiVersion", ""), obj["kind"]
+        )
     except NoMatchError as wrong:
         raise NoMatchError(
-            f"resource mapping not found for name: {go_quote(metadata.get('name') or '')} namespace: "
-            f"{go_quote(metadata.get('namespace') or '')} from {go_quote(manifest.source)}: {wrong}"
+            "resource mapping not found for name:"
+            f" {go_quote(metadata.get('name') or '')} namespace:"
+            f" {go_quote(metadata.get('namespace') or '')} from"
+            f" {go_quote(manifest.source)}: {wrong}"
         ) from None
     namespace = metadata.get("namespace")
     if resource.namespaced:
         if namespace and session.explicit_namespace and namespace != session.namespace:
             raise CommandError(
-                f"the namespace from the provided object {go_quote(namespace)} does not match the namespace "
-                f"{go_quote(session.namespace)}. You must pass '--namespace={namespace}' to perform this operation."
+                f"the namespace from the provided object {go_quote(namespace)} does not"
+                f" match the namespace {go_quote(session.namespace)}. You must pass"
+                f" '--namespace={namespace}' to perform this operation."
             )
         metadata = {**metadata, "namespace": namespace or session.namespace}
     elif namespace:
         metadata = {key: value for key, value in metadata.items() if key != "namespace"}
-    return Found(resource, {**obj, "metadata": metadata} if metadata else obj, manifest.source)
+    return Found(
+        resource, {**obj, "metadata": metadata} if metadata else obj, manifest.source
+    )
 
 
 async def visit(
@@ -152,12 +178,14 @@ async def visit(
     fetch: bool = True,
     every: bool = False,
 ) -> AsyncIterator[Found | CommandError | StatusError]:
-    """The objects that `args`, `-f`, `-l` and `--field-selector` name, as the server has them, one by one, and refusals in their places:
-    one object is dealt with before the next is asked for.
+    """The objects that `args`, `-f`, `-l` and `--field-selector` name, as the server
+    has them, one by one, and refusals in their places: one object is dealt with before
+    the next is asked for.
 
-    `latest`: what is in files is asked for as well. `selecting`: `-l` and `--field-selector` choose objects here. `fetch`:
-    without it, what has a name is not asked for at all. `every`: a type without a name means all objects of it. Raises CommandError for
-    what names nothing.
+    `latest`: what is in files is asked for as well. `selecting`: `-l` and
+    `--field-selector` choose objects here. `fetch`: without it, what has a name is not
+    asked for at all. `every`: a type without a name means all objects of it. Raises
+    CommandError for what names nothing.
     """
     async for named in _named(session, p, args, selecting, every):
         if not isinstance(named, _Asked):
@@ -165,12 +193,19 @@ async def visit(
         elif named.local is not None and not latest:
             yield named.local
         elif not named.whole and not fetch:
-            metadata = {"name": named.name, **({"namespace": named.namespace} if named.namespace else {})}
+            metadata = {
+                "name": named.name,
+                **({"namespace": named.namespace} if named.namespace else {}),
+            }
             yield Found(named.resource, {"metadata": metadata})
         elif not named.whole:
             try:
-                live = await session.get_named(named.path, named.namespace, accept=accept)
-                yield Found(named.resource, live, named.local.source if named.local else "")
+                live = await session.get_named(
+                    named.path, named.namespace, accept=accept
+                )
+                yield Found(
+                    named.resource, live, named.local.source if named.local else ""
+                )
             except StatusError as refused:
                 yield refused
         else:
@@ -185,7 +220,9 @@ async def visit(
 
 @dataclass(slots=True, frozen=True)
 class _Asked:
-    """One GET: of an object, or of all objects of a type (`whole`). `local`: the object as a file has it."""
+    """One GET: of an object, or of all objects of a type (`whole`). `local`: the object
+    as a file has it.
+    """
 
     resource: Resource
     path: str
@@ -202,9 +239,15 @@ async def _named(
         if args:
             raise paths_and(args)
         for each in await files_of(session, p, selecting=selecting):
-            yield _Asked(each.resource, each.path, each.namespace, local=each) if isinstance(each, Found) else each
+            yield (
+                _Asked(each.resource, each.path, each.namespace, local=each)
+                if isinstance(each, Found)
+                else each
+            )
         return
-    by_selector = selecting and any(p.values.get(name) for name in ("selector", "field-selector"))
+    by_selector = selecting and any(
+        p.values.get(name) for name in ("selector", "field-selector")
+    )
     if not args and by_selector:
         raise CommandError("at least one resource must be specified to use a selector")
     if by_selector:
@@ -213,37 +256,63 @@ async def _named(
     for target in targets:
         if not (target.name or by_selector or every):
             raise CommandError("resource(s) were provided, but no name was specified")
-        if target.name and p.values.get("all-namespaces") and target.resource.namespaced:
-            raise CommandError("a resource cannot be retrieved by name across all namespaces")
+        if (
+            target.name
+            and p.values.get("all-namespaces")
+            and target.resource.namespaced
+        ):
+            raise CommandError(
+                "a resource cannot be retrieved by name across all namespaces"
+            )
     for target in targets:
         resource = target.resource
         if target.name:
             namespace = session.namespace if resource.namespaced else ""
-            yield _Asked(resource, resource.path(session.namespace, target.name), namespace, name=target.name)
+            yield _Asked(
+                resource,
+                resource.path(session.namespace, target.name),
+                namespace,
+                name=target.name,
+            )
         else:
             inside = "" if p.values.get("all-namespaces") else session.namespace
             yield _Asked(resource, resource.path(inside), inside, whole=True)
 
 
-async def _listed(session: Session, p: Parsed, asked: _Asked, accept: str) -> list[Found]:
-    selectors = {"labelSelector": p.values.get("selector", ""), "fieldSelector": p.values.get("field-selector", "")}
+async def _listed(
+    session: Session, p: Parsed, asked: _Asked, accept: str
+) -> list[Found]:
+    selectors = {
+        "labelSelector": p.values.get("selector", ""),
+        "fieldSelector": p.values.get("field-selector", ""),
+    }
     try:
         listed = await session.send("GET", asked.path, selectors, accept=accept)
     except StatusError as refused:
         raise list_refused(refused, asked.resource, selectors) from None
     kind = {"apiVersion": asked.resource.api_version, "kind": asked.resource.kind}
-    return [Found(asked.resource, {**kind, **item}) for item in listed.get("items") or ()]
+    return [
+        Found(asked.resource, {**kind, **item}) for item in listed.get("items") or ()
+    ]
 
 
-def list_refused(refused: StatusError, resource: Resource, selectors: Mapping[str, str]) -> StatusError:
-    """A list that makes no sense to the server, told with what was asked for. Upstream: `Selector.Visit`."""
+def list_refused(
+    refused: StatusError, resource: Resource, selectors: Mapping[str, str]
+) -> StatusError:
+    """A list that makes no sense to the server, told with what was asked for. Upstream:
+    `Selector.Visit`.
+    """
     if refused.code not in (400, 404):
         return refused
     shown = go_quote(f"{resource.group}/{resource.version}, Resource={resource.plural}")
-    labels, fields = selectors.get("labelSelector", ""), selectors.get("fieldSelector", "")
+    labels, fields = (
+        selectors.get("labelSelector", ""),
+        selectors.get("fieldSelector", ""),
+    )
     if labels or fields:
         asked = (
-            f"Unable to find {shown} that match label selector {go_quote(labels)}, field selector {go_quote(fields)}"
+            f"Unable to find {shown} that match label selector {go_quote(labels)},"
+            f" field selector {go_quote(fields)}"
         )
     else:
         asked = f"Unable to list {shown}"

@@ -1,14 +1,17 @@
-"""The one handler that is asked whether a pod may stay: has it been active longer than it may?
+"""The one handler that is asked whether a pod may stay: has it been active longer than
+it may?
 
-The kubelet keeps a list of such handlers, two kinds of them: one asks for a sync when something is due, the other says
-that the pod has to end. Nothing but the deadline was ever registered in either.
+The kubelet keeps a list of such handlers, two kinds of them: one asks for a sync when
+something is due, the other says that the pod has to end. Nothing but the deadline was
+ever registered in either.
 
-Until 1.20 the handlers were asked before the phase was computed, and one that objected ended the matter: the status
-said nothing about containers. Now everything is computed first, and the handler's word replaces phase, reason and
-message.
+Until 1.20 the handlers were asked before the phase was computed, and one that objected
+ended the matter: the status said nothing about containers. Now everything is computed
+first, and the handler's word replaces phase, reason and message.
 
-Upstream: `pkg/kubelet/active_deadline.go` (`activeDeadlineHandler`), `pkg/kubelet/lifecycle/interfaces.go`
-(`PodSyncHandler`), `kubelet_pods.go` (`generateAPIPodStatus`), v1.36 and v1.20.
+Upstream: `pkg/kubelet/active_deadline.go` (`activeDeadlineHandler`),
+`pkg/kubelet/lifecycle/interfaces.go` (`PodSyncHandler`), `kubelet_pods.go`
+(`generateAPIPodStatus`), v1.36 and v1.20.
 """
 
 from __future__ import annotations
@@ -39,12 +42,16 @@ PodSyncHandler = Callable[[Object], ShouldEvictResponse]
 class ActiveDeadlineHandler:
     """`status(uid)`: the newest status; `now()`: seconds."""
 
-    def __init__(self, status: Callable[[str], Object | None], now: Callable[[], float]) -> None:
+    def __init__(
+        self, status: Callable[[str], Object | None], now: Callable[[], float]
+    ) -> None:
         self._status = status
         self._now = now
 
     def deadline(self, pod: Object) -> float | None:
-        """When the pod has to be over, in seconds of the clock, if ever. It counts from the start time, not from creation."""
+        """When the pod has to be over, in seconds of the clock, if ever. It counts from
+        the start time, not from creation.
+        """
         seconds = pod["spec"].get("activeDeadlineSeconds")
         status = self._status(pod["metadata"]["uid"]) or pod.get("status") or {}
         if seconds is None or not status.get("startTime"):
@@ -59,20 +66,33 @@ class ActiveDeadlineHandler:
         return ShouldEvictResponse(True, REASON, MESSAGE)
 
 
-def generate_status(compute: Callable[[], Object], pod: Object, handlers: Iterable[PodSyncHandler]) -> Object:
+def generate_status(
+    compute: Callable[[], Object], pod: Object, handlers: Iterable[PodSyncHandler]
+) -> Object:
     """As 1.36 does it: compute the whole status, then ask."""
     status = compute()
     for handler in handlers:
         verdict = handler(pod)
         if verdict.evict:
-            return {**status, "phase": FAILED, "reason": verdict.reason, "message": verdict.message}
+            return {
+                **status,
+                "phase": FAILED,
+                "reason": verdict.reason,
+                "message": verdict.message,
+            }
     return status
 
 
-def generate_status_1_20(compute: Callable[[], Object], pod: Object, handlers: Iterable[PodSyncHandler]) -> Object:
+def generate_status_1_20(
+    compute: Callable[[], Object], pod: Object, handlers: Iterable[PodSyncHandler]
+) -> Object:
     """As 1.20 did it: ask, and compute only if nobody objects."""
     for handler in handlers:
         verdict = handler(pod)
         if verdict.evict:
-            return {"phase": FAILED, "reason": verdict.reason, "message": verdict.message}
+            return {
+                "phase": FAILED,
+                "reason": verdict.reason,
+                "message": verdict.message,
+            }
     return compute()

@@ -1,12 +1,14 @@
 """The last word on a pod: the kubelet may still refuse what the scheduler placed here.
 
-Two schedulers can give away the same room, and pods may name their node themselves. So before its worker starts, a pod
-passes a row of handlers; the first that says no ends it: phase `Failed`, and nothing of it ever runs. Most of them ask
-about room and fit, two about security (sysctls, AppArmor).
+Two schedulers can give away the same room, and pods may name their node themselves. So
+before its worker starts, a pod passes a row of handlers; the first that says no ends
+it: phase `Failed`, and nothing of it ever runs. Most of them ask about room and fit,
+two about security (sysctls, AppArmor).
 
-Upstream: `pkg/kubelet/lifecycle/interfaces.go` (`PodAdmitHandler`), `predicate.go` (`predicateAdmitHandler.Admit`,
-`generalFilter`), `pkg/scheduler` (`AdmissionCheck`), v1.36; handlers in the order of `NewMainKubelet`. Left out:
-preemption in favour of critical pods, devices.
+Upstream: `pkg/kubelet/lifecycle/interfaces.go` (`PodAdmitHandler`), `predicate.go`
+(`predicateAdmitHandler.Admit`, `generalFilter`), `pkg/scheduler` (`AdmissionCheck`),
+v1.36; handlers in the order of `NewMainKubelet`. Left out: preemption in favour of
+critical pods, devices.
 """
 
 from __future__ import annotations
@@ -49,7 +51,9 @@ class PodAdmitAttributes:
 AdmitHandler = Callable[[PodAdmitAttributes], PodAdmitResult]
 
 
-def can_admit_pod(handlers: Iterable[AdmitHandler], attributes: PodAdmitAttributes) -> PodAdmitResult:
+def can_admit_pod(
+    handlers: Iterable[AdmitHandler], attributes: PodAdmitAttributes
+) -> PodAdmitResult:
     """Ask one after the other; the first refusal counts."""
     for handler in handlers:
         result = handler(attributes)
@@ -74,10 +78,11 @@ def _is_extended(name: str) -> bool:
 
 
 def predicate_failures(attributes: PodAdmitAttributes) -> Iterator[tuple[str, str]]:
-    """Reason and message of each way in which the pod does not fit, in upstream's order.
+    """Reason and message of each way in which the pod does not fit, in upstream's
+    order.
 
-    CPU counts in thousandths, all else in whole units. Extended resources that this node does not have are not looked
-    at: they may be the cluster's.
+    CPU counts in thousandths, all else in whole units. Extended resources that this
+    node does not have are not looked at: they may be the cluster's.
     """
     pod, others, node = attributes.pod, attributes.other_pods, attributes.node
     spec, allocatable = pod["spec"], attributes.allocatable
@@ -91,31 +96,62 @@ def predicate_failures(attributes: PodAdmitAttributes) -> Iterator[tuple[str, st
         for other in others:
             for name, value in pod_resources(other, "requests").items():
                 used[name] = used.get(name, 0) + value
-        for name in sorted(wanted, key=lambda n: (NATIVE_RESOURCES.index(n) if n in NATIVE_RESOURCES else 9, n)):
+        for name in sorted(
+            wanted,
+            key=lambda n: (
+                NATIVE_RESOURCES.index(n) if n in NATIVE_RESOURCES else 9,
+                n,
+            ),
+        ):
             if not wanted[name] or (_is_extended(name) and name not in allocatable):
                 continue
             capacity = parse_quantity(str(allocatable.get(name, "0"))).milli()
             if used.get(name, 0) + wanted[name] > capacity:
                 unit = 1 if name == "cpu" else 1000
-                numbers = f"requested: {wanted[name] // unit}, used: {used.get(name, 0) // unit}, capacity: {capacity // unit}"
-                yield f"OutOf{name}", f"Node didn't have enough resource: {name}, {numbers}"
+                numbers = (
+                    f"requested: {wanted[name] // unit}, used:"
+                    f" {used.get(name, 0) // unit}, capacity: {capacity // unit}"
+                )
+                yield (
+                    f"OutOf{name}",
+                    f"Node didn't have enough resource: {name}, {numbers}",
+                )
     matches = required_node_affinity(spec)
     labels = node["metadata"].get("labels") or {}
     if matches is not None and not matches(node["metadata"]["name"], labels):
         yield "NodeAffinity", f"Predicate NodeAffinity failed: {NODE_AFFINITY_REASON}"
     if spec.get("nodeName") and spec["nodeName"] != node["metadata"]["name"]:
-        yield "NodeName", "Predicate NodeName failed: node(s) didn't match the requested node name"
+        yield (
+            "NodeName",
+            "Predicate NodeName failed: node(s) didn't match the requested node name",
+        )
     ports = _ports(spec)
     if ports and any(ports & _ports(other["spec"]) for other in others):
-        yield "NodePorts", "Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports"
+        yield (
+            "NodePorts",
+            (
+                "Predicate NodePorts failed: node(s) didn't have free ports for the"
+                " requested pod ports"
+            ),
+        )
     taints = (node.get("spec") or {}).get("taints") or ()
-    if not is_static_pod(pod) and untolerated(taints, spec.get("tolerations") or (), ("NoExecute",)):
-        yield "TaintToleration", "Predicate TaintToleration failed: node(s) had taints that the pod didn't tolerate"
+    if not is_static_pod(pod) and untolerated(
+        taints, spec.get("tolerations") or (), ("NoExecute",)
+    ):
+        yield (
+            "TaintToleration",
+            (
+                "Predicate TaintToleration failed: node(s) had taints that the pod"
+                " didn't tolerate"
+            ),
+        )
 
 
 def is_static_pod(pod: Object) -> bool:
     """Whether a pod came from a file or a URL."""
-    source = (pod["metadata"].get("annotations") or {}).get("kubernetes.io/config.source")
+    source = (pod["metadata"].get("annotations") or {}).get(
+        "kubernetes.io/config.source"
+    )
     return source is not None and source != "api"
 
 
@@ -127,10 +163,15 @@ def predicate_handler(attributes: PodAdmitAttributes) -> PodAdmitResult:
         return PodAdmitResult(
             False,
             "PodOSSelectorNodeLabelDoesNotMatch",
-            "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label",
+            "Failed to admit pod as the `kubernetes.io/os` label doesn't match node"
+            " label",
         )
     if (pod["spec"].get("os") or {}).get("name", "linux") != "linux":
-        return PodAdmitResult(False, "PodOSNotSupported", "Failed to admit pod as the OS field doesn't match node OS")
+        return PodAdmitResult(
+            False,
+            "PodOSNotSupported",
+            "Failed to admit pod as the OS field doesn't match node OS",
+        )
     policy = (pod["spec"].get("securityContext") or {}).get("supplementalGroupsPolicy")
     features = (node.get("status") or {}).get("features") or {}
     if policy == "Strict" and not features.get("supplementalGroupsPolicy"):
@@ -144,7 +185,11 @@ def predicate_handler(attributes: PodAdmitAttributes) -> PodAdmitResult:
     return ADMITTED
 
 
-def admit(pod: Object, others: Iterable[Object], node: Object, allocatable: Mapping[str, str]) -> tuple[str, str]:
-    """Reason and message of a refusal for want of room or fit; both empty if the pod may run. `others`: the admitted pods."""
+def admit(
+    pod: Object, others: Iterable[Object], node: Object, allocatable: Mapping[str, str]
+) -> tuple[str, str]:
+    """Reason and message of a refusal for want of room or fit; both empty if the pod
+    may run. `others`: the admitted pods.
+    """
     result = predicate_handler(PodAdmitAttributes(pod, list(others), node, allocatable))
     return result.reason, result.message

@@ -1,10 +1,10 @@
 """Back-off: what fails is tried again later and later.
 
-Ten seconds after the first failure, doubled each time, at most five minutes; forgotten after ten quiet ones. Used for
-containers that exit and images that cannot be pulled.
+Ten seconds after the first failure, doubled each time, at most five minutes; forgotten
+after ten quiet ones. Used for containers that exit and images that cannot be pulled.
 
-Upstream: `client-go/util/flowcontrol/backoff.go` (`Backoff`), `pkg/kubelet/kubelet.go` (`MaxCrashLoopBackOff`,
-`initialNodeBackOff`), v1.36.
+Upstream: `client-go/util/flowcontrol/backoff.go` (`Backoff`), `pkg/kubelet/kubelet.go`
+(`MaxCrashLoopBackOff`, `initialNodeBackOff`), v1.36.
 """
 
 from __future__ import annotations

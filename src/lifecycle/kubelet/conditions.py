@@ -1,7 +1,8 @@
 """The conditions a kubelet answers for, in the order it writes them.
 
-Upstream: `pkg/kubelet/status/generate.go` (`GeneratePodInitializedCondition`, `GenerateContainersReadyCondition`,
-`GeneratePodReadyCondition`, `GeneratePodReadyToStartContainersCondition`), v1.36.
+Upstream: `pkg/kubelet/status/generate.go` (`GeneratePodInitializedCondition`,
+`GenerateContainersReadyCondition`, `GeneratePodReadyCondition`,
+`GeneratePodReadyToStartContainersCondition`), v1.36.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ KUBELET_CONDITIONS = (
 )
 
 DISRUPTION_TARGET = "DisruptionTarget"
-"""Somebody ended the pod, not its containers. Anybody may say so; the kubelet does of those that it evicts."""
+"""Somebody ended the pod, not its containers. Anybody may say so; the kubelet does of
+those that it evicts.
+"""
 
 _UNKNOWN_STATUS = "containers with unknown status: [{}]"
 
@@ -49,10 +52,15 @@ def ready_to_start_containers(sandbox_ready: bool) -> Object:
 
 
 def initialized(
-    spec: Object, init_statuses: list[Object], any_container_ran: bool, phase: str, was: bool = False
+    spec: Object,
+    init_statuses: list[Object],
+    any_container_ran: bool,
+    phase: str,
+    was: bool = False,
 ) -> Object:
-    """Every init container is done (a sidecar: has started). Once containers ran, it stays true, and once it was (`was`)
-    it does, too: init containers that start again with all others do not take it back.
+    """Every init container is done (a sidecar: has started). Once containers ran, it
+    stays true, and once it was (`was`) it does, too: init containers that start again
+    with all others do not take it back.
     """
     by_name = {status["name"]: status for status in init_statuses}
     unknown, incomplete = [], []
@@ -76,11 +84,17 @@ def initialized(
     return condition("Initialized", True)
 
 
-def containers_ready(spec: Object, statuses: list[Object], init_statuses: list[Object], phase: str) -> Object:
+def containers_ready(
+    spec: Object, statuses: list[Object], init_statuses: list[Object], phase: str
+) -> Object:
     """Every container (and sidecar) is ready."""
     by_name = {status["name"]: status for status in [*init_statuses, *statuses]}
     unknown, unready = [], []
-    sidecars = [container for container in spec.get("initContainers") or () if is_sidecar(container)]
+    sidecars = [
+        container
+        for container in spec.get("initContainers") or ()
+        if is_sidecar(container)
+    ]
     for container in [*sidecars, *spec["containers"]]:
         name = container["name"]
         status = by_name.get(name)
@@ -99,7 +113,8 @@ def containers_ready(spec: Object, statuses: list[Object], init_statuses: list[O
 
 
 def ready(spec: Object, conditions: list[Object], containers: Object) -> Object:
-    """All containers are ready, and so says everybody else who has a say (readiness gates).
+    """All containers are ready, and so says everybody else who has a say (readiness
+    gates).
 
     `conditions`: those of the pod's status so far.
     """
@@ -110,9 +125,15 @@ def ready(spec: Object, conditions: list[Object], containers: Object) -> Object:
         kind = gate["conditionType"]
         found = next((c for c in conditions if c["type"] == kind), None)
         if found is None:
-            messages.append(f'corresponding condition of pod readiness gate "{kind}" does not exist.')
+            messages.append(
+                f'corresponding condition of pod readiness gate "{kind}" does not'
+                " exist."
+            )
         elif found.get("status") != "True":
-            messages.append(f'the status of pod readiness gate "{kind}" is not "True", but {found.get("status")}')
+            messages.append(
+                f'the status of pod readiness gate "{kind}" is not "True", but'
+                f" {found.get('status')}"
+            )
     if messages:
         return condition("Ready", False, "ReadinessGatesNotReady", ", ".join(messages))
     return condition("Ready", True)

@@ -1,15 +1,21 @@
-"""What the kubelet asks the runtime to make: a `ContainerConfig`, filled from the pod's spec.
+"""What the kubelet asks the runtime to make: a `ContainerConfig`, filled from the pod's
+spec.
 
-Four labels say whose container it is; they are how the kubelet finds its containers again after a restart. What else
-it will want to know then (how long to wait when killing, what to run before, which spec this was made from) goes along
-as annotations. Where the log is to be written is a field. Nothing says "this is a container" or "it belongs to that
-sandbox": those are the runtime's own notes, made later, in the OCI spec.
+Four labels say whose container it is; they are how the kubelet finds its containers
+again after a restart. What else it will want to know then (how long to wait when
+killing, what to run before, which spec this was made from) goes along as annotations.
+Where the log is to be written is a field. Nothing says "this is a container" or "it
+belongs to that sandbox": those are the runtime's own notes, made later, in the OCI
+spec.
 
-Hooks do not go to the runtime. The `preStop` annotation is a note from the kubelet to itself.
+Hooks do not go to the runtime. The `preStop` annotation is a note from the kubelet to
+itself.
 
-Upstream: `pkg/kubelet/kuberuntime/kuberuntime_container.go` (`generateContainerConfig`), `labels.go`
-(`newContainerLabels`, `newContainerAnnotations`), `kuberuntime_sandbox.go` (`generatePodSandboxConfig`),
-`kuberuntime_sandbox_linux.go` (`applySandboxResources`), `pkg/kubelet/container/helpers.go` (`HashContainer`,
+Upstream: `pkg/kubelet/kuberuntime/kuberuntime_container.go`
+(`generateContainerConfig`), `labels.go` (`newContainerLabels`,
+`newContainerAnnotations`), `kuberuntime_sandbox.go` (`generatePodSandboxConfig`),
+`kuberuntime_sandbox_linux.go` (`applySandboxResources`),
+`pkg/kubelet/container/helpers.go` (`HashContainer`,
 `ExpandContainerCommandOnlyStatic`), v1.36. Left out: devices, Windows, user namespaces.
 """
 
@@ -21,17 +27,37 @@ from typing import Any
 import orjson
 
 from lifecycle.api.wire import Object
-from lifecycle.cri.runtime import ContainerConfig, ContainerMetadata, Fields, PodSandboxConfig, PodSandboxMetadata
-from lifecycle.kubelet.cgroups.resources import QUOTA_PERIOD, milli_cpu_to_quota, milli_cpu_to_shares, pod_resources
+from lifecycle.cri.runtime import (
+    ContainerConfig,
+    ContainerMetadata,
+    Fields,
+    PodSandboxConfig,
+    PodSandboxMetadata,
+)
+from lifecycle.kubelet.cgroups.resources import (
+    QUOTA_PERIOD,
+    milli_cpu_to_quota,
+    milli_cpu_to_shares,
+    pod_resources,
+)
 from lifecycle.kubelet.environment import expand
-from lifecycle.kubelet.logs.files import POD_LOGS, container_log_path, pod_logs_directory
-from lifecycle.kubelet.security_context import sandbox_security_context, security_context
+from lifecycle.kubelet.logs.files import (
+    POD_LOGS,
+    container_log_path,
+    pod_logs_directory,
+)
+from lifecycle.kubelet.security_context import (
+    sandbox_security_context,
+    security_context,
+)
 
 
 def hash_container(container: Object) -> str:
-    """Eight or fewer hexadecimal digits over name and image: when they change, the container is replaced.
+    """Eight or fewer hexadecimal digits over name and image: when they change, the
+    container is replaced.
 
-    FNV-1a over the text that Go prints for the bytes of the JSON, as with `pod-template-hash`.
+    FNV-1a over the text that Go prints for the bytes of the JSON, as with
+    `pod-template-hash`.
     """
     picked = orjson.dumps({"image": container["image"], "name": container["name"]})
     state = 2166136261
@@ -62,24 +88,36 @@ def container_labels(pod: Object, container: Object) -> dict[str, str]:
     }
 
 
-def container_annotations(pod: Object, container: Object, attempt: int) -> dict[str, str]:
+def container_annotations(
+    pod: Object, container: Object, attempt: int
+) -> dict[str, str]:
     """What the kubelet will want to know when it sees the container again."""
     metadata, spec = pod["metadata"], pod["spec"]
     made = {
         "io.kubernetes.container.hash": hash_container(container),
         "io.kubernetes.container.restartCount": str(attempt),
-        "io.kubernetes.container.terminationMessagePath": container.get("terminationMessagePath", ""),
-        "io.kubernetes.container.terminationMessagePolicy": container.get("terminationMessagePolicy", ""),
+        "io.kubernetes.container.terminationMessagePath": container.get(
+            "terminationMessagePath", ""
+        ),
+        "io.kubernetes.container.terminationMessagePolicy": container.get(
+            "terminationMessagePolicy", ""
+        ),
     }
     if metadata.get("deletionGracePeriodSeconds") is not None:
-        made["io.kubernetes.pod.deletionGracePeriod"] = str(metadata["deletionGracePeriodSeconds"])
+        made["io.kubernetes.pod.deletionGracePeriod"] = str(
+            metadata["deletionGracePeriodSeconds"]
+        )
     if spec.get("terminationGracePeriodSeconds") is not None:
-        made["io.kubernetes.pod.terminationGracePeriod"] = str(spec["terminationGracePeriodSeconds"])
+        made["io.kubernetes.pod.terminationGracePeriod"] = str(
+            spec["terminationGracePeriodSeconds"]
+        )
     hook = (container.get("lifecycle") or {}).get("preStop")
     if hook:
         made["io.kubernetes.container.preStopHandler"] = orjson.dumps(hook).decode()
     if container.get("ports"):
-        made["io.kubernetes.container.ports"] = orjson.dumps(container["ports"]).decode()
+        made["io.kubernetes.container.ports"] = orjson.dumps(
+            container["ports"]
+        ).decode()
     return made
 
 
@@ -98,9 +136,10 @@ def generate_container_config(
 ) -> ContainerConfig:
     """The config of a container's next run.
 
-    `attempt`: how often it was run before. `image`: the runtime's id of it. `envs`: its whole environment, which also
-    fills in `$(NAME)` in command and arguments. `resources`: `LinuxContainerResources`. `image_uid`, `image_username`:
-    whom the image names.
+    `attempt`: how often it was run before. `image`: the runtime's id of it. `envs`: its
+    whole environment, which also fills in `$(NAME)` in command and arguments.
+    `resources`: `LinuxContainerResources`. `image_uid`, `image_username`: whom the
+    image names.
     """
     known = dict(envs)
 
@@ -123,19 +162,27 @@ def generate_container_config(
         tty=bool(container.get("tty")),
         linux={
             "resources": dict(resources or {}),
-            "security_context": security_context(pod, container, image_uid, image_username),
+            "security_context": security_context(
+                pod, container, image_uid, image_username
+            ),
         },
         user_specified_image=container["image"],
-        stop_signal=stop_signal or (container.get("lifecycle") or {}).get("stopSignal", ""),
+        stop_signal=stop_signal
+        or (container.get("lifecycle") or {}).get("stopSignal", ""),
     )
 
 
 def sandbox_resources(pod: Object) -> dict[str, Any]:
-    """What the pod's containers ask for together, for runtimes that have to know beforehand how large a pod gets.
+    """What the pod's containers ask for together, for runtimes that have to know
+    beforehand how large a pod gets.
 
-    Nothing limits the pause process itself to it. Upstream: `calculateSandboxResources`.
+    Nothing limits the pause process itself to it. Upstream:
+    `calculateSandboxResources`.
     """
-    bare = {**pod, "spec": {key: value for key, value in pod["spec"].items() if key != "overhead"}}
+    bare = {
+        **pod,
+        "spec": {key: value for key, value in pod["spec"].items() if key != "overhead"},
+    }
     requests, limits = pod_resources(bare, "requests"), pod_resources(bare, "limits")
     found = {
         "cpu_period": QUOTA_PERIOD,
@@ -155,7 +202,9 @@ def generate_pod_sandbox_config(
     cgroup_parent: str = "",
     logs: str = POD_LOGS,
 ) -> PodSandboxConfig:
-    """The config of a pod's next sandbox. `logs`: the directory in which each pod has its own. Upstream: `generatePodSandboxConfig`."""
+    """The config of a pod's next sandbox. `logs`: the directory in which each pod has
+    its own. Upstream: `generatePodSandboxConfig`.
+    """
     metadata, spec = pod["metadata"], pod["spec"]
     mappings = [
         {
@@ -168,14 +217,22 @@ def generate_pod_sandbox_config(
         for port in container.get("ports") or ()
         if port.get("hostPort")
     ]
-    linux: dict[str, Any] = {"security_context": sandbox_security_context(pod), "resources": sandbox_resources(pod)}
-    sysctls = {each["name"]: each["value"] for each in (spec.get("securityContext") or {}).get("sysctls") or ()}
+    linux: dict[str, Any] = {
+        "security_context": sandbox_security_context(pod),
+        "resources": sandbox_resources(pod),
+    }
+    sysctls = {
+        each["name"]: each["value"]
+        for each in (spec.get("securityContext") or {}).get("sysctls") or ()
+    }
     if sysctls:
         linux["sysctls"] = sysctls
     if cgroup_parent:
         linux["cgroup_parent"] = cgroup_parent
     return PodSandboxConfig(
-        PodSandboxMetadata(metadata["name"], metadata["uid"], metadata["namespace"], attempt),
+        PodSandboxMetadata(
+            metadata["name"], metadata["uid"], metadata["namespace"], attempt
+        ),
         hostname=hostname or spec.get("hostname") or metadata["name"],
         labels=pod_labels(pod),
         host_network=bool(spec.get("hostNetwork")),

@@ -1,11 +1,11 @@
 """Dead containers are kept for their logs, but not for ever.
 
-Of each container of a living pod the newest dead run stays: it has the log that `kubectl logs --previous` shows, and it
-is the `lastState`. Of pods that are gone nothing stays. A sandbox goes when it is not ready any more and nothing is in
-it.
+Of each container of a living pod the newest dead run stays: it has the log that
+`kubectl logs --previous` shows, and it is the `lastState`. Of pods that are gone
+nothing stays. A sandbox goes when it is not ready any more and nothing is in it.
 
-Upstream: `pkg/kubelet/kuberuntime/kuberuntime_gc.go` (`evictContainers`, `evictSandboxes`), `pkg/kubelet/container/container_gc.go`
-(`GCPolicy`), v1.36.
+Upstream: `pkg/kubelet/kuberuntime/kuberuntime_gc.go` (`evictContainers`,
+`evictSandboxes`), `pkg/kubelet/container/container_gc.go` (`GCPolicy`), v1.36.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ GC_PERIOD = 60.0
 
 @dataclass(slots=True, frozen=True)
 class GCPolicy:
-    """`min_age` in seconds. `max_per_pod_container`: dead runs to keep of each container. `max_containers`: of all; -1: any number."""
+    """`min_age` in seconds. `max_per_pod_container`: dead runs to keep of each
+    container. `max_containers`: of all; -1: any number.
+    """
 
     min_age: float = 0.0
     max_per_pod_container: int = 1
@@ -40,7 +42,9 @@ Unit = tuple[str, str]
 
 
 def containers_to_remove(
-    dead: dict[Unit, list[ContainerStatus]], policy: GCPolicy, is_pod_deleted: Callable[[str], bool]
+    dead: dict[Unit, list[ContainerStatus]],
+    policy: GCPolicy,
+    is_pod_deleted: Callable[[str], bool],
 ) -> list[ContainerStatus]:
     """Which of the dead go. `dead`: by unit, newest first."""
     removed: list[ContainerStatus] = []
@@ -55,13 +59,18 @@ def containers_to_remove(
         for unit, runs in kept.items():
             removed += runs[each:]
             kept[unit] = runs[:each]
-        rest = sorted((run for runs in kept.values() for run in runs), key=lambda run: run.created_at)
+        rest = sorted(
+            (run for runs in kept.values() for run in runs),
+            key=lambda run: run.created_at,
+        )
         removed += rest[: max(len(rest) - policy.max_containers, 0)]
     return removed
 
 
 class ContainerGC:
-    """`is_pod_deleted(uid)`: the pod is gone from the API server, or it is over and has been let go."""
+    """`is_pod_deleted(uid)`: the pod is gone from the API server, or it is over and has
+    been let go.
+    """
 
     def __init__(
         self,
@@ -84,8 +93,13 @@ class ContainerGC:
         occupied: set[str] = set()
         for sandbox in sandboxes:
             for status in await self._runtime.list_containers(sandbox.id):
-                if status.state is not ContainerState.RUNNING and status.created_at <= oldest:
-                    dead.setdefault((uids[sandbox.id], status.metadata.name), []).append(status)
+                if (
+                    status.state is not ContainerState.RUNNING
+                    and status.created_at <= oldest
+                ):
+                    dead.setdefault(
+                        (uids[sandbox.id], status.metadata.name), []
+                    ).append(status)
                 else:
                     occupied.add(sandbox.id)
         for runs in dead.values():
@@ -94,14 +108,23 @@ class ContainerGC:
         ids = {status.id for status in gone}
         for status in gone:
             await _quietly(self._runtime.remove_container, status.id)
-        occupied |= {run.pod_sandbox_id for runs in dead.values() for run in runs if run.id not in ids}
+        occupied |= {
+            run.pod_sandbox_id
+            for runs in dead.values()
+            for run in runs
+            if run.id not in ids
+        }
         empty = self._evictable(sandboxes, occupied)
         for sandbox in empty:
             await _quietly(self._runtime.remove_pod_sandbox, sandbox.id)
         return [status.id for status in gone], [sandbox.id for sandbox in empty]
 
-    def _evictable(self, sandboxes: list[PodSandboxStatus], occupied: set[str]) -> list[PodSandboxStatus]:
-        """Of a living pod the newest sandbox stays even if it is dead: its attempt is counted on."""
+    def _evictable(
+        self, sandboxes: list[PodSandboxStatus], occupied: set[str]
+    ) -> list[PodSandboxStatus]:
+        """Of a living pod the newest sandbox stays even if it is dead: its attempt is
+        counted on.
+        """
         newest: dict[str, int] = {}
         for sandbox in sandboxes:
             uid = sandbox.metadata.uid
@@ -111,7 +134,10 @@ class ContainerGC:
             for sandbox in sandboxes
             if sandbox.state is not PodSandboxState.READY
             and sandbox.id not in occupied
-            and (self._is_pod_deleted(sandbox.metadata.uid) or sandbox.created_at < newest[sandbox.metadata.uid])
+            and (
+                self._is_pod_deleted(sandbox.metadata.uid)
+                or sandbox.created_at < newest[sandbox.metadata.uid]
+            )
         ]
 
 

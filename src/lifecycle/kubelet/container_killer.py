@@ -1,14 +1,17 @@
-"""Stopping containers: first the word to everybody, then the pre-stop hook, then its turn, then the signal.
+"""Stopping containers: first the word to everybody, then the pre-stop hook, then its
+turn, then the signal.
 
-How much time there is comes from the pod's deletion, from the probe that condemned the container, or from the pod's
-spec. Hook and waiting come out of that time; two seconds are always left for the program itself. A hook that takes
-longer is not stopped, only no longer waited for.
+How much time there is comes from the pod's deletion, from the probe that condemned the
+container, or from the pod's spec. Hook and waiting come out of that time; two seconds
+are always left for the program itself. A hook that takes longer is not stopped, only no
+longer waited for.
 
-Of a pod that ends, containers and sidecars are stopped at the same time, but a sidecar waits until the containers, and
-the sidecars that came after it, have ended.
+Of a pod that ends, containers and sidecars are stopped at the same time, but a sidecar
+waits until the containers, and the sidecars that came after it, have ended.
 
-Upstream: `pkg/kubelet/kuberuntime/kuberuntime_container.go` (`killContainer`, `executePreStopHook`,
-`setTerminationGracePeriod`, `killContainersWithSyncResult`), `kuberuntime_termination_order.go`, v1.36.
+Upstream: `pkg/kubelet/kuberuntime/kuberuntime_container.go` (`killContainer`,
+`executePreStopHook`, `setTerminationGracePeriod`, `killContainersWithSyncResult`),
+`kuberuntime_termination_order.go`, v1.36.
 """
 
 from __future__ import annotations
@@ -30,12 +33,16 @@ PodEvent = Callable[[Object, str, str, str, str], None]
 
 
 def termination_grace_period(pod: Object, container: Object | None, why: str) -> float:
-    """Seconds. `why` tells whether a probe has condemned it, which may then have a period of its own."""
+    """Seconds. `why` tells whether a probe has condemned it, which may then have a
+    period of its own.
+    """
     deletion = pod["metadata"].get("deletionGracePeriodSeconds")
     if deletion is not None:
         return float(deletion)
     for kind in ("liveness", "startup"):
-        own = ((container or {}).get(f"{kind}Probe") or {}).get("terminationGracePeriodSeconds")
+        own = ((container or {}).get(f"{kind}Probe") or {}).get(
+            "terminationGracePeriodSeconds"
+        )
         if own is not None and f"failed {kind} probe" in why:
             return float(own)
     return float(pod["spec"].get("terminationGracePeriodSeconds", 30))
@@ -46,7 +53,10 @@ class TerminationOrder:
 
     def __init__(self, spec: Object, running: Iterable[str]) -> None:
         left = set(running)
-        names = [c["name"] for c in [*spec["containers"], *(spec.get("initContainers") or ())]]
+        names = [
+            c["name"]
+            for c in [*spec["containers"], *(spec.get("initContainers") or ())]
+        ]
         self._ended = {name: asyncio.Event() for name in names}
         for name, ended in self._ended.items():
             if name not in left:
@@ -77,13 +87,17 @@ class TerminationOrder:
 class ContainerKiller:
     """One per node."""
 
-    def __init__(self, runtime: Runtime, clock: Clock, hooks: HookRunner, event: PodEvent) -> None:
+    def __init__(
+        self, runtime: Runtime, clock: Clock, hooks: HookRunner, event: PodEvent
+    ) -> None:
         self._runtime = runtime
         self._clock = clock
         self._hooks = hooks
         self._event = event
 
-    async def kill_all(self, pod: Object, runs: Iterable[ContainerStatus], grace_period: float | None) -> None:
+    async def kill_all(
+        self, pod: Object, runs: Iterable[ContainerStatus], grace_period: float | None
+    ) -> None:
         """Stop all that run, each at its turn."""
         running = [run for run in runs if run.state is ContainerState.RUNNING]
         order = TerminationOrder(pod["spec"], (run.metadata.name for run in running))
@@ -92,7 +106,9 @@ class ContainerKiller:
         elif running:
             async with asyncio.TaskGroup() as kills:
                 for run in running:
-                    kills.create_task(self.kill(pod, run, grace_period=grace_period, order=order))
+                    kills.create_task(
+                        self.kill(pod, run, grace_period=grace_period, order=order)
+                    )
 
     async def kill(
         self,
@@ -103,12 +119,18 @@ class ContainerKiller:
         grace_period: float | None = None,
         order: TerminationOrder | None = None,
     ) -> None:
-        """Stop one. `why` is what the event says; `grace_period` overrides what the pod says, in seconds."""
+        """Stop one. `why` is what the event says; `grace_period` overrides what the pod
+        says, in seconds.
+        """
         name = run.metadata.name
         spec = pod["spec"]
         containers = [*spec["containers"], *(spec.get("initContainers") or ())]
         container = next((c for c in containers if c["name"] == name), None)
-        grace = termination_grace_period(pod, container, why) if grace_period is None else grace_period
+        grace = (
+            termination_grace_period(pod, container, why)
+            if grace_period is None
+            else grace_period
+        )
         self._event(pod, "Normal", "Killing", why or f"Stopping container {name}", name)
         hook = ((container or {}).get("lifecycle") or {}).get("preStop")
         if hook and container is not None and grace > 0:
@@ -122,17 +144,32 @@ class ContainerKiller:
             order.container_terminated(name)
 
     async def _pre_stop(
-        self, pod: Object, run: ContainerStatus, container: Object, hook: Object, grace: float
+        self,
+        pod: Object,
+        run: ContainerStatus,
+        container: Object,
+        hook: Object,
+        grace: float,
     ) -> float:
-        """Run the hook, and wait for it as long as there is time; the whole seconds that this took."""
+        """Run the hook, and wait for it as long as there is time; the whole seconds
+        that this took.
+        """
         before = self._clock.now()
         sandbox = await self._runtime.pod_sandbox_status(run.pod_sandbox_id)
 
         async def run_hook() -> None:
             if await self._hooks.run(pod, run.id, container, hook, sandbox.ip):
-                self._event(pod, "Warning", "FailedPreStopHook", "PreStopHook failed", container["name"])
+                self._event(
+                    pod,
+                    "Warning",
+                    "FailedPreStopHook",
+                    "PreStopHook failed",
+                    container["name"],
+                )
 
-        task = asyncio.get_running_loop().create_task(run_hook(), name=f"pre-stop {container['name']}")
+        task = asyncio.get_running_loop().create_task(
+            run_hook(), name=f"pre-stop {container['name']}"
+        )
         self._hooks.keep(task)
         try:
             await asyncio.wait({task}, timeout=grace)

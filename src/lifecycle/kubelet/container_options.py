@@ -1,8 +1,11 @@
-"""What the node adds to a container's configuration: its environment, its mounts, its place among the cgroups, its DNS.
+"""What the node adds to a container's configuration: its environment, its mounts, its
+place among the cgroups, its DNS.
 
-All of this is known only here: the pod's address, where its volumes were mounted, which services there are.
+All of this is known only here: the pod's address, where its volumes were mounted, which
+services there are.
 
-Upstream: `pkg/kubelet/kubelet_pods.go` (`GenerateRunContainerOptions`), `kubelet.go` (`GetPodDNS`, `GetPodCgroupParent`), v1.36.
+Upstream: `pkg/kubelet/kubelet_pods.go` (`GenerateRunContainerOptions`), `kubelet.go`
+(`GetPodDNS`, `GetPodCgroupParent`), v1.36.
 """
 
 from __future__ import annotations
@@ -14,34 +17,52 @@ from lifecycle.api.pod_dns import DNSConfig, pod_dns
 from lifecycle.api.wire import Object
 from lifecycle.kubelet.cgroups.pods import PodContainerManager
 from lifecycle.kubelet.directories import PodDirectories
-from lifecycle.kubelet.environment import ContainerEnvironmentError, GetObject, make_environment_variables
+from lifecycle.kubelet.environment import (
+    ContainerEnvironmentError,
+    GetObject,
+    make_environment_variables,
+)
 from lifecycle.kubelet.hosts_file import ensure_hosts_file, host_name_and_domain
 from lifecycle.kubelet.logs.files import POD_LOGS
 from lifecycle.kubelet.volumes.manager import VolumeManager
-from lifecycle.kubelet.volumes.mounts import Mount, MountError, make_mounts, subpath_of, termination_mount
+from lifecycle.kubelet.volumes.mounts import (
+    Mount,
+    MountError,
+    make_mounts,
+    subpath_of,
+    termination_mount,
+)
 
 Event = Callable[[str, str, str], None]
 
 
 class PaperOptions:
-    """What a node that is not there can still say: a container's own environment, with what is missing for it.
+    """What a node that is not there can still say: a container's own environment, with
+    what is missing for it.
 
-    Service variables are left out: each of a thousand nodes would have to watch every Service.
+    Service variables are left out: each of a thousand nodes would have to watch every
+    Service.
     """
 
-    def __init__(self, get: GetObject, host_ip: str, allocatable: Mapping[str, str]) -> None:
+    def __init__(
+        self, get: GetObject, host_ip: str, allocatable: Mapping[str, str]
+    ) -> None:
         self._get = get
         self._host_ip = host_ip
         self._allocatable = allocatable
 
-    def sandbox(self, pod: Object, warn: Callable[[str], None] = lambda message: None) -> dict[str, Any]:
+    def sandbox(
+        self, pod: Object, warn: Callable[[str], None] = lambda message: None
+    ) -> dict[str, Any]:
         """Nothing."""
         return {}
 
     async def generate(
         self, pod: Object, container: Object, pod_ip: str, event: Event
     ) -> tuple[tuple[tuple[str, str], ...], tuple[Mount, ...]]:
-        """Environment, and no mounts; but a path that cannot be made out is an error here, too. Raises ContainerEnvironmentError."""
+        """Environment, and no mounts; but a path that cannot be made out is an error
+        here, too. Raises ContainerEnvironmentError.
+        """
         envs: dict[str, str] = {}
         if container.get("env") or container.get("envFrom"):
             envs = await make_environment_variables(
@@ -70,7 +91,9 @@ def addresses(pod: Object, pod_ip: str, host_ip: str) -> Object:
 
 
 class ContainerOptions:
-    """One per node. `services` lists the cluster's services, `host_dns` the node's own resolver configuration."""
+    """One per node. `services` lists the cluster's services, `host_dns` the node's own
+    resolver configuration.
+    """
 
     def __init__(
         self,
@@ -103,20 +126,36 @@ class ContainerOptions:
         self._random_name = random_name
         self._logs = logs
 
-    def sandbox(self, pod: Object, warn: Callable[[str], None] = lambda message: None) -> dict[str, Any]:
-        """`hostname`, `dns_config`, `cgroup_parent` and `logs` of a pod's sandbox. `warn`: told of limits exceeded."""
+    def sandbox(
+        self, pod: Object, warn: Callable[[str], None] = lambda message: None
+    ) -> dict[str, Any]:
+        """`hostname`, `dns_config`, `cgroup_parent` and `logs` of a pod's sandbox.
+        `warn`: told of limits exceeded.
+        """
         hostname, _ = host_name_and_domain(pod, self._cluster_domain)
         dns = pod_dns(
-            pod, self._host_dns, cluster_dns=self._cluster_dns, cluster_domain=self._cluster_domain, warn=warn
+            pod,
+            self._host_dns,
+            cluster_dns=self._cluster_dns,
+            cluster_domain=self._cluster_domain,
+            warn=warn,
         )
         return {
             "hostname": "" if pod["spec"].get("hostNetwork") else hostname,
-            "dns_config": {"servers": dns.servers, "searches": dns.searches, "options": dns.options},
-            "cgroup_parent": self._cgroups.cgroup_parent(pod) if self._cgroups is not None else "",
+            "dns_config": {
+                "servers": dns.servers,
+                "searches": dns.searches,
+                "options": dns.options,
+            },
+            "cgroup_parent": self._cgroups.cgroup_parent(pod)
+            if self._cgroups is not None
+            else "",
             "logs": self._logs,
         }
 
-    async def environment(self, pod: Object, container: Object, pod_ip: str, event: Event) -> dict[str, str]:
+    async def environment(
+        self, pod: Object, container: Object, pod_ip: str, event: Event
+    ) -> dict[str, str]:
         """The variables, in order. Raises ContainerEnvironmentError."""
         return await make_environment_variables(
             pod,
@@ -128,7 +167,9 @@ class ContainerOptions:
             event=event,
         )
 
-    def mounts(self, pod: Object, container: Object, pod_ip: str, envs: Mapping[str, str]) -> list[Mount]:
+    def mounts(
+        self, pod: Object, container: Object, pod_ip: str, envs: Mapping[str, str]
+    ) -> list[Mount]:
         """The mounts, `/etc/hosts` written. Raises MountError, OSError."""
         uid = pod["metadata"]["uid"]
         address = pod_ip or (self._host_ip if pod["spec"].get("hostNetwork") else "")
@@ -149,12 +190,17 @@ class ContainerOptions:
                 cluster_domain=self._cluster_domain,
                 node_file=self._node_hosts,
             )
-        return [*mounts, termination_mount(uid, container, self._directories, self._random_name)]
+        return [
+            *mounts,
+            termination_mount(uid, container, self._directories, self._random_name),
+        ]
 
     async def generate(
         self, pod: Object, container: Object, pod_ip: str, event: Event
     ) -> tuple[tuple[tuple[str, str], ...], tuple[Mount, ...]]:
-        """Environment and mounts. Raises ContainerEnvironmentError, whose text is what `CreateContainerConfigError` says."""
+        """Environment and mounts. Raises ContainerEnvironmentError, whose text is what
+        `CreateContainerConfigError` says.
+        """
         envs = await self.environment(pod, container, pod_ip, event)
         try:
             return tuple(envs.items()), tuple(self.mounts(pod, container, pod_ip, envs))

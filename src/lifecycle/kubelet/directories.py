@@ -1,11 +1,13 @@
 """A pod's place on the node's disk.
 
-Below the kubelet's root (`/var/lib/kubelet`) each pod has `pods/<uid>` with `volumes` (one sub-directory per volume
-plugin, slashes in its name turned into `~`), `plugins` (what plugins note for themselves) and, once containers start,
-`containers/<name>` (where their termination messages land) and `etc-hosts`. Logs are elsewhere: `/var/log/pods`.
+Below the kubelet's root (`/var/lib/kubelet`) each pod has `pods/<uid>` with `volumes`
+(one sub-directory per volume plugin, slashes in its name turned into `~`), `plugins`
+(what plugins note for themselves) and, once containers start, `containers/<name>`
+(where their termination messages land) and `etc-hosts`. Logs are elsewhere:
+`/var/log/pods`.
 
-Upstream: `pkg/kubelet/kubelet_getters.go`, `kubelet_pods.go` (`makePodDataDirs`), `kubelet_volumes.go`
-(`cleanupOrphanedPodDirs`, `removeOrphanedPodVolumeDirs`), v1.36.
+Upstream: `pkg/kubelet/kubelet_getters.go`, `kubelet_pods.go` (`makePodDataDirs`),
+`kubelet_volumes.go` (`cleanupOrphanedPodDirs`, `removeOrphanedPodVolumeDirs`), v1.36.
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ def escape_qualified_name(plugin: str) -> str:
 
 
 class PodDirectories:
-    """The tree below one kubelet's root. `root` need not exist; it is made when the first pod comes."""
+    """The tree below one kubelet's root. `root` need not exist; it is made when the
+    first pod comes.
+    """
 
     def __init__(self, root: Path = DEFAULT_ROOT_DIR) -> None:
         self.root = root
@@ -60,7 +64,9 @@ class PodDirectories:
         return self.pod(uid) / "containers" / name
 
     def volume_subpaths(self, uid: str) -> Path:
-        """Where sub-paths of volumes are bound to, so that nobody can move them away."""
+        """Where sub-paths of volumes are bound to, so that nobody can move them
+        away.
+        """
         return self.pod(uid) / "volume-subpaths"
 
     def etc_hosts(self, uid: str) -> Path:
@@ -68,13 +74,19 @@ class PodDirectories:
         return self.pod(uid) / "etc-hosts"
 
     def make_pod_data_dirs(self, uid: str) -> None:
-        """The pod's directory, `volumes` and `plugins`. Raises OSError; again does no harm."""
+        """The pod's directory, `volumes` and `plugins`. Raises OSError; again does no
+        harm.
+        """
         for path in (self.pod(uid), self.volumes(uid), self.plugins(uid)):
             path.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
 
     def list_pods(self) -> list[str]:
         """The uids that have a directory."""
-        return sorted(entry.name for entry in self.pods.iterdir()) if self.pods.is_dir() else []
+        return (
+            sorted(entry.name for entry in self.pods.iterdir())
+            if self.pods.is_dir()
+            else []
+        )
 
     def volume_paths(self, uid: str) -> Iterator[Path]:
         """What is in `volumes`, by plugin and name."""
@@ -83,10 +95,12 @@ class PodDirectories:
                 yield from sorted(plugin.iterdir())
 
     def clean_up_orphaned(self, known: Container[str]) -> tuple[list[str], list[str]]:
-        """Remove the directories of pods that nobody knows. Returns the uids removed, and complaints.
+        """Remove the directories of pods that nobody knows. Returns the uids removed,
+        and complaints.
 
-        A directory whose volumes are still there is left alone, so that no volume's contents are ever deleted with
-        the pod: what is mounted is taken down by the volume manager first.
+        A directory whose volumes are still there is left alone, so that no volume's
+        contents are ever deleted with the pod: what is mounted is taken down by the
+        volume manager first.
         """
         removed, complaints = [], []
         for uid in self.list_pods():
@@ -95,7 +109,8 @@ class PodDirectories:
             left = list(self.volume_paths(uid))
             if any(_has_content(path) for path in left):
                 complaints.append(
-                    f'orphaned pod "{uid}" found, but volume paths are still present on disk: '
+                    f'orphaned pod "{uid}" found, but volume paths are still present on'
+                    " disk: "
                     f"{', '.join(str(path) for path in left)}"
                 )
                 continue

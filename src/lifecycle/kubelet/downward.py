@@ -1,10 +1,12 @@
 """The downward API: what a pod may know of itself, as text.
 
-Fields of its metadata, spec and status; and what its containers may use, in a unit of one's choosing, rounded up. A
-limit that is not set is answered with what the node could give.
+Fields of its metadata, spec and status; and what its containers may use, in a unit of
+one's choosing, rounded up. A limit that is not set is answered with what the node could
+give.
 
-Upstream: `pkg/fieldpath/fieldpath.go` (`ExtractFieldPathAsString`, `FormatMap`), `pkg/api/v1/resource/helpers.go`
-(`ExtractContainerResourceValue`), `pkg/kubelet/kubelet_pods.go` (`podFieldSelectorRuntimeValue`), v1.36.
+Upstream: `pkg/fieldpath/fieldpath.go` (`ExtractFieldPathAsString`, `FormatMap`),
+`pkg/api/v1/resource/helpers.go` (`ExtractContainerResourceValue`),
+`pkg/kubelet/kubelet_pods.go` (`podFieldSelectorRuntimeValue`), v1.36.
 """
 
 from __future__ import annotations
@@ -34,7 +36,11 @@ def extract_field_path(pod: Object, path: str) -> str:
     metadata = pod["metadata"]
     subscript = SUBSCRIPT.match(path)
     if subscript:
-        return str((metadata.get(subscript[1].removeprefix("metadata.")) or {}).get(subscript[2], ""))
+        return str(
+            (metadata.get(subscript[1].removeprefix("metadata.")) or {}).get(
+                subscript[2], ""
+            )
+        )
     if path in ("metadata.labels", "metadata.annotations"):
         return format_map(metadata.get(path.removeprefix("metadata.")) or {})
     if path in ("metadata.name", "metadata.namespace", "metadata.uid"):
@@ -43,7 +49,9 @@ def extract_field_path(pod: Object, path: str) -> str:
 
 
 def field_value(pod: Object, path: str, status: Object) -> str:
-    """A field that only the kubelet knows, or one of metadata. `status`: `hostIP`, `hostIPs`, `podIP`, `podIPs` as far as known."""
+    """A field that only the kubelet knows, or one of metadata. `status`: `hostIP`,
+    `hostIPs`, `podIP`, `podIPs` as far as known.
+    """
     spec = pod["spec"]
     if path == "spec.nodeName":
         return str(spec.get("nodeName", ""))
@@ -52,7 +60,9 @@ def field_value(pod: Object, path: str, status: Object) -> str:
     if path in ("status.hostIP", "status.podIP"):
         return str(status.get(path.removeprefix("status."), ""))
     if path in ("status.hostIPs", "status.podIPs"):
-        return ",".join(entry["ip"] for entry in status.get(path.removeprefix("status.")) or ())
+        return ",".join(
+            entry["ip"] for entry in status.get(path.removeprefix("status.")) or ()
+        )
     return extract_field_path(pod, path)
 
 
@@ -65,8 +75,12 @@ def find_container(pod: Object, name: str) -> Object:
     raise DownwardError(f"container {name} not found")
 
 
-def resource_value(pod: Object, selector: Object, container: Object, allocatable: Mapping[str, str]) -> str:
-    """A `resourceFieldRef`. `container` is meant if the selector names none; `allocatable` stands in for limits. Raises DownwardError."""
+def resource_value(
+    pod: Object, selector: Object, container: Object, allocatable: Mapping[str, str]
+) -> str:
+    """A `resourceFieldRef`. `container` is meant if the selector names none;
+    `allocatable` stands in for limits. Raises DownwardError.
+    """
     if selector.get("containerName"):
         container = find_container(pod, selector["containerName"])
     kind, _, name = str(selector["resource"]).partition(".")

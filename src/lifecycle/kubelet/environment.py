@@ -1,11 +1,14 @@
-"""A container's environment: its own variables, whole ConfigMaps and Secrets, and where the namespace's services are.
+"""A container's environment: its own variables, whole ConfigMaps and Secrets, and where
+the namespace's services are.
 
-First `envFrom`, in order, a later one winning. Then `env`, in order, each one's `$(NAME)` replaced by what is known so
-far (`$$(NAME)` stays `$(NAME)`; what is unknown stays as it is). Last, for names that nobody set, the services: only
-the API server's own if the pod does not want links.
+First `envFrom`, in order, a later one winning. Then `env`, in order, each one's
+`$(NAME)` replaced by what is known so far (`$$(NAME)` stays `$(NAME)`; what is unknown
+stays as it is). Last, for names that nobody set, the services: only the API server's
+own if the pod does not want links.
 
-Upstream: `pkg/kubelet/kubelet_pods.go` (`makeEnvironmentVariables`, `getServiceEnvVarMap`), `pkg/kubelet/envvars`
-(`FromServices`), `third_party/forked/golang/expansion/expand.go`, v1.36. Left out: `fileKeyRef`.
+Upstream: `pkg/kubelet/kubelet_pods.go` (`makeEnvironmentVariables`,
+`getServiceEnvVarMap`), `pkg/kubelet/envvars` (`FromServices`),
+`third_party/forked/golang/expansion/expand.go`, v1.36. Left out: `fileKeyRef`.
 """
 
 from __future__ import annotations
@@ -18,7 +21,9 @@ from lifecycle.api.wire import Object
 from lifecycle.kubelet.downward import DownwardError, field_value, resource_value
 
 GetObject = Callable[[str, str, str], Awaitable[Object]]
-"""Takes plural (`configmaps`, `secrets`), name and namespace. Raises LookupError with upstream's text."""
+"""Takes plural (`configmaps`, `secrets`), name and namespace. Raises LookupError with
+upstream's text.
+"""
 Event = Callable[[str, str, str], None]
 """Takes type, reason and message."""
 
@@ -28,11 +33,15 @@ ENV_VAR_NAME = re.compile(r"^[ -<>-~]+$")
 
 
 class ContainerEnvironmentError(Exception):
-    """The environment cannot be made; the text is what `CreateContainerConfigError` says."""
+    """The environment cannot be made; the text is what `CreateContainerConfigError`
+    says.
+    """
 
 
 def expand(text: str, known: Callable[[str], str | None]) -> str:
-    """`$(NAME)` → what `known` says of NAME, or as it was if that is None. `$$` → `$`."""
+    """`$(NAME)` → what `known` says of NAME, or as it was if that is None. `$$` →
+    `$`.
+    """
     out, i = [], 0
     while i < len(text):
         if text[i] != "$" or i + 1 == len(text):
@@ -55,8 +64,12 @@ def expand(text: str, known: Callable[[str], str | None]) -> str:
     return "".join(out)
 
 
-def expand_command_only_static(command: Iterable[str], envs: Iterable[Object]) -> tuple[str, ...]:
-    """A probe's command, with what the container's variables say by themselves; of those that refer to something: nothing."""
+def expand_command_only_static(
+    command: Iterable[str], envs: Iterable[Object]
+) -> tuple[str, ...]:
+    """A probe's command, with what the container's variables say by themselves; of
+    those that refer to something: nothing.
+    """
     known = {variable["name"]: variable.get("value") or "" for variable in envs}
     return tuple(expand(word, known.get) for word in command)
 
@@ -70,7 +83,9 @@ def _host_port(host: str, port: int) -> str:
 
 
 def from_services(services: Iterable[Object]) -> dict[str, str]:
-    """The variables that tell of services, in the words that Docker's links once used. Headless ones are left out."""
+    """The variables that tell of services, in the words that Docker's links once used.
+    Headless ones are left out.
+    """
     found: dict[str, str] = {}
     for service in services:
         spec = service["spec"]
@@ -82,7 +97,9 @@ def from_services(services: Iterable[Object]) -> dict[str, str]:
         found[f"{prefix}_SERVICE_PORT"] = str(spec["ports"][0]["port"])
         for port in spec["ports"]:
             if port.get("name"):
-                found[f"{prefix}_SERVICE_PORT_{_variable_name(port['name'])}"] = str(port["port"])
+                found[f"{prefix}_SERVICE_PORT_{_variable_name(port['name'])}"] = str(
+                    port["port"]
+                )
         for i, port in enumerate(spec["ports"]):
             protocol = port.get("protocol") or "TCP"
             link = f"{protocol.lower()}://{_host_port(address, port['port'])}"
@@ -98,12 +115,19 @@ def from_services(services: Iterable[Object]) -> dict[str, str]:
     return found
 
 
-def service_environment(services: Iterable[Object], namespace: str, enable_service_links: bool) -> dict[str, str]:
-    """Of all services those that a pod of a namespace hears of; its own namespace's `kubernetes` wins over the default one's."""
+def service_environment(
+    services: Iterable[Object], namespace: str, enable_service_links: bool
+) -> dict[str, str]:
+    """Of all services those that a pod of a namespace hears of; its own namespace's
+    `kubernetes` wins over the default one's.
+    """
     chosen: dict[str, Object] = {}
     for service in services:
         meta = service["metadata"]
-        if meta["namespace"] == MASTER_SERVICE_NAMESPACE and meta["name"] in MASTER_SERVICES:
+        if (
+            meta["namespace"] == MASTER_SERVICE_NAMESPACE
+            and meta["name"] in MASTER_SERVICES
+        ):
             chosen.setdefault(meta["name"], service)
         elif meta["namespace"] == namespace and enable_service_links:
             chosen[meta["name"]] = service
@@ -120,7 +144,9 @@ async def make_environment_variables(
     allocatable: Mapping[str, str] | None = None,
     event: Event = lambda kind, reason, message: None,
 ) -> dict[str, str]:
-    """The variables by name. `status` knows the pod's addresses. Raises ContainerEnvironmentError."""
+    """The variables by name. `status` knows the pod's addresses. Raises
+    ContainerEnvironmentError.
+    """
     namespace = pod["metadata"]["namespace"]
     links = pod["spec"].get("enableServiceLinks", True)
     service_env = service_environment(services, namespace, links)
@@ -131,9 +157,19 @@ async def make_environment_variables(
     for variable in container.get("env") or ():
         name = variable["name"]
         if variable.get("value"):
-            value: str | None = expand(variable["value"], lambda n: known[n] if n in known else service_env.get(n))
+            value: str | None = expand(
+                variable["value"],
+                lambda n: known[n] if n in known else service_env.get(n),
+            )
         elif variable.get("valueFrom"):
-            value = await _value_from(variable["valueFrom"], pod, container, get, status or {}, allocatable or {})
+            value = await _value_from(
+                variable["valueFrom"],
+                pod,
+                container,
+                get,
+                status or {},
+                allocatable or {},
+            )
             if value is None:
                 continue
         else:
@@ -145,8 +181,13 @@ async def make_environment_variables(
     return result
 
 
-async def _from_source(source: Object, namespace: str, get: GetObject, event: Event) -> dict[str, str]:
-    for field, plural, kind in (("configMapRef", "configmaps", "configMap"), ("secretRef", "secrets", "secret")):
+async def _from_source(
+    source: Object, namespace: str, get: GetObject, event: Event
+) -> dict[str, str]:
+    for field, plural, kind in (
+        ("configMapRef", "configmaps", "configMap"),
+        ("secretRef", "secrets", "secret"),
+    ):
         reference = source.get(field)
         if not reference:
             continue
@@ -156,14 +197,18 @@ async def _from_source(source: Object, namespace: str, get: GetObject, event: Ev
             if reference.get("optional"):
                 return {}
             raise ContainerEnvironmentError(str(error.args[0])) from None
-        found = {(source.get("prefix") or "") + key: value for key, value in texts(obj, plural).items()}
+        found = {
+            (source.get("prefix") or "") + key: value
+            for key, value in texts(obj, plural).items()
+        }
         bad = sorted(name for name in found if not ENV_VAR_NAME.match(name))
         if bad:
             event(
                 "Warning",
                 "InvalidEnvironmentVariableNames",
-                f"Keys [{', '.join(bad)}] from the EnvFrom {kind} {namespace}/{reference.get('name', '')} were skipped "
-                "since they are considered invalid environment variable names.",
+                f"Keys [{', '.join(bad)}] from the EnvFrom {kind}"
+                f" {namespace}/{reference.get('name', '')} were skipped since they are"
+                " considered invalid environment variable names.",
             )
         return {name: value for name, value in found.items() if name not in bad}
     return {}
@@ -174,26 +219,45 @@ def texts(obj: Object, plural: str) -> dict[str, str]:
     data = obj.get("data") or {}
     if plural == "configmaps":
         return dict(data)
-    return {key: base64.b64decode(value).decode(errors="replace") for key, value in data.items()}
+    return {
+        key: base64.b64decode(value).decode(errors="replace")
+        for key, value in data.items()
+    }
 
 
 async def _value_from(
-    source: Object, pod: Object, container: Object, get: GetObject, status: Object, allocatable: Mapping[str, str]
+    source: Object,
+    pod: Object,
+    container: Object,
+    get: GetObject,
+    status: Object,
+    allocatable: Mapping[str, str],
 ) -> str | None:
-    """The value, or None: an optional one that is not there. Raises ContainerEnvironmentError."""
+    """The value, or None: an optional one that is not there. Raises
+    ContainerEnvironmentError.
+    """
     namespace = pod["metadata"]["namespace"]
     try:
         if source.get("fieldRef"):
             return field_value(pod, source["fieldRef"]["fieldPath"], status)
         if source.get("resourceFieldRef"):
-            return resource_value(pod, source["resourceFieldRef"], container, allocatable)
+            return resource_value(
+                pod, source["resourceFieldRef"], container, allocatable
+            )
     except DownwardError as error:
         raise ContainerEnvironmentError(str(error)) from None
-    for field, plural, kind in (("configMapKeyRef", "configmaps", "ConfigMap"), ("secretKeyRef", "secrets", "Secret")):
+    for field, plural, kind in (
+        ("configMapKeyRef", "configmaps", "ConfigMap"),
+        ("secretKeyRef", "secrets", "Secret"),
+    ):
         reference = source.get(field)
         if not reference:
             continue
-        name, key, optional = reference.get("name", ""), reference["key"], bool(reference.get("optional"))
+        name, key, optional = (
+            reference.get("name", ""),
+            reference["key"],
+            bool(reference.get("optional")),
+        )
         try:
             found = texts(await get(plural, name, namespace), plural)
         except LookupError as error:
@@ -203,6 +267,8 @@ async def _value_from(
         if key not in found:
             if optional:
                 return None
-            raise ContainerEnvironmentError(f"couldn't find key {key} in {kind} {namespace}/{name}")
+            raise ContainerEnvironmentError(
+                f"couldn't find key {key} in {kind} {namespace}/{name}"
+            )
         return found[key]
     return ""

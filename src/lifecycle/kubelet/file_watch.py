@@ -1,6 +1,8 @@
-"""Waiting until something in a directory changes: the kernel's inotify, or else the clock.
+"""Waiting until something in a directory changes: the kernel's inotify, or else the
+clock.
 
-Upstream: `pkg/kubelet/config/file_linux.go` (`startWatch`, `doWatch`, with `fsnotify`), v1.36.
+Upstream: `pkg/kubelet/config/file_linux.go` (`startWatch`, `doWatch`, with `fsnotify`),
+v1.36.
 """
 
 from __future__ import annotations
@@ -10,12 +12,20 @@ import ctypes
 import os
 from pathlib import Path
 
-IN_MODIFY, IN_MOVED_FROM, IN_MOVED_TO, IN_CREATE, IN_DELETE, IN_CLOSE_WRITE = 0x2, 0x40, 0x80, 0x100, 0x200, 0x8
+IN_MODIFY, IN_MOVED_FROM, IN_MOVED_TO, IN_CREATE, IN_DELETE, IN_CLOSE_WRITE = (
+    0x2,
+    0x40,
+    0x80,
+    0x100,
+    0x200,
+    0x8,
+)
 CHANGES = IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE | IN_CLOSE_WRITE
 
 
 async def changed_or_later(path: Path, seconds: float, changes: int = CHANGES) -> bool:
-    """Return when something in `path` changed (True) or after `seconds`. Where there is no inotify, only the time counts.
+    """Return when something in `path` changed (True) or after `seconds`. Where there is
+    no inotify, only the time counts.
 
     `changes`: which kinds of change count, as inotify numbers them.
     """
@@ -37,7 +47,9 @@ async def changed_or_later(path: Path, seconds: float, changes: int = CHANGES) -
 
 
 def _watch(path: Path, changes: int) -> int:
-    """A descriptor that becomes readable when something changed; -1 if there can be none."""
+    """A descriptor that becomes readable when something changed; -1 if there can be
+    none.
+    """
     try:
         libc = ctypes.CDLL(None, use_errno=True)
         descriptor = int(libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))

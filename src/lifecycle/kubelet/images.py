@@ -1,11 +1,15 @@
 """Making sure that a container's image is on the node, and that its pod may use it.
 
-`Always` asks the registry each time, `IfNotPresent` only if the image is not here (or was pulled with credentials that
-this pod does not have), `Never` not at all. The registry is asked with every pair of credentials that fits, one after
-the other, or without any if none does. A pull that failed is not repeated before its back-off is over.
+`Always` asks the registry each time, `IfNotPresent` only if the image is not here (or
+was pulled with credentials that this pod does not have), `Never` not at all. The
+registry is asked with every pair of credentials that fits, one after the other, or
+without any if none does. A pull that failed is not repeated before its back-off is
+over.
 
-Upstream: `pkg/kubelet/images/image_manager.go` (`EnsureImageExists`, `imagePullPrecheck`, `pullImage`), `puller.go`,
-`pkg/kubelet/kuberuntime/kuberuntime_image.go` (`PullImage`), v1.36. Left out: the limit on parallel pulls, throttling.
+Upstream: `pkg/kubelet/images/image_manager.go` (`EnsureImageExists`,
+`imagePullPrecheck`, `pullImage`), `puller.go`,
+`pkg/kubelet/kuberuntime/kuberuntime_image.go` (`PullImage`), v1.36. Left out: the limit
+on parallel pulls, throttling.
 """
 
 from __future__ import annotations
@@ -19,7 +23,12 @@ from lifecycle.api.tracing import span
 from lifecycle.api.wire import Object
 from lifecycle.cri.runtime import AuthConfig, ImageService, RuntimeServiceError
 from lifecycle.kubelet.backoff import Backoff
-from lifecycle.kubelet.credentials import CredentialError, NodeCredentials, TrackedAuth, lookup_credentials
+from lifecycle.kubelet.credentials import (
+    CredentialError,
+    NodeCredentials,
+    TrackedAuth,
+    lookup_credentials,
+)
 from lifecycle.kubelet.pull_records import PullRecords
 
 RecordEvent = Callable[[str, str, str], None]
@@ -44,31 +53,43 @@ class ImageError(Exception):
 
 
 def repository(image: str) -> str:
-    """An image's name without tag and digest, with its registry: `nginx:1.27` → `docker.io/library/nginx`."""
+    """An image's name without tag and digest, with its registry: `nginx:1.27` →
+    `docker.io/library/nginx`.
+    """
     name = image.partition("@")[0]
     if ":" in name.rsplit("/", 1)[-1]:
         name = name.rsplit(":", 1)[0]
     first, slash, _ = name.partition("/")
     if not slash:
         return f"docker.io/library/{name}"
-    return name if any(c in first for c in ".:") or first == "localhost" else f"docker.io/{name}"
+    return (
+        name
+        if any(c in first for c in ".:") or first == "localhost"
+        else f"docker.io/{name}"
+    )
 
 
 def apply_default_image_tag(image: str) -> str:
-    """The image with `latest` if it says neither tag nor digest. Raises ValueError for what is no image name at all."""
+    """The image with `latest` if it says neither tag nor digest. Raises ValueError for
+    what is no image name at all.
+    """
     if not REFERENCE.match(image):
         why = "invalid reference format"
         if image and REFERENCE.match(image.lower()):
             shown = repository(image).partition("/")[2]
             why = f"{why}: repository name ({shown}) must be lowercase"
         raise ValueError(f"couldn't parse image name {go_quote(image)}: {why}")
-    return image if "@" in image or ":" in image.rsplit("/", 1)[-1] else f"{image}:latest"
+    return (
+        image if "@" in image or ":" in image.rsplit("/", 1)[-1] else f"{image}:latest"
+    )
 
 
 class ImageManager:
     """One per node. `node` is what the node itself knows of registries."""
 
-    def __init__(self, service: ImageService, clock: Clock, node: NodeCredentials | None = None) -> None:
+    def __init__(
+        self, service: ImageService, clock: Clock, node: NodeCredentials | None = None
+    ) -> None:
         self._service = service
         self._clock = clock
         self._node = node or NodeCredentials()
@@ -78,13 +99,17 @@ class ImageManager:
         self.records = PullRecords()
 
     def use_pull_secrets(self, uid: str, secrets: Sequence[Object]) -> None:
-        """What syncPod found under a pod's `imagePullSecrets`, for its containers that are about to start."""
+        """What syncPod found under a pod's `imagePullSecrets`, for its containers that
+        are about to start.
+        """
         if secrets:
             self._pull_secrets[uid] = secrets
         else:
             self._pull_secrets.pop(uid, None)
 
-    async def ensure_image_exists(self, pod: Object, container: Object, event: RecordEvent) -> str:
+    async def ensure_image_exists(
+        self, pod: Object, container: Object, event: RecordEvent
+    ) -> str:
         """Pull if need be; the image's id. Raises ImageError."""
         image = container["image"]
         policy = container.get("imagePullPolicy") or "IfNotPresent"
@@ -99,11 +124,16 @@ class ImageManager:
         if here and not self.records.must_attempt_image_pull(
             repository(wanted), present, self._credentials(pod, wanted)
         ):
-            shown = f'Container image "{image}" already present on machine and can be accessed by the pod'
+            shown = (
+                f'Container image "{image}" already present on machine and can be'
+                " accessed by the pod"
+            )
             event("Normal", "Pulled", shown)
             return present
         if policy == "Never":  # it is not here, or it is here for others only
-            message = f'Container image "{image}" is not present with pull policy of Never'
+            message = (
+                f'Container image "{image}" is not present with pull policy of Never'
+            )
             event("Warning", "ErrImageNeverPull", message)
             raise ImageError("ErrImageNeverPull", message)
         return await self._pull_image(pod, image, wanted, event)
@@ -124,7 +154,9 @@ class ImageManager:
         except CredentialError as error:
             raise ImageError("ErrImagePull", str(error)) from None
 
-    async def _pull_image(self, pod: Object, image: str, wanted: str, event: RecordEvent) -> str:
+    async def _pull_image(
+        self, pod: Object, image: str, wanted: str, event: RecordEvent
+    ) -> str:
         credentials = self._credentials(pod, wanted)
         key = (pod["metadata"]["uid"], image)
         started = self._clock.now()
@@ -132,7 +164,11 @@ class ImageManager:
             message = f'Back-off pulling image "{image}"'
             event("Normal", "BackOff", message)
             left = self._backoff.remaining(key, self._backoff.last_try(key), started)
-            raise ImageError("ImagePullBackOff", f"{message}: ErrImagePull: {self._last_error.get(key, '')}", left)
+            raise ImageError(
+                "ImagePullBackOff",
+                f"{message}: ErrImagePull: {self._last_error.get(key, '')}",
+                left,
+            )
         event("Normal", "Pulling", f'Pulling image "{image}"')
         name = repository(wanted)
         self.records.record_pull_intent(name)
@@ -150,14 +186,21 @@ class ImageManager:
         pulled = await self._service.image_status(wanted)
         took = f"{max(round((self._clock.now() - started) * 1000), 1)}ms"
         size = pulled.size if pulled else 0
-        message = f'Successfully pulled image "{image}" in {took} ({took} including waiting). Image size: {size} bytes.'
+        message = (
+            f'Successfully pulled image "{image}" in {took} ({took} including waiting).'
+            f" Image size: {size} bytes."
+        )
         event("Normal", "Pulled", message)
         reference = pulled.id if pulled else wanted
         self.records.record_image_pulled(name, reference, used)
         return reference
 
-    async def _ask_registry(self, wanted: str, credentials: Sequence[TrackedAuth]) -> TrackedAuth | None:
-        """With each pair of credentials in turn, until one is good enough; which one it was. Raises RuntimeServiceError."""
+    async def _ask_registry(
+        self, wanted: str, credentials: Sequence[TrackedAuth]
+    ) -> TrackedAuth | None:
+        """With each pair of credentials in turn, until one is good enough; which one it
+        was. Raises RuntimeServiceError.
+        """
         if not credentials:
             await self._service.pull_image(wanted)
             return None
@@ -165,9 +208,13 @@ class ImageManager:
         for tracked in credentials:
             auth = tracked.auth
             try:
-                await self._service.pull_image(wanted, AuthConfig(username=auth.username, password=auth.password))
+                await self._service.pull_image(
+                    wanted, AuthConfig(username=auth.username, password=auth.password)
+                )
                 return tracked
             except RuntimeServiceError as error:
                 if str(error) not in errors:
                     errors.append(str(error))
-        raise RuntimeServiceError(errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]")
+        raise RuntimeServiceError(
+            errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]"
+        )

@@ -1,11 +1,13 @@
 """Which init containers have to be started or stopped.
 
-They run one after the other, each when the one before it has done its work. A sidecar has done its work once it has
-started, which means: once its startup probe has passed, if it has one; it goes on running and is started again whenever it
-ends. The list is gone through backwards: the last one of which anything is known tells how far the pod has come, for the
-remains of those before it may have been cleaned up.
+They run one after the other, each when the one before it has done its work. A sidecar
+has done its work once it has started, which means: once its startup probe has passed,
+if it has one; it goes on running and is started again whenever it ends. The list is
+gone through backwards: the last one of which anything is known tells how far the pod
+has come, for the remains of those before it may have been cleaned up.
 
-Upstream: `pkg/kubelet/kuberuntime/kuberuntime_container.go` (`computeInitContainerActions`), v1.36.
+Upstream: `pkg/kubelet/kuberuntime/kuberuntime_container.go`
+(`computeInitContainerActions`), v1.36.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ from lifecycle.kubelet.pod_status import PodStatus
 
 @dataclass(slots=True)
 class InitContainerActions:
-    """`initialized`: the other containers may start. `pod_failed`: they never will. `to_kill`: container id → why."""
+    """`initialized`: the other containers may start. `pod_failed`: they never will.
+    `to_kill`: container id → why.
+    """
 
     initialized: bool = False
     pod_failed: bool = False
@@ -32,13 +36,18 @@ class InitContainerActions:
 
 
 def definition_changed(container: Object, run: ContainerStatus) -> bool:
-    """Whether the container was made from another name or image than the spec has now."""
+    """Whether the container was made from another name or image than the spec has
+    now.
+    """
     made_from = run.annotations.get("io.kubernetes.container.hash")
     return made_from is not None and made_from != hash_container(container)
 
 
 def compute_init_container_actions(
-    spec: Object, runtime: PodStatus, unhealthy: Mapping[str, str], probed: Mapping[str, bool]
+    spec: Object,
+    runtime: PodStatus,
+    unhealthy: Mapping[str, str],
+    probed: Mapping[str, bool],
 ) -> InitContainerActions:
     """`unhealthy` and `probed` as for `compute_pod_actions`."""
     containers = spec.get("initContainers") or []
@@ -46,7 +55,10 @@ def compute_init_container_actions(
     for run in runtime.active:
         latest.setdefault(run.metadata.name, run)
     begun = (ContainerState.CREATED, ContainerState.RUNNING)
-    initialized = any(c["name"] in latest and latest[c["name"]].state in begun for c in spec["containers"])
+    initialized = any(
+        c["name"] in latest and latest[c["name"]].state in begun
+        for c in spec["containers"]
+    )
     actions = InitContainerActions(initialized=initialized or not containers)
     reached = initialized
     for i in reversed(range(len(containers))):
@@ -87,14 +99,23 @@ def _done(
     """Whether the next one's time has come."""
     if is_sidecar(container):
         started = probed.get(run.id, not container.get("startupProbe"))
-        return run.state is ContainerState.RUNNING and started and unhealthy.get(run.id) != "startup"
+        return (
+            run.state is ContainerState.RUNNING
+            and started
+            and unhealthy.get(run.id) != "startup"
+        )
     return run.state is ContainerState.EXITED and run.exit_code == 0
 
 
 def _keep_running(
-    container: Object, run: ContainerStatus, actions: InitContainerActions, unhealthy: Mapping[str, str]
+    container: Object,
+    run: ContainerStatus,
+    actions: InitContainerActions,
+    unhealthy: Mapping[str, str],
 ) -> None:
-    """A sidecar that ended is started again, one that is ill or outdated is replaced."""
+    """A sidecar that ended is started again, one that is ill or outdated is
+    replaced.
+    """
     if run.state is ContainerState.RUNNING:
         why = "definition changed" if definition_changed(container, run) else ""
         if run.id in unhealthy:

@@ -1,11 +1,12 @@
 """Pods on a real machine: their cgroups, directories, volumes and mounts, in one hand.
 
-A kubelet with a hollow runtime has none of this, which is why thousands fit in one process. One that is given a
-`LocalNode` makes it all, below the directories it is given: as root in the kernel's own trees, otherwise in ordinary
-ones, where everything but the mounting looks the same.
+A kubelet with a hollow runtime has none of this, which is why thousands fit in one
+process. One that is given a `LocalNode` makes it all, below the directories it is
+given: as root in the kernel's own trees, otherwise in ordinary ones, where everything
+but the mounting looks the same.
 
-Upstream: `pkg/kubelet/kubelet.go` (`NewMainKubelet`, `SyncPod`, `SyncTerminatedPod`), `kubelet_pods.go`
-(`HandlePodCleanups`), v1.36.
+Upstream: `pkg/kubelet/kubelet.go` (`NewMainKubelet`, `SyncPod`, `SyncTerminatedPod`),
+`kubelet_pods.go` (`HandlePodCleanups`), v1.36.
 """
 
 from __future__ import annotations
@@ -34,9 +35,11 @@ from lifecycle.kubelet.volumes.references import ObjectReferences
 
 @dataclass(slots=True)
 class LocalNode:
-    """A kubelet's settings about its machine. `cgroup_tree` is what is mounted at `/sys/fs/cgroup`; None: no cgroups at all.
+    """A kubelet's settings about its machine. `cgroup_tree` is what is mounted at
+    `/sys/fs/cgroup`; None: no cgroups at all.
 
-    `pod_logs_dir`, `container_logs_dir`: where logs go, and where links to them (empty: no links).
+    `pod_logs_dir`, `container_logs_dir`: where logs go, and where links to them (empty:
+    no links).
     """
 
     root_dir: Path
@@ -58,7 +61,9 @@ class LocalNode:
 
 
 class LocalPods:
-    """All that this machine keeps for its pods. `allocatable` is the node's; `services` lists the cluster's services."""
+    """All that this machine keeps for its pods. `allocatable` is the node's; `services`
+    lists the cluster's services.
+    """
 
     def __init__(
         self,
@@ -92,12 +97,19 @@ class LocalPods:
         self.cgroups: PodContainerManager | None = None
         self.qos_cgroups: QOSContainerManager | None = None
         if node.cgroup_tree is not None:
-            tree = CgroupManager(node.cgroup_tree, version=node.cgroup_version, driver=node.cgroup_driver)
+            tree = CgroupManager(
+                node.cgroup_tree, version=node.cgroup_version, driver=node.cgroup_driver
+            )
             root = parse_cgroup_root(node.cgroup_root)
             self.cgroups = PodContainerManager(
-                tree, root, cgroups_per_qos=node.cgroups_per_qos, pod_pids_limit=node.pod_pids_limit
+                tree,
+                root,
+                cgroups_per_qos=node.cgroups_per_qos,
+                pod_pids_limit=node.pod_pids_limit,
             )
-            self.qos_cgroups = QOSContainerManager(tree, root) if node.cgroups_per_qos else None
+            self.qos_cgroups = (
+                QOSContainerManager(tree, root) if node.cgroups_per_qos else None
+            )
         self.options = ContainerOptions(
             self.directories,
             self.volumes,
@@ -115,7 +127,9 @@ class LocalPods:
         )
         self.logs = ContainerLogs(node.pod_logs_dir, node.container_logs_dir)
         self.cgroup_version = (
-            0 if node.cgroup_tree is None else (node.cgroup_version or cgroup_version(node.cgroup_tree))
+            0
+            if node.cgroup_tree is None
+            else (node.cgroup_version or cgroup_version(node.cgroup_tree))
         )
 
     def start(self) -> None:
@@ -125,7 +139,11 @@ class LocalPods:
 
     def ensure_cgroups(self, pod: Object, active_pods: Iterable[Object]) -> None:
         """Weigh the classes anew and make the pod's own group. Raises CgroupError."""
-        if self.qos_cgroups is not None and self.cgroups is not None and not self.cgroups.exists(pod):
+        if (
+            self.qos_cgroups is not None
+            and self.cgroups is not None
+            and not self.cgroups.exists(pod)
+        ):
             self.qos_cgroups.update_cgroups(active_pods)
             self.cgroups.ensure_exists(pod)
 
@@ -138,7 +156,9 @@ class LocalPods:
         return await self.volumes.wait_for_attach_and_mount(pod)
 
     def release(self, pod: Object, active_pods: Iterable[Object]) -> None:
-        """Nothing of it runs any more: take its volumes down and remove its group. Raises VolumeError, OSError."""
+        """Nothing of it runs any more: take its volumes down and remove its group.
+        Raises VolumeError, OSError.
+        """
         uid = pod["metadata"]["uid"]
         self.volumes.unmount_volumes(uid)
         self.tokens.delete_for_pod(uid)
@@ -148,9 +168,11 @@ class LocalPods:
             self.qos_cgroups.update_cgroups(active_pods)
 
     def tear_down(self) -> None:
-        """The machine is given up, and nothing runs on it any more: unmount everything and remove all groups.
+        """The machine is given up, and nothing runs on it any more: unmount everything
+        and remove all groups.
 
-        No kubelet does this; whoever lends it a machine for a while does. Raises VolumeError, OSError.
+        No kubelet does this; whoever lends it a machine for a while does. Raises
+        VolumeError, OSError.
         """
         for uid in self.directories.list_pods():
             self.volumes.adopt(uid)
@@ -159,7 +181,9 @@ class LocalPods:
             self.qos_cgroups.stop()
 
     def clean_up(self, known: Collection[str]) -> list[str]:
-        """Remove what is left of pods that nobody knows: groups, volumes, directories. The uids whose directories went."""
+        """Remove what is left of pods that nobody knows: groups, volumes, directories.
+        The uids whose directories went.
+        """
         for uid in [uid for uid in self.directories.list_pods() if uid not in known]:
             self.volumes.adopt(uid)
             self.volumes.unmount_volumes(uid)

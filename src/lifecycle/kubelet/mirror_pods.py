@@ -1,11 +1,13 @@
 """Mirror pods: what the API server gets to see of static pods.
 
-The kubelet runs a static pod from its manifest. For each it creates a pod of the same name through the API, so that
-`kubectl get pods` shows it. That one is a picture: deleting it ends nothing, and it is drawn again; only the manifest
-counts. The annotation `config.mirror` carries the static pod's hash: if it is another, the picture is outdated.
+The kubelet runs a static pod from its manifest. For each it creates a pod of the same
+name through the API, so that `kubectl get pods` shows it. That one is a picture:
+deleting it ends nothing, and it is drawn again; only the manifest counts. The
+annotation `config.mirror` carries the static pod's hash: if it is another, the picture
+is outdated.
 
-Upstream: `pkg/kubelet/pod/mirror_client.go` (`CreateMirrorPod`, `DeleteMirrorPod`), `pod_manager.go`
-(`TranslatePodUID`), `kubelet.go` (`tryReconcileMirrorPods`), v1.36.
+Upstream: `pkg/kubelet/pod/mirror_client.go` (`CreateMirrorPod`, `DeleteMirrorPod`),
+`pod_manager.go` (`TranslatePodUID`), `kubelet.go` (`tryReconcileMirrorPods`), v1.36.
 """
 
 from __future__ import annotations
@@ -31,7 +33,10 @@ def is_mirror_pod(pod: Object) -> bool:
 def is_mirror_pod_of(mirror: Object, pod: Object) -> bool:
     """Whether it still shows what the static pod is."""
     annotations = mirror["metadata"].get("annotations") or {}
-    return bool(annotations.get(CONFIG_MIRROR) == (pod["metadata"].get("annotations") or {}).get(CONFIG_HASH))
+    return bool(
+        annotations.get(CONFIG_MIRROR)
+        == (pod["metadata"].get("annotations") or {}).get(CONFIG_HASH)
+    )
 
 
 class MirrorClient:
@@ -44,35 +49,60 @@ class MirrorClient:
     async def create_mirror_pod(self, pod: Object) -> bool:
         """Whether a picture of exactly this pod is there now."""
         meta = pod["metadata"]
-        copy = {key: value for key, value in meta.items() if key not in ("uid", "resourceVersion", "creationTimestamp")}
+        copy = {
+            key: value
+            for key, value in meta.items()
+            if key not in ("uid", "resourceVersion", "creationTimestamp")
+        }
         annotations = meta["annotations"]
         copy["annotations"] = {**annotations, CONFIG_MIRROR: annotations[CONFIG_HASH]}
-        owner = {"apiVersion": "v1", "kind": "Node", "name": self._node["metadata"]["name"], "controller": True}
+        owner = {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "name": self._node["metadata"]["name"],
+            "controller": True,
+        }
         copy["ownerReferences"] = [{**owner, "uid": self._node["metadata"]["uid"]}]
-        picture = {"apiVersion": "v1", "kind": "Pod", "metadata": copy, "spec": pod["spec"]}
+        picture = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": copy,
+            "spec": pod["spec"],
+        }
         try:
             await self._client.create(resource("pods"), picture, meta["namespace"])
             return True
         except StatusError as error:
             if error.reason == "AlreadyExists":
-                there = await self._client.get(resource("pods"), meta["name"], meta["namespace"])
+                there = await self._client.get(
+                    resource("pods"), meta["name"], meta["namespace"]
+                )
                 return is_mirror_pod_of(there, pod)
-            log.debug("failed creating a mirror pod for %s: %s", meta["name"], error.message)
+            log.debug(
+                "failed creating a mirror pod for %s: %s", meta["name"], error.message
+            )
             return False
 
     async def delete_mirror_pod(self, name: str, namespace: str, uid: str) -> None:
         """Take it away at once. Again does no harm."""
         try:
-            await self._client.delete(resource("pods"), name, namespace, uid=uid, grace_period=0)
+            await self._client.delete(
+                resource("pods"), name, namespace, uid=uid, grace_period=0
+            )
         except StatusError as error:
             log.debug("failed deleting a mirror pod: %s", error.message)
 
 
 class MirrorPods:
-    """The pictures of one node's static pods. `node` is the Node as known now, empty before it is; `start` runs something beside."""
+    """The pictures of one node's static pods. `node` is the Node as known now, empty
+    before it is; `start` runs something beside.
+    """
 
     def __init__(
-        self, client: Client, node: Callable[[], Object], start: Callable[[Coroutine[Any, Any, None]], None]
+        self,
+        client: Client,
+        node: Callable[[], Object],
+        start: Callable[[Coroutine[Any, Any, None]], None],
     ) -> None:
         self._client = client
         self._node = node
@@ -86,7 +116,9 @@ class MirrorPods:
         return found if found is not None and is_mirror_pod_of(found, pod) else None
 
     def note(self, pod: Object) -> bool:
-        """Whether what came from the API server is a picture; then it is remembered, and nothing else is to be done with it."""
+        """Whether what came from the API server is a picture; then it is remembered,
+        and nothing else is to be done with it.
+        """
         if not is_mirror_pod(pod):
             return False
         self._known[_key(pod)] = pod
@@ -97,12 +129,20 @@ class MirrorPods:
         return is_mirror_pod(pod) and self._known.pop(_key(pod), None) is not None
 
     def make(self, pod: Object) -> None:
-        """Show a static pod to the API server, if it is not shown as it is. Upstream: `tryReconcileMirrorPods`."""
+        """Show a static pod to the API server, if it is not shown as it is. Upstream:
+        `tryReconcileMirrorPods`.
+        """
         known = self._known.get(_key(pod))
-        good = known is not None and is_mirror_pod_of(known, pod) and not known["metadata"].get("deletionTimestamp")
+        good = (
+            known is not None
+            and is_mirror_pod_of(known, pod)
+            and not known["metadata"].get("deletionTimestamp")
+        )
         if not self._node() or good or _key(pod) in self._creating:
             return
-        if known is not None:  # outdated, or somebody wants it gone: once it is, another will be drawn
+        if (
+            known is not None
+        ):  # outdated, or somebody wants it gone: once it is, another will be drawn
             self.remove(pod)
         else:
             self._start(self._create(pod))
@@ -112,7 +152,9 @@ class MirrorPods:
         known = self._known.get(_key(pod))
         if known is not None:
             client, meta = MirrorClient(self._client, self._node()), known["metadata"]
-            self._start(client.delete_mirror_pod(meta["name"], meta["namespace"], meta["uid"]))
+            self._start(
+                client.delete_mirror_pod(meta["name"], meta["namespace"], meta["uid"])
+            )
 
     async def _create(self, pod: Object) -> None:
         self._creating.add(_key(pod))

@@ -1,11 +1,13 @@
 """A node introduces itself, and keeps its lease and its status fresh.
 
-It creates its Node (or takes over the one that is there), and is Ready once pods can be connected: for a hollow runtime
-when it has a range of addresses to give from, for a real one when the runtime says that its network is ready.
+It creates its Node (or takes over the one that is there), and is Ready once pods can be
+connected: for a hollow runtime when it has a range of addresses to give from, for a
+real one when the runtime says that its network is ready.
 
-Upstream: `pkg/kubelet/kubelet_node_status.go` (`registerWithAPIServer`, `tryUpdateNodeStatus`), `kubelet.go`
-(`updateRuntimeUp`), `component-helpers/apimachinery/lease/controller.go`, v1.36. Upstream looks every five seconds
-whether the runtime is well, here it is every ten, with the lease.
+Upstream: `pkg/kubelet/kubelet_node_status.go` (`registerWithAPIServer`,
+`tryUpdateNodeStatus`), `kubelet.go` (`updateRuntimeUp`),
+`component-helpers/apimachinery/lease/controller.go`, v1.36. Upstream looks every five
+seconds whether the runtime is well, here it is every ten, with the lease.
 """
 
 from __future__ import annotations
@@ -45,7 +47,9 @@ STATUS_REPORT_FREQUENCY = 300.0
 
 @dataclass(slots=True)
 class Machine:
-    """What there is to say about a node. `pod_cidr`: empty where the controllers choose it."""
+    """What there is to say about a node. `pod_cidr`: empty where the controllers choose
+    it.
+    """
 
     name: str
     address: str
@@ -58,7 +62,9 @@ class Machine:
 
 
 class NodeRegistration:
-    """One node's. `asks_runtime`: whether the runtime has a network of its own, which may not be ready."""
+    """One node's. `asks_runtime`: whether the runtime has a network of its own, which
+    may not be ready.
+    """
 
     def __init__(
         self,
@@ -96,14 +102,24 @@ class NodeRegistration:
 
     def _initial_node(self) -> Object:
         machine = self._machine
-        return initial_node(machine.name, machine.labels, machine.taints, machine.provider_id, machine.pod_cidr)
+        return initial_node(
+            machine.name,
+            machine.labels,
+            machine.taints,
+            machine.provider_id,
+            machine.pod_cidr,
+        )
 
     def node_as_known(self) -> Object:
-        """The node, or what it is going to be: static pods are admitted even if no API server answers. Upstream: `getNodeAnyWay`."""
+        """The node, or what it is going to be: static pods are admitted even if no API
+        server answers. Upstream: `getNodeAnyWay`.
+        """
         return self.node or self._initial_node()
 
     async def register(self) -> None:
-        """Create the node, or take over the one that is there; then report its status."""
+        """Create the node, or take over the one that is there; then report its
+        status.
+        """
         machine = self._machine
         wanted = self._initial_node()
         wanted["status"] = await self._status([])
@@ -141,12 +157,18 @@ class NodeRegistration:
         try:
             conditions = (await self._runtime.status())["conditions"]
         except RuntimeServiceError as error:
-            self.network_error = f"container runtime status check may not have completed yet: {error}"
+            self.network_error = (
+                f"container runtime status check may not have completed yet: {error}"
+            )
             return before != self.network_error
-        failing = [c for c in conditions if c["type"] in ("RuntimeReady", "NetworkReady") and not c["status"]]
+        failing = [
+            c
+            for c in conditions
+            if c["type"] in ("RuntimeReady", "NetworkReady") and not c["status"]
+        ]
         self.network_error = "".join(
-            f"container runtime {'network ' if c['type'] == 'NetworkReady' else ''}not ready: "
-            f"{c['type']}=false reason:{c['reason']} message:{c['message']}"
+            f"container runtime {'network ' if c['type'] == 'NetworkReady' else ''}not"
+            f" ready: {c['type']}=false reason:{c['reason']} message:{c['message']}"
             for c in failing[:1]
         )
         ill = self.health()
@@ -164,9 +186,9 @@ class NodeRegistration:
                 if await self._ask_runtime() and self.network_error:
                     await self.report_status()
         while self.network_error:
-            await (
-                self._note_pod_cidr()
-            )  # the answer to a report of the status may have brought it, and no change follows
+            # the answer to a report of the status may have brought it, and no change
+            # follows
+            await self._note_pod_cidr()
             if self.network_error:
                 await self._watch_for_pod_cidr()
             if self.network_error:
@@ -212,7 +234,11 @@ class NodeRegistration:
             self._machine.capacity,
             await self._runtime.list_images(),
             node_conditions(
-                old, self._clock.timestamp(), not self.network_error, self.network_error, self.under_pressure()
+                old,
+                self._clock.timestamp(),
+                not self.network_error,
+                self.network_error,
+                self.under_pressure(),
             ),
             f"{version.runtime_name}://{version.runtime_version}",
             self._machine.info,
@@ -224,7 +250,10 @@ class NodeRegistration:
         old = self.node.get("status") or {}
         new = {**old, **await self._status(old.get("conditions") or [])}
         known = {c["type"] for c in new["conditions"]}
-        new["conditions"] = [*new["conditions"], *(c for c in old.get("conditions") or () if c["type"] not in known)]
+        new["conditions"] = [
+            *new["conditions"],
+            *(c for c in old.get("conditions") or () if c["type"] not in known),
+        ]
         patch = status_patch(self.node["metadata"]["uid"], old, new)
         self._last_report = self._clock.now()
         if patch:
@@ -244,7 +273,13 @@ class NodeRegistration:
         fresh = lease(name, self.node["metadata"]["uid"], self._clock.micro_timestamp())
         try:
             if self._lease is not None:
-                renewed = {**self._lease, "spec": {**self._lease["spec"], "renewTime": fresh["spec"]["renewTime"]}}
+                renewed = {
+                    **self._lease,
+                    "spec": {
+                        **self._lease["spec"],
+                        "renewTime": fresh["spec"]["renewTime"],
+                    },
+                }
                 self._lease = await self._client.update(leases, renewed)
             else:
                 self._lease = await self._client.create(leases, fresh, LEASE_NAMESPACE)
@@ -256,7 +291,9 @@ class NodeRegistration:
                 log.debug("lease of %s not renewed: %s", name, error.message)
 
     async def keep_fresh(self) -> None:
-        """The lease, and the status if it is time or something changed. Raises StatusError."""
+        """The lease, and the status if it is time or something changed. Raises
+        StatusError.
+        """
         await self.renew_lease()
         changed = self._asks_runtime and await self._ask_runtime()
         if changed or self._clock.now() - self._last_report >= STATUS_REPORT_FREQUENCY:

@@ -1,10 +1,12 @@
 """The node object: a machine introduces itself, and keeps saying that it is there.
 
-Two signs of life: a small lease every 10 seconds, which is all that the node lifecycle controller watches closely,
-and the whole status every 5 minutes or when something changed.
+Two signs of life: a small lease every 10 seconds, which is all that the node lifecycle
+controller watches closely, and the whole status every 5 minutes or when something
+changed.
 
-Upstream: `pkg/kubelet/kubelet_node_status.go` (`registerWithAPIServer`, `initialNode`, `tryUpdateNodeStatus`),
-`nodestatus/setters.go`, `component-helpers/apimachinery/lease/controller.go`, v1.36.
+Upstream: `pkg/kubelet/kubelet_node_status.go` (`registerWithAPIServer`, `initialNode`,
+`tryUpdateNodeStatus`), `nodestatus/setters.go`,
+`component-helpers/apimachinery/lease/controller.go`, v1.36.
 """
 
 from __future__ import annotations
@@ -41,24 +43,38 @@ KUBELET_PORT = 10250
 LEASE_NAMESPACE = "kube-node-lease"
 
 _CONDITIONS = (
-    ("MemoryPressure", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
+    (
+        "MemoryPressure",
+        "KubeletHasSufficientMemory",
+        "kubelet has sufficient memory available",
+    ),
     ("DiskPressure", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
     ("PIDPressure", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
 )
 _PRESSURES = {
-    "MemoryPressure": ("KubeletHasInsufficientMemory", "kubelet has insufficient memory available"),
+    "MemoryPressure": (
+        "KubeletHasInsufficientMemory",
+        "kubelet has insufficient memory available",
+    ),
     "DiskPressure": ("KubeletHasDiskPressure", "kubelet has disk pressure"),
 }
 NETWORK_NOT_READY = (
-    "container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady "
-    "message:Network plugin returns error: cni plugin not initialized"
+    "container runtime network not ready: NetworkReady=false"
+    " reason:NetworkPluginNotReady message:Network plugin returns error: cni plugin not"
+    " initialized"
 )
 
 
 def initial_node(
-    name: str, labels: Mapping[str, str], taints: Sequence[Object], provider: str, pod_cidr: str
+    name: str,
+    labels: Mapping[str, str],
+    taints: Sequence[Object],
+    provider: str,
+    pod_cidr: str,
 ) -> Object:
-    """The node as registered, without status. Raises nothing; what the API server adds is its business."""
+    """The node as registered, without status. Raises nothing; what the API server adds
+    is its business.
+    """
     spec: Object = {}
     if pod_cidr:
         spec["podCIDR"] = pod_cidr
@@ -79,7 +95,9 @@ def initial_node(
                 "kubernetes.io/os": "linux",
                 **labels,
             },
-            "annotations": {"volumes.kubernetes.io/controller-managed-attach-detach": "true"},
+            "annotations": {
+                "volumes.kubernetes.io/controller-managed-attach-detach": "true"
+            },
         },
         "spec": spec,
     }
@@ -92,22 +110,32 @@ def node_conditions(
     why: str = NETWORK_NOT_READY,
     pressures: Collection[str] = (),
 ) -> list[Object]:
-    """All four, with the heartbeat now and the transition when the status last changed. `why`: the network is not ready.
-    `pressures`: the conditions that are true.
+    """All four, with the heartbeat now and the transition when the status last changed.
+    `why`: the network is not ready. `pressures`: the conditions that are true.
     """
     before = {c["type"]: c for c in old}
     wanted = [
-        (kind, "True", *_PRESSURES[kind]) if kind in pressures else (kind, "False", reason, message)
+        (
+            (kind, "True", *_PRESSURES[kind])
+            if kind in pressures
+            else (kind, "False", reason, message)
+        )
         for kind, reason, message in _CONDITIONS
     ]
     if network_ready:
-        wanted.append(("Ready", "True", "KubeletReady", "kubelet is posting ready status"))
+        wanted.append(
+            ("Ready", "True", "KubeletReady", "kubelet is posting ready status")
+        )
     else:
         wanted.append(("Ready", "False", "KubeletNotReady", why))
     made = []
     for kind, status, reason, message in wanted:
         known = before.get(kind)
-        changed = known["lastTransitionTime"] if known is not None and known["status"] == status else now
+        changed = (
+            known["lastTransitionTime"]
+            if known is not None and known["status"] == status
+            else now
+        )
         made.append(
             {
                 "type": kind,
@@ -133,21 +161,28 @@ def node_status(
 ) -> Object:
     """The whole status.
 
-    `runtime`: such as `containerd://2.3.4`; `machine_info`: what is known of the machine, by fields of `nodeInfo`; `port`:
-    where the kubelet's own API is.
+    `runtime`: such as `containerd://2.3.4`; `machine_info`: what is known of the
+    machine, by fields of `nodeInfo`; `port`: where the kubelet's own API is.
     """
-    machine = sha256(b"machine").hexdigest()[:32]  # kind's nodes are containers of one machine
+    machine = sha256(b"machine").hexdigest()[
+        :32
+    ]  # kind's nodes are containers of one machine
     boot = sha256(b"boot").hexdigest()
     return {
         "capacity": dict(capacity),
         "allocatable": dict(capacity),
         "conditions": conditions,
-        "addresses": [{"type": "InternalIP", "address": address}, {"type": "Hostname", "address": name}],
+        "addresses": [
+            {"type": "InternalIP", "address": address},
+            {"type": "Hostname", "address": name},
+        ],
         "daemonEndpoints": {"kubeletEndpoint": {"Port": port}},
         "nodeInfo": {
             "machineID": machine,
             "systemUUID": machine,
-            "bootID": f"{boot[:8]}-{boot[8:12]}-4{boot[13:16]}-a{boot[17:20]}-{boot[20:32]}",
+            "bootID": (
+                f"{boot[:8]}-{boot[8:12]}-4{boot[13:16]}-a{boot[17:20]}-{boot[20:32]}"
+            ),
             "kernelVersion": "6.18.0",
             "osImage": "Debian GNU/Linux 12 (bookworm)",
             **(machine_info or {}),
@@ -158,11 +193,17 @@ def node_status(
             "architecture": "amd64",
         },
         "images": [
-            {"names": [*image.repo_digests, *image.repo_tags][:MAX_NAMES_PER_IMAGE], "sizeBytes": image.size}
+            {
+                "names": [*image.repo_digests, *image.repo_tags][:MAX_NAMES_PER_IMAGE],
+                "sizeBytes": image.size,
+            }
             for image in images[:MAX_IMAGES_IN_STATUS]
         ],
         "runtimeHandlers": [
-            {"name": handler, "features": {"recursiveReadOnlyMounts": True, "userNamespaces": True}}
+            {
+                "name": handler,
+                "features": {"recursiveReadOnlyMounts": True, "userNamespaces": True},
+            }
             for handler in ("", "runc", "test-handler")
         ],
         "features": {"supplementalGroupsPolicy": True},
@@ -178,7 +219,13 @@ def lease(name: str, node_uid: str, now: str) -> Object:
         "metadata": {
             "name": name,
             "namespace": LEASE_NAMESPACE,
-            "ownerReferences": [{"apiVersion": "v1", "kind": "Node", "name": name, "uid": node_uid}],
+            "ownerReferences": [
+                {"apiVersion": "v1", "kind": "Node", "name": name, "uid": node_uid}
+            ],
         },
-        "spec": {"holderIdentity": name, "leaseDurationSeconds": LEASE_DURATION_SECONDS, "renewTime": now},
+        "spec": {
+            "holderIdentity": name,
+            "leaseDurationSeconds": LEASE_DURATION_SECONDS,
+            "renewTime": now,
+        },
     }

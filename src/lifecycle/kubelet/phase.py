@@ -1,7 +1,7 @@
 """The phase: a pod's whole state in one word.
 
-Only three things are looked at: what the init containers say, what the containers say, and whether anything may be
-restarted.
+Only three things are looked at: what the init containers say, what the containers say,
+and whether anything may be restarted.
 
 Upstream: `pkg/kubelet/kubelet_pods.go` (`getPhase`), v1.36.
 """
@@ -20,7 +20,9 @@ SUCCEEDED = "Succeeded"
 FAILED = "Failed"
 
 RESTARTING_ALL_CONTAINERS = "RestartingAllContainers"
-"""The reason of a container's end that was nothing but a part of starting the whole pod again."""
+"""The reason of a container's end that was nothing but a part of starting the whole pod
+again.
+"""
 
 
 def is_terminal(phase: str | None) -> bool:
@@ -39,7 +41,9 @@ def _last_terminated(status: Object) -> Object | None:
 
 @dataclass(slots=True)
 class _Counted:
-    """How many containers are in which state. `for_good`: those of the stopped that will not be started again."""
+    """How many containers are in which state. `for_good`: those of the stopped that
+    will not be started again.
+    """
 
     pending_init: int = 0
     pending_sidecars: int = 0
@@ -53,21 +57,29 @@ class _Counted:
 
 
 def _for_good(spec: Object, container: Object, ended: Object) -> bool:
-    """Whether a container that ended like this is not started again, be it alone or with all the others."""
-    return ended.get("reason") != RESTARTING_ALL_CONTAINERS and not container_should_restart(
+    """Whether a container that ended like this is not started again, be it alone or
+    with all the others.
+    """
+    return ended.get(
+        "reason"
+    ) != RESTARTING_ALL_CONTAINERS and not container_should_restart(
         spec, container, ended["exitCode"]
     )
 
 
 def _count_init(counted: _Counted, spec: Object, by_name: Mapping[str, Object]) -> None:
-    """Init containers: who has not done its work, and who never will. A sidecar that ended does not matter."""
+    """Init containers: who has not done its work, and who never will. A sidecar that
+    ended does not matter.
+    """
     for container in spec.get("initContainers") or ():
         status = by_name.get(container["name"])
         if is_sidecar(container):
             _count_sidecar(counted, status)
             continue
         state = (status or {}).get("state") or {}
-        ended = state.get("terminated") or (_last_terminated(status) if status and "waiting" in state else None)
+        ended = state.get("terminated") or (
+            _last_terminated(status) if status and "waiting" in state else None
+        )
         if ended is None:
             counted.pending_init += 1
         elif ended["exitCode"] != 0:
@@ -111,8 +123,13 @@ def _count(spec: Object, by_name: Mapping[str, Object]) -> _Counted:
 
 
 def any_started(spec: Object, by_name: Mapping[str, Object]) -> bool:
-    """Whether one of the pod's own containers runs or has run. Upstream: `HasAnyRegularContainerStarted`."""
-    states = ((by_name.get(container["name"]) or {}).get("state") or {} for container in spec["containers"])
+    """Whether one of the pod's own containers runs or has run. Upstream:
+    `HasAnyRegularContainerStarted`.
+    """
+    states = (
+        (by_name.get(container["name"]) or {}).get("state") or {}
+        for container in spec["containers"]
+    )
     return any(state.keys() & {"running", "terminated"} for state in states)
 
 
@@ -126,9 +143,10 @@ def get_phase(
 ) -> str:
     """The phase for a pod with these container statuses (init containers' included).
 
-    `pod_is_terminal`: nothing runs any more and nothing will be started. `pod_has_initialized`: one of its own
-    containers was started in the sandbox in use; told from the statuses if not given. A `static` pod is never over
-    before its containers are over for good.
+    `pod_is_terminal`: nothing runs any more and nothing will be started.
+    `pod_has_initialized`: one of its own containers was started in the sandbox in use;
+    told from the statuses if not given. A `static` pod is never over before its
+    containers are over for good.
     """
     by_name = {status["name"]: status for status in statuses}
     counted = _count(spec, by_name)
@@ -136,7 +154,11 @@ def get_phase(
         pod_has_initialized = any_started(spec, by_name)
     if counted.failed_init:
         return FAILED
-    if counted.pending_init or (counted.pending_sidecars and not pod_has_initialized) or counted.waiting:
+    if (
+        counted.pending_init
+        or (counted.pending_sidecars and not pod_has_initialized)
+        or counted.waiting
+    ):
         return PENDING
     if counted.unknown:
         return PENDING

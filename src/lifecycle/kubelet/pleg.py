@@ -1,14 +1,16 @@
 """The pod lifecycle event generator: what has changed since the last look?
 
-A runtime that sends events is listened to. For one that does not, somebody has to look: list everything once a second,
-compare with what was there before, and tell of each difference. Nothing is remembered but the last listing, so a
-container that started and ended between two looks is only seen to have ended.
+A runtime that sends events is listened to. For one that does not, somebody has to look:
+list everything once a second, compare with what was there before, and tell of each
+difference. Nothing is remembered but the last listing, so a container that started and
+ended between two looks is only seen to have ended.
 
-Whether a runtime sends events nobody has to say: as long as each look finds nothing but what events told already, the
-looks become rare.
+Whether a runtime sends events nobody has to say: as long as each look finds nothing but
+what events told already, the looks become rare.
 
-Upstream: `pkg/kubelet/pleg/generic.go` (`GenericPLEG.Relist`, `generateEvents`, `computeEvents`), `evented.go`
-(`EventedPLEG`), v1.36, where the second is still not on by default.
+Upstream: `pkg/kubelet/pleg/generic.go` (`GenericPLEG.Relist`, `generateEvents`,
+`computeEvents`), `evented.go` (`EventedPLEG`), v1.36, where the second is still not on
+by default.
 """
 
 from __future__ import annotations
@@ -35,7 +37,12 @@ EVENTED_RELIST_PERIOD, EVENTED_RELIST_THRESHOLD = 300.0, 600.0
 """The same where events serve."""
 
 RUNNING, EXITED, UNKNOWN, NON_EXISTENT = "running", "exited", "unknown", "non-existent"
-STARTED, DIED, REMOVED, CHANGED = "ContainerStarted", "ContainerDied", "ContainerRemoved", "ContainerChanged"
+STARTED, DIED, REMOVED, CHANGED = (
+    "ContainerStarted",
+    "ContainerDied",
+    "ContainerRemoved",
+    "ContainerChanged",
+)
 
 _STATES = {
     ContainerState.CREATED: UNKNOWN,
@@ -54,7 +61,9 @@ class PodLifecycleEvent:
     container_id: str
 
 
-def generate_events(pod_uid: str, container_id: str, old: str, new: str) -> list[PodLifecycleEvent]:
+def generate_events(
+    pod_uid: str, container_id: str, old: str, new: str
+) -> list[PodLifecycleEvent]:
     """What happened, told from two looks."""
     if old == new:
         return []
@@ -72,7 +81,9 @@ def generate_events(pod_uid: str, container_id: str, old: str, new: str) -> list
 class GenericPLEG:
     """Looks at a runtime; `handler` hears of each event."""
 
-    def __init__(self, runtime: RuntimeService, handler: Callable[[PodLifecycleEvent], None]) -> None:
+    def __init__(
+        self, runtime: RuntimeService, handler: Callable[[PodLifecycleEvent], None]
+    ) -> None:
         self._runtime = runtime
         self._handler = handler
         self._seen: dict[str, tuple[str, str]] = {}
@@ -84,11 +95,17 @@ class GenericPLEG:
         now: dict[str, tuple[str, str]] = {}
         for sandbox in await self._runtime.list_pod_sandbox():
             uid = sandbox.metadata.uid
-            now[sandbox.id] = uid, RUNNING if sandbox.state is PodSandboxState.READY else EXITED
+            now[sandbox.id] = (
+                uid,
+                RUNNING if sandbox.state is PodSandboxState.READY else EXITED,
+            )
             for status in await self._runtime.list_containers(sandbox.id):
                 now[status.id] = uid, _STATES[status.state]
         events = []
-        for container_id in [*self._seen, *(new for new in now if new not in self._seen)]:
+        for container_id in [
+            *self._seen,
+            *(new for new in now if new not in self._seen),
+        ]:
             uid, old = self._seen.get(container_id, ("", NON_EXISTENT))
             uid, new = now.get(container_id, (uid, NON_EXISTENT))
             events += generate_events(uid, container_id, old, new)
@@ -105,13 +122,18 @@ class GenericPLEG:
             return "pleg has yet to be successful"
         silent = asyncio.get_running_loop().time() - self.last_relist
         if silent > threshold:
-            return f"pleg was last seen active {silent:.0f}s ago; threshold is {threshold // 60:.0f}m0s"
+            return (
+                f"pleg was last seen active {silent:.0f}s ago; threshold is"
+                f" {threshold // 60:.0f}m0s"
+            )
         return ""
 
     async def run(self) -> None:
         """Look every second until cancelled."""
         while True:
-            with contextlib.suppress(RuntimeServiceError):  # `healthy` tells if no look succeeds any more
+            with contextlib.suppress(
+                RuntimeServiceError
+            ):  # `healthy` tells if no look succeeds any more
                 await self.relist()
             await asyncio.sleep(RELIST_PERIOD)
 
@@ -124,15 +146,21 @@ _RESPONSES = {
 
 
 class EventedPLEG:
-    """Passes the runtime's events on, and looks itself for those that never came. `handler` hears of each once."""
+    """Passes the runtime's events on, and looks itself for those that never came.
+    `handler` hears of each once.
+    """
 
-    def __init__(self, runtime: RuntimeService, handler: Callable[[ContainerEventResponse], None]) -> None:
+    def __init__(
+        self, runtime: RuntimeService, handler: Callable[[ContainerEventResponse], None]
+    ) -> None:
         self._handler = handler
         self._generic = GenericPLEG(runtime, self._found)
         self._told: set[str] = set()
         self._missed = True
         self.events_serve = False
-        """Whether there were events, and the looks since found nothing but what they had told."""
+        """Whether there were events, and the looks since found nothing but what they
+        had told.
+        """
 
     def event(self, event: ContainerEventResponse) -> None:
         """From the runtime."""
@@ -142,7 +170,11 @@ class EventedPLEG:
     def _found(self, event: PodLifecycleEvent) -> None:
         if event.container_id not in self._told:
             self._missed = True
-            self._handler(ContainerEventResponse(event.container_id, _RESPONSES[event.type], 0, "", event.pod_uid))
+            self._handler(
+                ContainerEventResponse(
+                    event.container_id, _RESPONSES[event.type], 0, "", event.pod_uid
+                )
+            )
 
     async def look(self) -> float:
         """Look once; in how many seconds to look again. Raises RuntimeServiceError."""
@@ -160,12 +192,16 @@ class EventedPLEG:
         """Why not, or nothing. What has not begun to look is healthy."""
         if self._generic.last_relist is None:
             return ""
-        return self._generic.healthy(EVENTED_RELIST_THRESHOLD if self.events_serve else RELIST_THRESHOLD)
+        return self._generic.healthy(
+            EVENTED_RELIST_THRESHOLD if self.events_serve else RELIST_THRESHOLD
+        )
 
     async def run(self) -> None:
         """Look until cancelled."""
         while True:
             wait = RELIST_PERIOD
-            with contextlib.suppress(RuntimeServiceError):  # `healthy` tells if no look succeeds any more
+            with contextlib.suppress(
+                RuntimeServiceError
+            ):  # `healthy` tells if no look succeeds any more
                 wait = await self.look()
             await asyncio.sleep(wait)

@@ -1,10 +1,12 @@
-"""What has to be done to make a pod's containers what its spec wants: decided first, done later.
+"""What has to be done to make a pod's containers what its spec wants: decided first,
+done later.
 
-First come the init containers (`init_container_actions`). When they are done, the others start together. What ended is
-started again if the restart policy says so. If nothing is left to run or to start, the pod is over.
+First come the init containers (`init_container_actions`). When they are done, the
+others start together. What ended is started again if the restart policy says so. If
+nothing is left to run or to start, the pod is over.
 
-Upstream: `pkg/kubelet/kuberuntime/kuberuntime_manager.go` (`computePodActions`), `pkg/kubelet/container/helpers.go`
-(`ShouldContainerBeRestarted`), v1.36.
+Upstream: `pkg/kubelet/kuberuntime/kuberuntime_manager.go` (`computePodActions`),
+`pkg/kubelet/container/helpers.go` (`ShouldContainerBeRestarted`), v1.36.
 """
 
 from __future__ import annotations
@@ -15,7 +17,10 @@ from dataclasses import dataclass, field
 from lifecycle.api.restart_policy import container_should_restart
 from lifecycle.api.wire import Object
 from lifecycle.cri.runtime import ContainerState, ContainerStatus
-from lifecycle.kubelet.init_container_actions import compute_init_container_actions, definition_changed
+from lifecycle.kubelet.init_container_actions import (
+    compute_init_container_actions,
+    definition_changed,
+)
 from lifecycle.kubelet.pod_status import PodStatus
 from lifecycle.kubelet.restart_all import containers_to_reset
 
@@ -24,8 +29,10 @@ NOT_PROBED: Mapping[str, bool] = {}
 
 @dataclass(slots=True)
 class PodActions:
-    """The decision. `containers_to_kill`: container id → why, for the event. `containers_to_reset`: to be stopped and
-    removed, in this order, so that the pod can begin anew."""
+    """The decision. `containers_to_kill`: container id → why, for the event.
+    `containers_to_reset`: to be stopped and removed, in this order, so that the pod can
+    begin anew.
+    """
 
     create_sandbox: bool = False
     kill_pod: bool = False
@@ -46,13 +53,16 @@ def compute_pod_actions(
     *,
     restart_all: bool = False,
 ) -> PodActions:
-    """`unhealthy`: which probe condemned a container, by id: `liveness` or `startup`. `probed`: whether a startup probe
-    has passed. `restart_all`: a rule demands that all containers start again.
+    """`unhealthy`: which probe condemned a container, by id: `liveness` or `startup`.
+    `probed`: whether a startup probe has passed. `restart_all`: a rule demands that all
+    containers start again.
     """
     spec = pod["spec"]
     policy = spec.get("restartPolicy") or "Always"
     sandbox = runtime.ready_sandbox
-    actions = PodActions(attempt=runtime.sandboxes[0].metadata.attempt + 1 if runtime.sandboxes else 0)
+    actions = PodActions(
+        attempt=runtime.sandboxes[0].metadata.attempt + 1 if runtime.sandboxes else 0
+    )
     if restart_all:
         actions.containers_to_reset = containers_to_reset(spec, runtime)
         return actions
@@ -62,7 +72,9 @@ def compute_pod_actions(
     actions.sandbox_id = sandbox.id
     # one that has been started is never started again
     ephemeral = spec.get("ephemeralContainers") or ()
-    actions.ephemeral_containers_to_start = [c for c in ephemeral if not runtime.history(c["name"])]
+    actions.ephemeral_containers_to_start = [
+        c for c in ephemeral if not runtime.history(c["name"])
+    ]
     init = compute_init_container_actions(spec, runtime, unhealthy, probed)
     actions.init_containers_to_start = init.to_start
     actions.containers_to_kill = init.to_kill
@@ -80,7 +92,9 @@ def compute_pod_actions(
         if not changed and latest.id not in unhealthy:
             keep += 1
             continue
-        why = "definition changed" if changed else f"failed {unhealthy[latest.id]} probe"
+        why = (
+            "definition changed" if changed else f"failed {unhealthy[latest.id]} probe"
+        )
         message = f"Container {container['name']} {why}"
         if changed or (container.get("restartPolicy") or policy) != "Never":
             message = f"{message}, will be restarted"
@@ -93,20 +107,34 @@ def compute_pod_actions(
 
 
 def should_be_restarted(spec: Object, container: Object, run: ContainerStatus) -> bool:
-    """Whether a container that does not run is to be started again. One that was made and never started is, whatever the policy."""
-    return run.state is not ContainerState.EXITED or container_should_restart(spec, container, run.exit_code)
+    """Whether a container that does not run is to be started again. One that was made
+    and never started is, whatever the policy.
+    """
+    return run.state is not ContainerState.EXITED or container_should_restart(
+        spec, container, run.exit_code
+    )
 
 
-def _from_the_start(actions: PodActions, spec: Object, policy: str, runtime: PodStatus) -> PodActions:
-    """What begins in a new sandbox: the first init container, or else all that is not done for good.
+def _from_the_start(
+    actions: PodActions, spec: Object, policy: str, runtime: PodStatus
+) -> PodActions:
+    """What begins in a new sandbox: the first init container, or else all that is not
+    done for good.
 
-    A pod that is never to be restarted does not get a second sandbox once anything of it has run, nor does one whose
-    containers have all done their work.
+    A pod that is never to be restarted does not get a second sandbox once anything of
+    it has run, nor does one whose containers have all done their work.
     """
     if policy == "Never" and runtime.sandboxes and runtime.containers:
         return PodActions(kill_pod=True)
-    latest = {container["name"]: runtime.latest(container["name"]) for container in spec["containers"]}
-    to_start = [c for c in spec["containers"] if not _succeeded_once(c, latest[c["name"]], policy)]
+    latest = {
+        container["name"]: runtime.latest(container["name"])
+        for container in spec["containers"]
+    }
+    to_start = [
+        c
+        for c in spec["containers"]
+        if not _succeeded_once(c, latest[c["name"]], policy)
+    ]
     if not to_start and any(latest.values()):
         return PodActions(kill_pod=True)
     if spec.get("initContainers"):
@@ -116,7 +144,14 @@ def _from_the_start(actions: PodActions, spec: Object, policy: str, runtime: Pod
     return actions
 
 
-def _succeeded_once(container: Object, run: ContainerStatus | None, policy: str) -> bool:
+def _succeeded_once(
+    container: Object, run: ContainerStatus | None, policy: str
+) -> bool:
     """Whether it is to succeed once, and has."""
     once = (container.get("restartPolicy") or policy) == "OnFailure"
-    return once and run is not None and run.state is ContainerState.EXITED and not run.exit_code
+    return (
+        once
+        and run is not None
+        and run.state is ContainerState.EXITED
+        and not run.exit_code
+    )

@@ -1,7 +1,8 @@
-"""What the runtime knows of a pod, and what else goes into the status that is made of it.
+"""What the runtime knows of a pod, and what else goes into the status that is made of
+it.
 
-Upstream: `pkg/kubelet/container/runtime.go` (`PodStatus`, `FindContainerStatusByName`, `ActiveContainerStatuses`),
-`pkg/kubelet/reason_cache.go` (`reasonItem`), v1.36.
+Upstream: `pkg/kubelet/container/runtime.go` (`PodStatus`, `FindContainerStatusByName`,
+`ActiveContainerStatuses`), `pkg/kubelet/reason_cache.go` (`reasonItem`), v1.36.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from lifecycle.cri.runtime import ContainerStatus, PodSandboxState, PodSandboxSt
 
 @dataclass(slots=True)
 class PodStatus:
-    """What the runtime knows of a pod. Upstream: `kubecontainer.PodStatus`. Both lists newest first."""
+    """What the runtime knows of a pod. Upstream: `kubecontainer.PodStatus`. Both lists
+    newest first.
+    """
 
     sandboxes: list[PodSandboxStatus] = field(default_factory=list)
     containers: list[ContainerStatus] = field(default_factory=list)
@@ -32,18 +35,28 @@ class PodStatus:
 
     def latest(self, name: str) -> ContainerStatus | None:
         """The newest run of a container. Upstream: `FindContainerStatusByName`."""
-        return next((status for status in self.containers if status.metadata.name == name), None)
+        return next(
+            (status for status in self.containers if status.metadata.name == name), None
+        )
 
     @property
     def active(self) -> list[ContainerStatus]:
-        """The containers of the sandbox in use: what was done in an earlier one has to be done again."""
+        """The containers of the sandbox in use: what was done in an earlier one has to
+        be done again.
+        """
         sandbox = self.ready_sandbox
-        return [status for status in self.containers if sandbox is not None and status.pod_sandbox_id == sandbox.id]
+        return [
+            status
+            for status in self.containers
+            if sandbox is not None and status.pod_sandbox_id == sandbox.id
+        ]
 
 
 @dataclass(slots=True, frozen=True)
 class StartFailure:
-    """Why a container could not be started, as its `waiting` state says. Upstream: `reasonItem`."""
+    """Why a container could not be started, as its `waiting` state says. Upstream:
+    `reasonItem`.
+    """
 
     reason: str
     message: str = ""
@@ -53,7 +66,9 @@ class StartFailure:
 
 @dataclass(slots=True)
 class StatusInputs:
-    """What else goes into a status. `ready` and `started`: results of probes by container id, where there is a probe."""
+    """What else goes into a status. `ready` and `started`: results of probes by
+    container id, where there is a probe.
+    """
 
     host_ip: str = ""
     failures: Mapping[str, StartFailure] = field(default_factory=dict)

@@ -1,13 +1,15 @@
 """Pod workers: one pod, one thing at a time.
 
-Whatever happens to a pod (the API server changed it, a container ended, a probe failed, a deadline passed) becomes a
-request to its worker. The worker runs one transaction at a time; requests that come meanwhile are folded into one
-further run. A pod moves through three states and never back: *syncing* → *terminating* → *terminated*.
+Whatever happens to a pod (the API server changed it, a container ended, a probe failed,
+a deadline passed) becomes a request to its worker. The worker runs one transaction at a
+time; requests that come meanwhile are folded into one further run. A pod moves through
+three states and never back: *syncing* → *terminating* → *terminated*.
 
-Upstream: `pkg/kubelet/pod_workers.go` (`podWorkers.UpdatePod`, `podWorkerLoop`, `completeTerminating`), v1.36.
-Upstream's worker is a goroutine that waits; ours is a task only while there is something to do, which is what lets
-one process hold ten thousand. Left out: static pods waiting for each other. The resync of healthy
-pods is off unless `sync_frequency` is set: every change arrives as an event here.
+Upstream: `pkg/kubelet/pod_workers.go` (`podWorkers.UpdatePod`, `podWorkerLoop`,
+`completeTerminating`), v1.36. Upstream's worker is a goroutine that waits; ours is a
+task only while there is something to do, which is what lets one process hold ten
+thousand. Left out: static pods waiting for each other. The resync of healthy pods is
+off unless `sync_frequency` is set: every change arrives as an event here.
 """
 
 from __future__ import annotations
@@ -88,11 +90,12 @@ class PodWorkers:
         self._tasks: set[asyncio.Task[None]] = set()
         self._closing = False
         self.sync_frequency = 0.0
-        """Seconds after which a pod is looked at again though nothing happened; 0: never. Upstream: 60, and up to half
-        as much again, so that not all come at once."""
+        """Seconds after which a pod is looked at again though nothing happened; 0:
+        never. Upstream: 60, and up to half as much again, so that not all come at once.
+        """
         self.syncer: PodSyncer
 
-    # -- questions ----------------------------------------------------------------------------------------------------
+    # -- questions ---------------------------------------------------------------------
 
     def could_have_running_containers(self, uid: str) -> bool:
         """True until the pod is known to have ended."""
@@ -115,7 +118,11 @@ class PodWorkers:
 
     def active_pods(self) -> list[Object]:
         """The pods that have not ended."""
-        return [known.pod for known in self._pods.values() if known.state is not State.TERMINATED]
+        return [
+            known.pod
+            for known in self._pods.values()
+            if known.state is not State.TERMINATED
+        ]
 
     def all_pods(self) -> list[Object]:
         """Every pod that has a worker, also those that have ended."""
@@ -125,7 +132,7 @@ class PodWorkers:
         """Whether there is a worker."""
         return uid in self._pods
 
-    # -- requests -----------------------------------------------------------------------------------------------------
+    # -- requests ----------------------------------------------------------------------
 
     def update_pod(self, pod: Object) -> None:
         """The pod is new, or it changed."""
@@ -136,13 +143,20 @@ class PodWorkers:
         known.pod = pod
         metadata = pod["metadata"]
         if metadata.get("deletionTimestamp"):
-            self._terminate(known, float(metadata.get("deletionGracePeriodSeconds") or 0))
-        elif is_terminal((pod.get("status") or {}).get("phase")) and known.state is State.SYNC:
+            self._terminate(
+                known, float(metadata.get("deletionGracePeriodSeconds") or 0)
+            )
+        elif (
+            is_terminal((pod.get("status") or {}).get("phase"))
+            and known.state is State.SYNC
+        ):
             self._terminate(known, None)
         self._request(known)
 
     def sync(self, uid: str, event: ContainerEventResponse | None = None) -> None:
-        """Something happened to the pod's containers; `event` is what the runtime says of it."""
+        """Something happened to the pod's containers; `event` is what the runtime says
+        of it.
+        """
         known = self._pods.get(uid)
         if known is not None and known.state is State.SYNC:
             if event is not None and known.task is not None:
@@ -151,8 +165,9 @@ class PodWorkers:
 
     @staticmethod
     def _note(known: PodSyncStatus, event: ContainerEventResponse) -> None:
-        """What happens during a transaction makes one further run; but upstream looks once a second, so that a container
-        which that very transaction started and, later, stopped makes two: of its end it hears when all is over.
+        """What happens during a transaction makes one further run; but upstream looks
+        once a second, so that a container which that very transaction started and,
+        later, stopped makes two: of its end it hears when all is over.
         """
         now = asyncio.get_running_loop().time()
         if event.type is ContainerEventType.STARTED:
@@ -167,8 +182,12 @@ class PodWorkers:
             self._terminate(known, known.grace_period)
             self._request(known)
 
-    def evict(self, pod: Object, status_fn: Callable[[Object], Object], grace_period: float) -> bool:
-        """End a pod that nobody has deleted. `status_fn` says what becomes of its status. False: it ends already."""
+    def evict(
+        self, pod: Object, status_fn: Callable[[Object], Object], grace_period: float
+    ) -> bool:
+        """End a pod that nobody has deleted. `status_fn` says what becomes of its
+        status. False: it ends already.
+        """
         known = self._pods.get(pod["metadata"]["uid"])
         if known is None or known.state is not State.SYNC:
             return False
@@ -188,7 +207,9 @@ class PodWorkers:
         self._closing = False
 
     async def stop(self) -> None:
-        """End all work, leaving the pods as they are; requests are ignored from now on."""
+        """End all work, leaving the pods as they are; requests are ignored from now
+        on.
+        """
         self._closing = True
         for known in self._pods.values():
             known.cancel_timers()
@@ -197,21 +218,28 @@ class PodWorkers:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self.syncer.stop()
 
-    # -- work ---------------------------------------------------------------------------------------------------------
+    # -- work --------------------------------------------------------------------------
 
     def _terminate(self, known: PodSyncStatus, grace_period: float | None) -> None:
         if known.state is State.SYNC:
             known.state = State.TERMINATING
-        if grace_period is not None and (known.grace_period is None or grace_period < known.grace_period):
+        if grace_period is not None and (
+            known.grace_period is None or grace_period < known.grace_period
+        ):
             known.grace_period = grace_period
             if known.stopping is not None:
-                known.stopping.cancel()  # less time than before: stop again, with less patience
+                # less time than before: stop again, with less patience
+                known.stopping.cancel()
 
     def _request(self, known: PodSyncStatus) -> None:
         known.pending = True
-        if known.task is None and not self._closing:  # a runtime goes on telling also those who have stopped listening
+        if (
+            known.task is None and not self._closing
+        ):  # a runtime goes on telling also those who have stopped listening
             name = f"pod worker {known.pod['metadata']['name']}"
-            known.task = task = asyncio.get_running_loop().create_task(self._pod_worker_loop(known), name=name)
+            known.task = task = asyncio.get_running_loop().create_task(
+                self._pod_worker_loop(known), name=name
+            )
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
@@ -227,7 +255,9 @@ class PodWorkers:
                     self._retry(known)
                 if known.late_news:
                     known.late_news = False
-                    asyncio.get_running_loop().call_later(RELIST_PERIOD, self.sync, known.pod["metadata"]["uid"])
+                    asyncio.get_running_loop().call_later(
+                        RELIST_PERIOD, self.sync, known.pod["metadata"]["uid"]
+                    )
         finally:
             known.task = None
 
@@ -235,7 +265,12 @@ class PodWorkers:
         syncer = self.syncer
         if known.state is State.SYNC:
             meta = known.pod["metadata"]
-            with span("kubelet", "sync_pod", key=f"{meta['namespace']}/{meta['name']}", uid=meta["uid"]):
+            with span(
+                "kubelet",
+                "sync_pod",
+                key=f"{meta['namespace']}/{meta['name']}",
+                uid=meta["uid"],
+            ):
                 over, retry_after = await syncer.sync_pod(known.pod)
             if over:
                 if known.state is State.SYNC:
@@ -247,18 +282,24 @@ class PodWorkers:
                 if self.sync_frequency:
                     self._retry(known, self.sync_frequency)
                 elif (refresh := syncer.refresh_tokens_at(known.pod)) is not None:
-                    self._retry(known, max(refresh - self._clock.now(), 0.0) + 1.0, jitter=False)
+                    self._retry(
+                        known, max(refresh - self._clock.now(), 0.0) + 1.0, jitter=False
+                    )
                 self._arm_deadline(known)
         elif known.state is State.TERMINATING:
             known.cancel_timers()
             loop = asyncio.get_running_loop()
             known.stopping = loop.create_task(
-                syncer.sync_terminating_pod(known.pod, known.grace_period, known.status_fn)
+                syncer.sync_terminating_pod(
+                    known.pod, known.grace_period, known.status_fn
+                )
             )
             try:
                 await known.stopping
             except asyncio.CancelledError:
-                if self._closing or not known.stopping.cancelled():  # it is us who are cancelled
+                if (
+                    self._closing or not known.stopping.cancelled()
+                ):  # it is us who are cancelled
                     known.stopping.cancel()
                     raise
                 known.pending = True
@@ -272,16 +313,29 @@ class PodWorkers:
         else:
             await syncer.sync_terminated_pod(known.pod)
 
-    def _retry(self, known: PodSyncStatus, seconds: float = BACK_OFF_PERIOD, *, jitter: bool = True) -> None:
+    def _retry(
+        self,
+        known: PodSyncStatus,
+        seconds: float = BACK_OFF_PERIOD,
+        *,
+        jitter: bool = True,
+    ) -> None:
         if known.retry_timer is not None:
             known.retry_timer.cancel()
         delay = seconds * (1 + self._rng.random() / 2) if jitter else seconds
-        known.retry_timer = asyncio.get_running_loop().call_later(delay, self._request, known)
+        known.retry_timer = asyncio.get_running_loop().call_later(
+            delay, self._request, known
+        )
 
     def _arm_deadline(self, known: PodSyncStatus) -> None:
-        if known.deadline_timer is not None or known.pod["spec"].get("activeDeadlineSeconds") is None:
+        if (
+            known.deadline_timer is not None
+            or known.pod["spec"].get("activeDeadlineSeconds") is None
+        ):
             return
         deadline = self.syncer.deadline(known.pod)
         if deadline is not None:
             delay = max(deadline - self._clock.now(), 0.0)
-            known.deadline_timer = asyncio.get_running_loop().call_later(delay, self._request, known)
+            known.deadline_timer = asyncio.get_running_loop().call_later(
+                delay, self._request, known
+            )

@@ -1,11 +1,14 @@
-"""What a status says about resources: what was set aside, and what the running container really has.
+"""What a status says about resources: what was set aside, and what the running
+container really has.
 
-A container that runs is asked through the runtime: its limits are those of its cgroup, in bytes and in thousandths of a
-CPU, however the spec spelt them (`128974848` of memory is shown as `123Mi`). One that does not run has what was set
-aside for it. The pod as a whole has the sum.
+A container that runs is asked through the runtime: its limits are those of its cgroup,
+in bytes and in thousandths of a CPU, however the spec spelt them (`128974848` of memory
+is shown as `123Mi`). One that does not run has what was set aside for it. The pod as a
+whole has the sum.
 
-Upstream: `pkg/kubelet/kubelet_pods.go` (`convertContainerStatusResources`, `convertToAPIPodLevelResourcesStatus`,
-`getEffectiveAllocatedResources`), `pkg/kubelet/kuberuntime/kuberuntime_container_linux.go` (`toKubeContainerResources`),
+Upstream: `pkg/kubelet/kubelet_pods.go` (`convertContainerStatusResources`,
+`convertToAPIPodLevelResourcesStatus`, `getEffectiveAllocatedResources`),
+`pkg/kubelet/kuberuntime/kuberuntime_container_linux.go` (`toKubeContainerResources`),
 v1.36. Left out: the memory "limit" that a cgroup v1 host reports for a pod without one.
 """
 
@@ -16,7 +19,12 @@ from collections.abc import Mapping
 from lifecycle.api.quantity import Format, Quantity, parse_quantity
 from lifecycle.api.wire import Object
 from lifecycle.cri.runtime import ContainerState, ContainerStatus
-from lifecycle.kubelet.cgroups.resources import MIN_SHARES, QUOTA_PERIOD, SHARES_PER_CPU, pod_quantities
+from lifecycle.kubelet.cgroups.resources import (
+    MIN_SHARES,
+    QUOTA_PERIOD,
+    SHARES_PER_CPU,
+    pod_quantities,
+)
 
 MIN_MILLI_CPU_LIMIT = 10
 """Below this a quota cannot go: what is shown then is what was asked for."""
@@ -44,9 +52,15 @@ def _actual_cpu_request(resources: Mapping[str, object]) -> int:
 
 
 def _actual_cpu_limit(resources: Mapping[str, object]) -> int:
-    """Thousandths of a CPU, from a quota; 0 if there is none. Upstream: `quotaToMilliCPU`."""
+    """Thousandths of a CPU, from a quota; 0 if there is none. Upstream:
+    `quotaToMilliCPU`.
+    """
     quota = int(str(resources.get("cpu_quota") or 0))
-    return quota * 1000 // int(str(resources.get("cpu_period") or QUOTA_PERIOD)) if quota > 0 else 0
+    return (
+        quota * 1000 // int(str(resources.get("cpu_period") or QUOTA_PERIOD))
+        if quota > 0
+        else 0
+    )
 
 
 def _milli_cpu(milli: int) -> str:
@@ -55,9 +69,15 @@ def _milli_cpu(milli: int) -> str:
 
 def container_resources(container: Object, run: ContainerStatus) -> Object:
     """A container status's `resources`."""
-    shown = {key: canonical(required_resources(container, key)) for key in ("limits", "requests")}
+    shown = {
+        key: canonical(required_resources(container, key))
+        for key in ("limits", "requests")
+    }
     if run.state is ContainerState.RUNNING:
-        limits, requests = required_resources(container, "limits"), required_resources(container, "requests")
+        limits, requests = (
+            required_resources(container, "limits"),
+            required_resources(container, "requests"),
+        )
         actual = run.resources
         if limits:
             milli = _actual_cpu_limit(actual)
@@ -75,6 +95,13 @@ def container_resources(container: Object, run: ContainerStatus) -> Object:
 
 def pod_resources_status(pod: Object) -> tuple[Object, Object]:
     """The pod's `allocatedResources` and `resources`."""
-    requests, limits = ({n: str(q) for n, q in pod_quantities(pod, key).items()} for key in ("requests", "limits"))
-    resources = {key: value for key, value in (("limits", limits), ("requests", requests)) if value}
+    requests, limits = (
+        {n: str(q) for n, q in pod_quantities(pod, key).items()}
+        for key in ("requests", "limits")
+    )
+    resources = {
+        key: value
+        for key, value in (("limits", limits), ("requests", requests))
+        if value
+    }
     return requests, resources

@@ -1,14 +1,16 @@
-"""Where pods come from: the API server, by watch; a directory and a URL, by looking every 20 seconds.
+"""Where pods come from: the API server, by watch; a directory and a URL, by looking
+every 20 seconds.
 
-The watch asks for `spec.nodeName=<node>`, so that the API server does the sorting: the kubelet never sees another
-node's pods, nor those that nobody has placed yet.
+The watch asks for `spec.nodeName=<node>`, so that the API server does the sorting: the
+kubelet never sees another node's pods, nor those that nobody has placed yet.
 
-Pods of the other two are *static*: the kubelet runs them whether or not there is an API server (kubeadm runs the API
-server itself that way). They get the node's name behind their own, a uid made from their contents, and tolerate
-everything that would evict them. The directory is also looked at when the kernel says that something in it changed.
+Pods of the other two are *static*: the kubelet runs them whether or not there is an API
+server (kubeadm runs the API server itself that way). They get the node's name behind
+their own, a uid made from their contents, and tolerate everything that would evict
+them. The directory is also looked at when the kernel says that something in it changed.
 
-Upstream: `pkg/kubelet/config/apiserver.go` (`NewSourceApiserver`), `file.go`, `file_linux.go`, `http.go`, `common.go`
-(`applyDefaults`), v1.36.
+Upstream: `pkg/kubelet/config/apiserver.go` (`NewSourceApiserver`), `file.go`,
+`file_linux.go`, `http.go`, `common.go` (`applyDefaults`), v1.36.
 """
 
 from __future__ import annotations
@@ -31,18 +33,29 @@ from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformer
-from lifecycle.kubelet.config import API, CONFIG_HASH, CONFIG_SEEN, CONFIG_SOURCE, FILE, HTTP, PodConfig
+from lifecycle.kubelet.config import (
+    API,
+    CONFIG_HASH,
+    CONFIG_SEEN,
+    CONFIG_SOURCE,
+    FILE,
+    HTTP,
+    PodConfig,
+)
 
 log = logging.getLogger(__name__)
 
 FILE_CHECK_FREQUENCY = HTTP_CHECK_FREQUENCY = 20.0
-"""Seconds between looks at manifests: the settings `fileCheckFrequency`, `httpCheckFrequency`. Pods from the API server
-know no such thing."""
+"""Seconds between looks at manifests: the settings `fileCheckFrequency`,
+`httpCheckFrequency`. Pods from the API server know no such thing.
+"""
 
 Send = Callable[[list[Object]], object]
 
 
-def new_source_apiserver(client: Client, node_name: str, config: PodConfig) -> SharedInformer:
+def new_source_apiserver(
+    client: Client, node_name: str, config: PodConfig
+) -> SharedInformer:
     """An informer for the node's pods that feeds `config`; not yet started."""
 
     def added(pod: Object) -> None:
@@ -52,23 +65,33 @@ def new_source_apiserver(client: Client, node_name: str, config: PodConfig) -> S
         config.removed(API, pod)
 
     def updated(old: Object, new: Object) -> None:
-        if old["metadata"]["uid"] != new["metadata"]["uid"]:  # deleted and made again while no watch ran
+        if (
+            old["metadata"]["uid"] != new["metadata"]["uid"]
+        ):  # deleted and made again while no watch ran
             config.removed(API, old)
         config.changed(API, new)
 
-    informer = SharedInformer(client, resource("pods"), field_selector=f"spec.nodeName={node_name}")
+    informer = SharedInformer(
+        client, resource("pods"), field_selector=f"spec.nodeName={node_name}"
+    )
     informer.add_event_handler(added, updated, removed)
     return informer
 
 
-def apply_defaults(pod: Object, source: str, origin: str, node_name: str, now: str) -> Object:
-    """A static pod as the kubelet runs it. `origin`: path or URL. The uid is a hash of pod, node and origin."""
+def apply_defaults(
+    pod: Object, source: str, origin: str, node_name: str, now: str
+) -> Object:
+    """A static pod as the kubelet runs it. `origin`: path or URL. The uid is a hash of
+    pod, node and origin.
+    """
     made = copy.deepcopy(pod)
     made.setdefault("apiVersion", "v1")
     made.setdefault("kind", "Pod")
     meta, spec = made.setdefault("metadata", {}), made.setdefault("spec", {})
     if not meta.get("uid"):
-        digest = hashlib.md5(orjson.dumps(pod, option=orjson.OPT_SORT_KEYS), usedforsecurity=False)
+        digest = hashlib.md5(
+            orjson.dumps(pod, option=orjson.OPT_SORT_KEYS), usedforsecurity=False
+        )
         if source == FILE:
             digest.update(f"host:{node_name}file:{origin}".encode())
         else:
@@ -92,21 +115,38 @@ def decode_pods(text: bytes, where: str) -> list[Object]:
     try:
         document: Any = yaml.safe_load(text)
     except yaml.YAMLError as error:
-        raise ValueError(f"{where}: couldn't parse as pod({error}), please check config file") from None
+        raise ValueError(
+            f"{where}: couldn't parse as pod({error}), please check config file"
+        ) from None
     if not isinstance(document, dict) or document.get("kind") not in ("Pod", "PodList"):
-        raise ValueError(f"{where}: couldn't parse as pod(Object 'Kind' is missing), please check config file")
+        raise ValueError(
+            f"{where}: couldn't parse as pod(Object 'Kind' is missing), please check"
+            " config file"
+        )
     pods = document.get("items") or [] if document["kind"] == "PodList" else [document]
     for pod in pods:
-        if not (pod.get("metadata") or {}).get("name") or not (pod.get("spec") or {}).get("containers"):
-            raise ValueError(f"{where}: invalid pod: metadata.name and spec.containers are required")
+        if not (pod.get("metadata") or {}).get("name") or not (
+            pod.get("spec") or {}
+        ).get("containers"):
+            raise ValueError(
+                f"{where}: invalid pod: metadata.name and spec.containers are required"
+            )
     return list(pods)
 
 
 class SourceFile:
-    """Manifests in a directory (or one file). Files whose names begin with a dot, and what cannot be read as a pod, are passed over."""
+    """Manifests in a directory (or one file). Files whose names begin with a dot, and
+    what cannot be read as a pod, are passed over.
+    """
 
     def __init__(
-        self, path: Path, node_name: str, send: Send, clock: Clock, *, period: float = FILE_CHECK_FREQUENCY
+        self,
+        path: Path,
+        node_name: str,
+        send: Send,
+        clock: Clock,
+        *,
+        period: float = FILE_CHECK_FREQUENCY,
     ) -> None:
         self._path = path
         self._node_name = node_name
@@ -126,10 +166,14 @@ class SourceFile:
                 continue
             try:
                 for pod in decode_pods(file.read_bytes(), str(file)):
-                    made = apply_defaults(pod, FILE, str(file), self._node_name, self._clock.timestamp())
+                    made = apply_defaults(
+                        pod, FILE, str(file), self._node_name, self._clock.timestamp()
+                    )
                     # a pod that is only read again was seen when it was first read
                     annotations = made["metadata"]["annotations"]
-                    annotations[CONFIG_SEEN] = self._seen.setdefault(made["metadata"]["uid"], annotations[CONFIG_SEEN])
+                    annotations[CONFIG_SEEN] = self._seen.setdefault(
+                        made["metadata"]["uid"], annotations[CONFIG_SEEN]
+                    )
                     pods.append(made)
             except (ValueError, OSError) as error:
                 log.warning("could not process manifest file %s: %s", file, error)
@@ -145,10 +189,18 @@ class SourceFile:
 
 
 class SourceURL:
-    """A manifest at a URL. As long as it answers nothing useful, what it said last stays."""
+    """A manifest at a URL. As long as it answers nothing useful, what it said last
+    stays.
+    """
 
     def __init__(
-        self, url: str, node_name: str, send: Send, clock: Clock, *, period: float = HTTP_CHECK_FREQUENCY
+        self,
+        url: str,
+        node_name: str,
+        send: Send,
+        clock: Clock,
+        *,
+        period: float = HTTP_CHECK_FREQUENCY,
     ) -> None:
         self._url = url
         self._node_name = node_name
@@ -169,12 +221,19 @@ class SourceURL:
         if data == self._data:
             return
         now = self._clock.timestamp()
-        self._send([apply_defaults(p, HTTP, self._url, self._node_name, now) for p in decode_pods(data, self._url)])
+        self._send(
+            [
+                apply_defaults(p, HTTP, self._url, self._node_name, now)
+                for p in decode_pods(data, self._url)
+            ]
+        )
         self._data = data
 
     async def run(self) -> None:
         """Ask, and ask again, until cancelled."""
-        async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=10)) as session:
+        async with aiohttp.ClientSession(
+            timeout=aiohttp.ClientTimeout(total=10)
+        ) as session:
             while True:
                 try:
                     await self.fetch(session)

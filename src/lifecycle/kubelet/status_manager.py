@@ -1,15 +1,18 @@
-"""The status manager: what the kubelet last said about each pod, and telling the API server.
+"""The status manager: what the kubelet last said about each pod, and telling the API
+server.
 
-`set_pod_status` only remembers. A task per pod with news then reads the pod (it may have been replaced by a namesake:
-the uid tells) and patches what changed; news that come in meanwhile go into the next patch. That is why a pod that
-starts fast enough goes from Pending to Running with nothing in between.
+`set_pod_status` only remembers. A task per pod with news then reads the pod (it may
+have been replaced by a namesake: the uid tells) and patches what changed; news that
+come in meanwhile go into the next patch. That is why a pod that starts fast enough goes
+from Pending to Running with nothing in between.
 
-The manager also keeps the promises that every status keeps: a condition's `lastTransitionTime` moves only with its
-status, the start time never moves, a pod does not leave a terminal phase, and it does not *enter* one while
-containers may still be running. A static pod's status goes to its mirror.
+The manager also keeps the promises that every status keeps: a condition's
+`lastTransitionTime` moves only with its status, the start time never moves, a pod does
+not leave a terminal phase, and it does not *enter* one while containers may still be
+running. A static pod's status goes to its mirror.
 
-Upstream: `pkg/kubelet/status/status_manager.go` (`updateStatusInternal`, `syncPod`, `mergePodStatus`), v1.36. Left
-out: resize conditions.
+Upstream: `pkg/kubelet/status/status_manager.go` (`updateStatusInternal`, `syncPod`,
+`mergePodStatus`), v1.36. Left out: resize conditions.
 """
 
 from __future__ import annotations
@@ -36,7 +39,9 @@ from lifecycle.kubelet.termination_message import normalized
 log = logging.getLogger(__name__)
 
 RETRY_PERIOD = 10.0
-"""Seconds until a patch that failed is tried again, unless there are news before (upstream's `syncPeriod`)."""
+"""Seconds until a patch that failed is tried again, unless there are news before
+(upstream's `syncPeriod`).
+"""
 
 
 class _Versioned:
@@ -54,8 +59,12 @@ class _Versioned:
         self.task: asyncio.Task[None] | None = None
 
 
-def merge_pod_status(old: Object, new: Object, could_have_running_containers: bool) -> Object:
-    """The status to write: ours, with others' conditions kept, and no terminal phase too early."""
+def merge_pod_status(
+    old: Object, new: Object, could_have_running_containers: bool
+) -> Object:
+    """The status to write: ours, with others' conditions kept, and no terminal phase
+    too early.
+    """
     merged = dict(new)
     mine = set(KUBELET_CONDITIONS)
     if is_terminal(new["phase"]) and not could_have_running_containers:
@@ -63,7 +72,11 @@ def merge_pod_status(old: Object, new: Object, could_have_running_containers: bo
     ours = [c for c in new["conditions"] if c["type"] in mine]
     theirs = [c for c in old.get("conditions") or () if c["type"] not in mine]
     merged["conditions"] = theirs + ours
-    if is_terminal(new["phase"]) and not is_terminal(old.get("phase")) and could_have_running_containers:
+    if (
+        is_terminal(new["phase"])
+        and not is_terminal(old.get("phase"))
+        and could_have_running_containers
+    ):
         merged["phase"] = old.get("phase") or "Pending"
         for key in ("reason", "message"):
             if old.get(key):
@@ -74,7 +87,9 @@ def merge_pod_status(old: Object, new: Object, could_have_running_containers: bo
 
 
 class StatusManager:
-    """Statuses by pod uid. `could_have_running_containers` and `can_be_deleted` are asked about a pod before its end is made public."""
+    """Statuses by pod uid. `could_have_running_containers` and `can_be_deleted` are
+    asked about a pod before its end is made public.
+    """
 
     def __init__(
         self,
@@ -115,13 +130,18 @@ class StatusManager:
         known.pod, known.status = pod, status
         self._wake(known)
 
-    def set_probe_result(self, uid: str, kind: str, container_id: str, passed: bool) -> None:
-        """A container has started, is ready, or is so no more: also of a pod that is being ended, whose status nobody
-        makes anew before its containers are gone. Upstream: `SetContainerReadiness`, `SetContainerStartup`.
+    def set_probe_result(
+        self, uid: str, kind: str, container_id: str, passed: bool
+    ) -> None:
+        """A container has started, is ready, or is so no more: also of a pod that is
+        being ended, whose status nobody makes anew before its containers are gone.
+        Upstream: `SetContainerReadiness`, `SetContainerStartup`.
         """
         known = self._statuses.get(uid)
         if known is not None:
-            changed = with_probe_result(known.pod, known.status, kind, container_id, passed)
+            changed = with_probe_result(
+                known.pod, known.status, kind, container_id, passed
+            )
             if changed is not known.status:
                 self.set_pod_status(known.pod, changed)
 
@@ -133,10 +153,16 @@ class StatusManager:
             self._wake(known)
 
     def terminate_pod(self, pod: Object) -> None:
-        """All is over: from now on the terminal phase may be shown, and a deleted pod may go."""
+        """All is over: from now on the terminal phase may be shown, and a deleted pod
+        may go.
+        """
         uid = pod["metadata"]["uid"]
         known = self._statuses.get(uid)
-        status = known.status if known is not None else {"conditions": [], **(pod.get("status") or {})}
+        status = (
+            known.status
+            if known is not None
+            else {"conditions": [], **(pod.get("status") or {})}
+        )
         self.set_pod_status(pod, terminal_status(pod, status))
         known = self._statuses[uid]
         known.pod = pod
@@ -156,7 +182,7 @@ class StatusManager:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    # -- inside -------------------------------------------------------------------------------------------------------
+    # -- inside ------------------------------------------------------------------------
 
     def _complete(self, pod: Object, old: Object, status: Object) -> Object:
         """Times, and the generation each condition is about."""
@@ -167,19 +193,29 @@ class StatusManager:
         for item in status["conditions"]:
             known = before.get(item["type"])
             same = known is not None and known["status"] == item["status"]
-            changed_at = known.get("lastTransitionTime") if same and known is not None else None
-            complete = {**item, "lastProbeTime": None, "lastTransitionTime": changed_at or now}
+            changed_at = (
+                known.get("lastTransitionTime") if same and known is not None else None
+            )
+            complete = {
+                **item,
+                "lastProbeTime": None,
+                "lastTransitionTime": changed_at or now,
+            }
             if generation:
                 complete["observedGeneration"] = generation
             conditions.append(complete)
-        started = old.get("startTime") or (pod.get("status") or {}).get("startTime") or now
+        started = (
+            old.get("startTime") or (pod.get("status") or {}).get("startTime") or now
+        )
         return normalized({**status, "conditions": conditions, "startTime": started})
 
     def _wake(self, known: _Versioned) -> None:
         known.news.set()
         if known.task is None or known.task.done():
             name = f"status {known.pod['metadata']['name']}"
-            known.task = task = asyncio.get_running_loop().create_task(self._sync(known), name=name)
+            known.task = task = asyncio.get_running_loop().create_task(
+                self._sync(known), name=name
+            )
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
@@ -191,7 +227,9 @@ class StatusManager:
                 if not await self._sync_pod(known):
                     return
             except (StatusError, OSError, TimeoutError) as error:
-                log.debug("status of %s not written: %s", known.pod["metadata"]["name"], error)
+                log.debug(
+                    "status of %s not written: %s", known.pod["metadata"]["name"], error
+                )
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(known.news.wait(), RETRY_PERIOD)
                 continue
@@ -220,20 +258,36 @@ class StatusManager:
                 raise
             if live["metadata"]["uid"] != uid:
                 mirror = self.mirror_of(known.pod) if static else None
-                if mirror is None or mirror["metadata"]["uid"] != live["metadata"]["uid"]:
+                if (
+                    mirror is None
+                    or mirror["metadata"]["uid"] != live["metadata"]["uid"]
+                ):
                     return False
                 uid = live["metadata"]["uid"]
             old = live.get("status") or {}
-            running = not known.finished and self._could_have_running_containers(metadata["uid"])
+            running = not known.finished and self._could_have_running_containers(
+                metadata["uid"]
+            )
             merged = merge_pod_status(old, known.status, running)
             patch = status_patch(uid, old, merged)
             if patch:
                 live = await self._client.patch(
-                    self._pods, name, namespace, patch, patch_type=STRATEGIC_MERGE_PATCH, subresource="status"
+                    self._pods,
+                    name,
+                    namespace,
+                    patch,
+                    patch_type=STRATEGIC_MERGE_PATCH,
+                    subresource="status",
                 )
             if static:  # whether its picture stays is not the status's matter
                 return True
-            if live["metadata"].get("deletionTimestamp") and known.finished and self._can_be_deleted(uid):
-                await self._client.delete(self._pods, name, namespace, uid=uid, grace_period=0)
+            if (
+                live["metadata"].get("deletionTimestamp")
+                and known.finished
+                and self._can_be_deleted(uid)
+            ):
+                await self._client.delete(
+                    self._pods, name, namespace, uid=uid, grace_period=0
+                )
                 return False
         return True

@@ -1,12 +1,14 @@
 """Three transactions make a pod's life on a node.
 
-`sync_pod` while it is to run: count, report, cgroups, directories, volumes, pull secrets, and only then the runtime; it
-is called again whenever something happened, and does what is left to do. `sync_terminating_pod` once it is to end: report, stop everything,
-report how it ended. `sync_terminated_pod` when nothing runs: let the pod go. Each may be called again after a
-failure.
+`sync_pod` while it is to run: count, report, cgroups, directories, volumes, pull
+secrets, and only then the runtime; it is called again whenever something happened, and
+does what is left to do. `sync_terminating_pod` once it is to end: report, stop
+everything, report how it ended. `sync_terminated_pod` when nothing runs: let the pod
+go. Each may be called again after a failure.
 
-Upstream: `pkg/kubelet/kubelet.go` (`SyncPod`, `SyncTerminatingPod`, `SyncTerminatedPod`), v1.36. On a node
-that is not there (no `local`), cgroups and directories are left out and volumes are only looked at.
+Upstream: `pkg/kubelet/kubelet.go` (`SyncPod`, `SyncTerminatingPod`,
+`SyncTerminatedPod`), v1.36. On a node that is not there (no `local`), cgroups and
+directories are left out and volumes are only looked at.
 """
 
 from __future__ import annotations
@@ -40,9 +42,10 @@ PodEvent = Callable[[Object, str, str, str, str], None]
 class PodSyncer:
     """The three transactions. One per node.
 
-    `local`: the machine, if there is one. `active_pods`: the pods that have not ended. `make_mirror_pod` shows a static
-    pod to the API server. `network_error()`: why pods cannot be connected now. `on_step` is told of every step of
-    `sync_pod`, by upstream's order.
+    `local`: the machine, if there is one. `active_pods`: the pods that have not ended.
+    `make_mirror_pod` shows a static pod to the API server. `network_error()`: why pods
+    cannot be connected now. `on_step` is told of every step of `sync_pod`, by
+    upstream's order.
     """
 
     local: LocalPods | None = None
@@ -78,7 +81,9 @@ class PodSyncer:
         """Wait for nothing any more."""
         await self._manager.stop()
 
-    def _status(self, pod: Object, runtime: PodStatus, *, terminal: bool = False) -> Object:
+    def _status(
+        self, pod: Object, runtime: PodStatus, *, terminal: bool = False
+    ) -> Object:
         uid = pod["metadata"]["uid"]
         current = self._statuses.get_pod_status(uid) or pod.get("status") or {}
         self._expect_probes(pod, runtime)
@@ -99,11 +104,15 @@ class PodSyncer:
                     self._probes.expect(run.id, container, _told(pod, run.id))
 
     def _sandbox_ready(self, pod: Object) -> None:
-        """The one condition that changes in the middle of a transaction. Upstream: `OnPodSandboxReady`."""
+        """The one condition that changes in the middle of a transaction. Upstream:
+        `OnPodSandboxReady`.
+        """
         status = self._statuses.get_pod_status(pod["metadata"]["uid"])
         if status is not None:
             ready = condition("PodReadyToStartContainers", True)
-            conditions = [ready if c["type"] == ready["type"] else c for c in status["conditions"]]
+            conditions = [
+                ready if c["type"] == ready["type"] else c for c in status["conditions"]
+            ]
             self._statuses.set_pod_status(pod, {**status, "conditions": conditions})
 
     def deadline(self, pod: Object) -> float | None:
@@ -115,7 +124,9 @@ class PodSyncer:
             self.on_step(name, pod)
 
     async def sync_pod(self, pod: Object) -> tuple[bool, float | None]:
-        """Whether the pod is over, and in how many seconds to try again what failed (None: all went well)."""
+        """Whether the pod is over, and in how many seconds to try again what failed
+        (None: all went well).
+        """
         uid = pod["metadata"]["uid"]
         runtime = await self._manager.get_pod_status(uid)
         if self._statuses.get_pod_status(uid) is None:
@@ -126,13 +137,19 @@ class PodSyncer:
         verdict = self.active_deadline.should_evict(pod)
         if verdict.evict and not is_terminal(status["phase"]):
             self._event(pod, "Normal", verdict.reason, verdict.message, "")
-            self._statuses.set_pod_status(pod, _failed(status, verdict.reason, verdict.message))
+            self._statuses.set_pod_status(
+                pod, _failed(status, verdict.reason, verdict.message)
+            )
             return True, None
         self._statuses.set_pod_status(pod, status)
         self._probes.trigger_readiness(uid, status)
         if status["phase"] == "Running":
             created = pod["metadata"].get("creationTimestamp")
-            self.metrics.running(uid, parse_time(created) if created else self._clock.now(), self._clock.now())
+            self.metrics.running(
+                uid,
+                parse_time(created) if created else self._clock.now(),
+                self._clock.now(),
+            )
         if is_terminal(status["phase"]):
             return True, None
         retry = await self._prepare(pod)
@@ -142,15 +159,27 @@ class PodSyncer:
         self._probes.add_pod(pod)
         self._step("runtime", pod)
         actions = compute_pod_actions(
-            pod, runtime, self._probes.unhealthy, self._probes.started, restart_all=_restarts_all(status)
+            pod,
+            runtime,
+            self._probes.unhealthy,
+            self._probes.started,
+            restart_all=_restarts_all(status),
         )
         return False, await self._manager.sync_pod(pod, runtime, actions)
 
     async def _prepare(self, pod: Object) -> float | None:
-        """Cgroups, the mirror pod, directories, volumes. None: all there; else in how many seconds to try again."""
+        """Cgroups, the mirror pod, directories, volumes. None: all there; else in how
+        many seconds to try again.
+        """
         local, not_ready = self.local, self.network_error()
         if not_ready and not pod["spec"].get("hostNetwork"):
-            self._event(pod, "Warning", "NetworkNotReady", f"network is not ready: {not_ready}", "")
+            self._event(
+                pod,
+                "Warning",
+                "NetworkNotReady",
+                f"network is not ready: {not_ready}",
+                "",
+            )
             return BACK_OFF_PERIOD
         try:
             if local is not None:
@@ -177,7 +206,10 @@ class PodSyncer:
             if result.timed_out:
                 self._event(pod, "Warning", "FailedMount", result.timed_out, "")
         else:
-            failures = [*await self._references.unmountable_volumes(pod), *await self._fetch_tokens(pod)]
+            failures = [
+                *await self._references.unmountable_volumes(pod),
+                *await self._fetch_tokens(pod),
+            ]
             retry = BACK_OFF_PERIOD if failures else None
         for volume, why in failures:
             message = f'MountVolume.SetUp failed for volume "{volume}" : {why}'
@@ -185,19 +217,25 @@ class PodSyncer:
         return retry
 
     async def _fetch_tokens(self, pod: Object) -> list[tuple[str, str]]:
-        """On a node without disk the tokens of the pod's volumes are asked for all the same. Volumes that failed, and why."""
+        """On a node without disk the tokens of the pod's volumes are asked for all the
+        same. Volumes that failed, and why.
+        """
         failures = []
         for volume, source in token_projections(pod):
             try:
                 await self.tokens.get_service_account_token(
-                    pod, source.get("audience", ""), source.get("expirationSeconds", 3600)
+                    pod,
+                    source.get("audience", ""),
+                    source.get("expirationSeconds", 3600),
                 )
             except LookupError as error:
                 failures.append((volume, f"failed to fetch token: {error.args[0]}"))
         return failures
 
     def refresh_tokens_at(self, pod: Object) -> float | None:
-        """When a token of the pod wants to be replaced (seconds of the clock); None if it has none."""
+        """When a token of the pod wants to be replaced (seconds of the clock); None if
+        it has none.
+        """
         return self.tokens.refresh_at(pod["metadata"]["uid"])
 
     async def _pull_secrets(self, pod: Object) -> None:
@@ -205,7 +243,9 @@ class PodSyncer:
         if self.images is None or not pod["spec"].get("imagePullSecrets"):
             return
         secrets = await get_pull_secrets_for_pod(
-            pod, self._references.get, lambda kind, reason, message: self._event(pod, kind, reason, message, "")
+            pod,
+            self._references.get,
+            lambda kind, reason, message: self._event(pod, kind, reason, message, ""),
         )
         self.images.use_pull_secrets(pod["metadata"]["uid"], secrets)
 
@@ -225,15 +265,22 @@ class PodSyncer:
         self._statuses.set_pod_status(pod, status)
 
     async def sync_terminating_pod(
-        self, pod: Object, grace_period: float | None, status_fn: Callable[[Object], Object] | None = None
+        self,
+        pod: Object,
+        grace_period: float | None,
+        status_fn: Callable[[Object], Object] | None = None,
     ) -> None:
-        """Stop everything that runs; when this returns, nothing does. `status_fn`: why, for the status of a pod that is evicted."""
+        """Stop everything that runs; when this returns, nothing does. `status_fn`: why,
+        for the status of a pod that is evicted.
+        """
         uid = pod["metadata"]["uid"]
         runtime = await self._manager.get_pod_status(uid)
         known = self._statuses.get_pod_status(uid)
         if not _rejected(known, runtime):
             status = self._status(pod, runtime)
-            self._statuses.set_pod_status(pod, status_fn(status) if status_fn is not None else status)
+            self._statuses.set_pod_status(
+                pod, status_fn(status) if status_fn is not None else status
+            )
         self._probes.stop_liveness_and_startup(uid)
         await self._manager.kill_pod(pod, runtime, grace_period)
         self._probes.remove_pod(uid)
@@ -243,7 +290,9 @@ class PodSyncer:
         uid = pod["metadata"]["uid"]
         runtime = await self._manager.get_pod_status(uid)
         if not _rejected(self._statuses.get_pod_status(uid), runtime):
-            self._statuses.set_pod_status(pod, self._status(pod, runtime, terminal=True))
+            self._statuses.set_pod_status(
+                pod, self._status(pod, runtime, terminal=True)
+            )
         if self.local is not None:
             try:
                 self.local.release(pod, self.active_pods())
@@ -254,14 +303,27 @@ class PodSyncer:
 
 
 def _restarts_all(status: Object) -> bool:
-    return any(c["type"] == RESTARTING_CONDITION and c["status"] == "True" for c in status["conditions"])
+    return any(
+        c["type"] == RESTARTING_CONDITION and c["status"] == "True"
+        for c in status["conditions"]
+    )
 
 
 def _told(pod: Object, container_id: str) -> Object | None:
     """What the API server knows of a run, if it knows of it."""
     status = pod.get("status") or {}
-    entries = [*(status.get("containerStatuses") or ()), *(status.get("initContainerStatuses") or ())]
-    return next((entry for entry in entries if entry.get("containerID", "").endswith(container_id)), None)
+    entries = [
+        *(status.get("containerStatuses") or ()),
+        *(status.get("initContainerStatuses") or ()),
+    ]
+    return next(
+        (
+            entry
+            for entry in entries
+            if entry.get("containerID", "").endswith(container_id)
+        ),
+        None,
+    )
 
 
 def _rejected(status: Object | None, runtime: PodStatus) -> bool:

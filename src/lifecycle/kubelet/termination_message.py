@@ -1,10 +1,13 @@
-"""A container's last words: what it wrote into its termination message file, or else the end of its log.
+"""A container's last words: what it wrote into its termination message file, or else
+the end of its log.
 
-Each run has a file of its own, mounted at `terminationMessagePath`; the runtime remembers which, so that the kubelet finds
-it again after a restart. With `FallbackToLogsOnError`, a run that failed without a word is quoted from its log.
+Each run has a file of its own, mounted at `terminationMessagePath`; the runtime
+remembers which, so that the kubelet finds it again after a restart. With
+`FallbackToLogsOnError`, a run that failed without a word is quoted from its log.
 
-Upstream: `pkg/kubelet/kuberuntime/kuberuntime_container.go` (`getTerminationMessage`, `readLastStringFromContainerLogs`),
-`pkg/kubelet/container/runtime.go` (the limits), `pkg/kubelet/status/status_manager.go` (`normalizeStatus`), v1.36.
+Upstream: `pkg/kubelet/kuberuntime/kuberuntime_container.go` (`getTerminationMessage`,
+`readLastStringFromContainerLogs`), `pkg/kubelet/container/runtime.go` (the limits),
+`pkg/kubelet/status/status_manager.go` (`normalizeStatus`), v1.36.
 """
 
 from __future__ import annotations
@@ -36,16 +39,25 @@ def read_at_most(path: str, size: int) -> bytes:
 
 
 def _read(path: str, read_log: Callable[[str], bytes]) -> bytes:
-    """The end of a file on this machine, or of one that only a hollow runtime has. Raises OSError."""
+    """The end of a file on this machine, or of one that only a hollow runtime has.
+    Raises OSError.
+    """
     try:
         return read_at_most(path, MAX_MESSAGE_LENGTH)
     except FileNotFoundError:
         return read_log(path)[-MAX_MESSAGE_LENGTH:]
 
 
-def termination_message(status: ContainerStatus, read_log: Callable[[str], bytes]) -> str:
-    """What a run that has ended left to say; empty if nothing. `read_log` gives a log file's contents, or raises OSError."""
-    fall_back = status.annotations.get(POLICY) == "FallbackToLogsOnError" and status.exit_code != 0
+def termination_message(
+    status: ContainerStatus, read_log: Callable[[str], bytes]
+) -> str:
+    """What a run that has ended left to say; empty if nothing. `read_log` gives a log
+    file's contents, or raises OSError.
+    """
+    fall_back = (
+        status.annotations.get(POLICY) == "FallbackToLogsOnError"
+        and status.exit_code != 0
+    )
     target = status.annotations.get(PATH)
     for mount in status.mounts if target else ():
         if mount.get("container_path") != target:
@@ -55,7 +67,10 @@ def termination_message(status: ContainerStatus, read_log: Callable[[str], bytes
         except FileNotFoundError:
             break
         except OSError as error:
-            return f"Error on reading termination log {mount['host_path']}: {error.strerror or error}"
+            return (
+                f"Error on reading termination log {mount['host_path']}:"
+                f" {error.strerror or error}"
+            )
         if said:
             return said.decode(errors="replace")
         break
@@ -66,32 +81,61 @@ def _end_of_log(path: str, read_log: Callable[[str], bytes]) -> str:
     try:
         data = read_log(path)
     except OSError as error:
-        return "" if isinstance(error, FileNotFoundError) else f"Error reading termination message from logs: {error}"
+        return (
+            ""
+            if isinstance(error, FileNotFoundError)
+            else f"Error reading termination message from logs: {error}"
+        )
     entries = parse_entries(data[tail_start(data, MAX_LOG_LINES) :])
-    said = b"".join(entry.text + (b"\n" if entry.complete else b"") for entry in entries)
+    said = b"".join(
+        entry.text + (b"\n" if entry.complete else b"") for entry in entries
+    )
     return said[-MAX_LOG_LENGTH:].decode(errors="replace")
 
 
-def with_message(status: ContainerStatus, read_log: Callable[[str], bytes]) -> ContainerStatus:
+def with_message(
+    status: ContainerStatus, read_log: Callable[[str], bytes]
+) -> ContainerStatus:
     """The status with the container's own words behind the runtime's."""
     if status.state is not ContainerState.EXITED or not status.annotations.get(PATH):
         return status
     said = termination_message(status, read_log)
-    return replace(status, message=": ".join(filter(None, (status.message, said)))) if said else status
+    return (
+        replace(status, message=": ".join(filter(None, (status.message, said))))
+        if said
+        else status
+    )
 
 
 def normalized(status: Object) -> Object:
-    """A pod's status with messages cut so that all of them together are no longer than `MAX_POD_MESSAGE_LENGTH`."""
+    """A pod's status with messages cut so that all of them together are no longer than
+    `MAX_POD_MESSAGE_LENGTH`.
+    """
     keys = ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses")
     count = sum(len(status.get(key) or ()) for key in keys)
     longest = MAX_POD_MESSAGE_LENGTH // count if count else 0
-    if all(len(message) <= longest for key in keys for entry in status.get(key) or () for message in _messages(entry)):
+    if all(
+        len(message) <= longest
+        for key in keys
+        for entry in status.get(key) or ()
+        for message in _messages(entry)
+    ):
         return status
-    return {**status, **{key: [_cut(entry, longest) for entry in status[key]] for key in keys if status.get(key)}}
+    return {
+        **status,
+        **{
+            key: [_cut(entry, longest) for entry in status[key]]
+            for key in keys
+            if status.get(key)
+        },
+    }
 
 
 def _messages(entry: Object) -> list[str]:
-    ends = ((entry.get(state) or {}).get("terminated") or {} for state in ("state", "lastState"))
+    ends = (
+        (entry.get(state) or {}).get("terminated") or {}
+        for state in ("state", "lastState")
+    )
     return [end["message"] for end in ends if end.get("message")]
 
 
@@ -100,5 +144,7 @@ def _cut(entry: Object, longest: int) -> Object:
     for state in ("state", "lastState"):
         ended = (entry.get(state) or {}).get("terminated")
         if ended and len(ended.get("message", "")) > longest:
-            made[state] = {"terminated": {**ended, "message": ended["message"][:longest]}}
+            made[state] = {
+                "terminated": {**ended, "message": ended["message"][:longest]}
+            }
     return made

@@ -1,11 +1,11 @@
 """Service account tokens for pods: asked for, kept, and renewed before they end.
 
-A token is bound to its pod: when the pod is gone, the API server refuses it. It is asked for anew when less than a
-fifth of its life is left, or after a day, whichever comes first. If that fails, the old one serves as long as it is
-valid.
+A token is bound to its pod: when the pod is gone, the API server refuses it. It is
+asked for anew when less than a fifth of its life is left, or after a day, whichever
+comes first. If that fails, the old one serves as long as it is valid.
 
-Upstream: `pkg/kubelet/token/token_manager.go` (`Manager.GetServiceAccountToken`, `requiresRefresh`), v1.36. Left out:
-the few seconds of jitter.
+Upstream: `pkg/kubelet/token/token_manager.go` (`Manager.GetServiceAccountToken`,
+`requiresRefresh`), v1.36. Left out: the few seconds of jitter.
 """
 
 from __future__ import annotations
@@ -33,9 +33,16 @@ class TokenManager:
         self._clock = clock
         self._tokens: dict[Key, Object] = {}
 
-    async def get_service_account_token(self, pod: Object, audience: str, expiration_seconds: int) -> str:
-        """A token that will do for a while. Raises LookupError with the API server's words."""
-        meta, account = pod["metadata"], pod["spec"].get("serviceAccountName") or "default"
+    async def get_service_account_token(
+        self, pod: Object, audience: str, expiration_seconds: int
+    ) -> str:
+        """A token that will do for a while. Raises LookupError with the API server's
+        words.
+        """
+        meta, account = (
+            pod["metadata"],
+            pod["spec"].get("serviceAccountName") or "default",
+        )
         key = (meta["namespace"], account, audience, expiration_seconds, meta["uid"])
         known = self._tokens.get(key)
         if known is not None and not self.requires_refresh(known):
@@ -46,12 +53,21 @@ class TokenManager:
             "spec": {
                 "audiences": [audience] if audience else [],
                 "expirationSeconds": expiration_seconds,
-                "boundObjectRef": {"apiVersion": "v1", "kind": "Pod", "name": meta["name"], "uid": meta["uid"]},
+                "boundObjectRef": {
+                    "apiVersion": "v1",
+                    "kind": "Pod",
+                    "name": meta["name"],
+                    "uid": meta["uid"],
+                },
             },
         }
         try:
             answer = await self._client.create(
-                resource("serviceaccounts"), request, meta["namespace"], name=account, subresource="token"
+                resource("serviceaccounts"),
+                request,
+                meta["namespace"],
+                name=account,
+                subresource="token",
             )
         except StatusError as error:
             if known is not None and self._expires(known) > self._clock.now():
@@ -65,8 +81,14 @@ class TokenManager:
         return self._clock.now() > self._refresh_time(answer)
 
     def refresh_at(self, uid: str) -> float | None:
-        """When the first of a pod's tokens wants to be replaced, in seconds of the clock; None if it has none."""
-        times = [self._refresh_time(answer) for key, answer in self._tokens.items() if key[4] == uid]
+        """When the first of a pod's tokens wants to be replaced, in seconds of the
+        clock; None if it has none.
+        """
+        times = [
+            self._refresh_time(answer)
+            for key, answer in self._tokens.items()
+            if key[4] == uid
+        ]
         return min(times, default=None)
 
     def _refresh_time(self, answer: Object) -> float:

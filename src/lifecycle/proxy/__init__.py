@@ -1,1 +1,3 @@
-"""kube-proxy: Services and EndpointSlices become rules of the kernel. Upstream: `pkg/proxy`."""
+"""kube-proxy: Services and EndpointSlices become rules of the kernel. Upstream:
+`pkg/proxy`.
+"""

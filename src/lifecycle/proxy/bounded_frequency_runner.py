@@ -1,10 +1,12 @@
 """Work that is asked for often and must not run too often.
 
-A rollout changes an EndpointSlice several times a second, and each change asks for new rules. The runner lets the
-first request through at once, then leaves at least `min_interval` seconds between two runs; requests in between
-are answered together. If nobody asks, it runs every `max_interval` anyway.
+A rollout changes an EndpointSlice several times a second, and each change asks for new
+rules. The runner lets the first request through at once, then leaves at least
+`min_interval` seconds between two runs; requests in between are answered together. If
+nobody asks, it runs every `max_interval` anyway.
 
-Upstream: `pkg/proxy/runner/bounded_frequency_runner.go` (`BoundedFrequencyRunner`), v1.36.
+Upstream: `pkg/proxy/runner/bounded_frequency_runner.go` (`BoundedFrequencyRunner`),
+v1.36.
 """
 
 from __future__ import annotations
@@ -14,9 +16,17 @@ from collections.abc import Awaitable, Callable
 
 
 class BoundedFrequencyRunner:
-    """`run()` asks for a run of `work`; `loop()` does them until cancelled. Intervals in seconds."""
+    """`run()` asks for a run of `work`; `loop()` does them until cancelled. Intervals
+    in seconds.
+    """
 
-    def __init__(self, work: Callable[[], Awaitable[None]], *, min_interval: float, max_interval: float) -> None:
+    def __init__(
+        self,
+        work: Callable[[], Awaitable[None]],
+        *,
+        min_interval: float,
+        max_interval: float,
+    ) -> None:
         self._work = work
         self._min_interval = min_interval
         self._max_interval = max_interval

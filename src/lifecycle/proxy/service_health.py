@@ -1,12 +1,15 @@
-"""Whether a balancer should send a Service's traffic to this node: asked over HTTP, answered on the Service's health check port.
+"""Whether a balancer should send a Service's traffic to this node: asked over HTTP,
+answered on the Service's health check port.
 
-In front of a Service with `externalTrafficPolicy: Local` a balancer must leave out the nodes that have none of its pods: what arrives
-there is dropped. 200 says that there are ready pods here, 503 that there are none – or that the rules have not been brought up to date
-for so long that they are not to be trusted. How many pods there are goes along as a weight. Pods that are going away do not count, though
-they still serve: their node is to be left in peace in time.
+In front of a Service with `externalTrafficPolicy: Local` a balancer must leave out the
+nodes that have none of its pods: what arrives there is dropped. 200 says that there are
+ready pods here, 503 that there are none – or that the rules have not been brought up to
+date for so long that they are not to be trusted. How many pods there are goes along as
+a weight. Pods that are going away do not count, though they still serve: their node is
+to be left in peace in time.
 
-Upstream: `pkg/proxy/healthcheck/service_health.go` (`server`, `hcHandler`), v1.36. Left out: the event about a port that is taken (it is
-logged), the proxy's own `/healthz`.
+Upstream: `pkg/proxy/healthcheck/service_health.go` (`server`, `hcHandler`), v1.36. Left
+out: the event about a port that is taken (it is logged), the proxy's own `/healthz`.
 """
 
 from __future__ import annotations
@@ -43,17 +46,26 @@ class _Open:
 
 
 class ServiceHealthServer:
-    """Listens on the ports it is given. `listen` makes a listening socket for a port, in the node's network; `healthy` says whether
-    the rules are fresh."""
+    """Listens on the ports it is given. `listen` makes a listening socket for a port,
+    in the node's network; `healthy` says whether the rules are fresh.
+    """
 
-    def __init__(self, listen: Callable[[int], socket.socket], healthy: Callable[[], bool] = lambda: True) -> None:
+    def __init__(
+        self,
+        listen: Callable[[int], socket.socket],
+        healthy: Callable[[], bool] = lambda: True,
+    ) -> None:
         self.healthy = healthy
         self._listen = listen
         self._open: dict[ServiceKey, _Open] = {}
         self._counts: dict[ServiceKey, int] = {}
 
-    async def sync(self, ports: Mapping[ServiceKey, int], local_ready: Mapping[ServiceKey, int]) -> None:
-        """The Services with a port, and how many ready endpoints each has here. A port that is taken is logged, and tried again."""
+    async def sync(
+        self, ports: Mapping[ServiceKey, int], local_ready: Mapping[ServiceKey, int]
+    ) -> None:
+        """The Services with a port, and how many ready endpoints each has here. A port
+        that is taken is logged, and tried again.
+        """
         self._counts = {key: local_ready.get(key, 0) for key in ports}
         for key, found in list(self._open.items()):
             if ports.get(key) != found.port:
@@ -64,10 +76,17 @@ class ServiceHealthServer:
             try:
                 sock = self._listen(port)
             except OSError as error:
-                log.error("health check of %s/%s cannot listen on port %s: %s", *key, port, error)
+                log.error(
+                    "health check of %s/%s cannot listen on port %s: %s",
+                    *key,
+                    port,
+                    error,
+                )
                 continue
             connections = web.Server(self._handler(key), access_log=None)
-            listener = await asyncio.get_running_loop().create_server(connections, sock=sock)
+            listener = await asyncio.get_running_loop().create_server(
+                connections, sock=sock
+            )
             self._open[key] = _Open(port, connections, listener)
 
     async def stop(self) -> None:
@@ -80,7 +99,9 @@ class ServiceHealthServer:
         found.listener.close()
         await found.connections.shutdown(timeout=0.2)
 
-    def _handler(self, key: ServiceKey) -> Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]:
+    def _handler(
+        self, key: ServiceKey
+    ) -> Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]:
         async def answer(request: web.BaseRequest) -> web.StreamResponse:
             status, body = self.answer(key)
             headers = {
@@ -96,5 +117,7 @@ class ServiceHealthServer:
         """Status and body for one Service."""
         count, healthy = self._counts.get(key, 0), self.healthy()
         namespace, name = map(go_quote, key)
-        text = BODY.format(namespace=namespace, name=name, count=count, healthy=str(healthy).lower())
+        text = BODY.format(
+            namespace=namespace, name=name, count=count, healthy=str(healthy).lower()
+        )
         return (200 if count and healthy else 503), text

@@ -1,11 +1,13 @@
 """What kube-proxy keeps of the Services: one entry for each of their ports.
 
-A Service without an address of its own (headless, ExternalName) is nothing to proxy and gets no entry. Two
-questions about each port decide most of its rules: may it be reached from outside, and which endpoints may its
-traffic go to – all of them (`Cluster`), or only those on the same node (`Local`). Addresses are kept as rules spell them.
+A Service without an address of its own (headless, ExternalName) is nothing to proxy and
+gets no entry. Two questions about each port decide most of its rules: may it be reached
+from outside, and which endpoints may its traffic go to – all of them (`Cluster`), or
+only those on the same node (`Local`). Addresses are kept as rules spell them.
 
-Upstream: `pkg/proxy/serviceport.go` (`BaseServicePortInfo`), `servicechangetracker.go` (`serviceToServiceMap`),
-`pkg/proxy/util/utils.go` (`ShouldSkipService`), v1.36. Left out: logging of addresses of the other family.
+Upstream: `pkg/proxy/serviceport.go` (`BaseServicePortInfo`), `servicechangetracker.go`
+(`serviceToServiceMap`), `pkg/proxy/util/utils.go` (`ShouldSkipService`), v1.36. Left
+out: logging of addresses of the other family.
 """
 
 from __future__ import annotations
@@ -50,23 +52,32 @@ class ServicePort:
 
     @property
     def uses_cluster_endpoints(self) -> bool:
-        """Whether endpoints on any node are needed. With `Local` external traffic they are: for the node's own traffic and the pods'."""
+        """Whether endpoints on any node are needed. With `Local` external traffic they
+        are: for the node's own traffic and the pods'.
+        """
         return not self.internal_policy_local or self.externally_accessible
 
     @property
     def uses_local_endpoints(self) -> bool:
         """Whether some traffic must stay on the node."""
-        return self.internal_policy_local or (self.external_policy_local and self.externally_accessible)
+        return self.internal_policy_local or (
+            self.external_policy_local and self.externally_accessible
+        )
 
 
 def should_skip_service(service: Object) -> bool:
     """Whether there is nothing to proxy."""
     spec = service["spec"]
-    return spec.get("clusterIP") in (None, "", "None") or spec.get("type") == "ExternalName"
+    return (
+        spec.get("clusterIP") in (None, "", "None")
+        or spec.get("type") == "ExternalName"
+    )
 
 
 def service_ports(service: Object, family: str = "IPv4") -> Iterator[ServicePort]:
-    """The entries of a Service for one family; none if it is to be skipped or has no cluster IP of that family."""
+    """The entries of a Service for one family; none if it is to be skipped or has no
+    cluster IP of that family.
+    """
     if should_skip_service(service):
         return
     meta, spec = service["metadata"], service["spec"]
@@ -75,12 +86,22 @@ def service_ports(service: Object, family: str = "IPv4") -> Iterator[ServicePort
         return
     kind = spec.get("type", "ClusterIP")
     external_ips = _of_family(spec.get("externalIPs") or (), family)
-    reached_from_outside = kind in ("LoadBalancer", "NodePort") or bool(spec.get("externalIPs"))
+    reached_from_outside = kind in ("LoadBalancer", "NodePort") or bool(
+        spec.get("externalIPs")
+    )
     external_local = reached_from_outside and spec.get("externalTrafficPolicy") == LOCAL
-    ranges = [canonical_network(text.strip()) for text in spec.get("loadBalancerSourceRanges") or ()]
+    ranges = [
+        canonical_network(text.strip())
+        for text in spec.get("loadBalancerSourceRanges") or ()
+    ]
     for port in spec.get("ports") or ():
         yield ServicePort(
-            name=ServicePortName(meta["namespace"], meta["name"], port.get("name", ""), port.get("protocol") or "TCP"),
+            name=ServicePortName(
+                meta["namespace"],
+                meta["name"],
+                port.get("name", ""),
+                port.get("protocol") or "TCP",
+            ),
             cluster_ip=cluster_ips[0],
             port=port["port"],
             node_port=port.get("nodePort") or 0,
@@ -99,13 +120,22 @@ def _of_family(addresses: Iterable[str], family: str) -> tuple[str, ...]:
 
 
 def _only(canonical: Iterable[str], family: str) -> tuple[str, ...]:
-    return tuple(text for text in canonical if text and (":" in text) == (family == "IPv6"))
+    return tuple(
+        text for text in canonical if text and (":" in text) == (family == "IPv6")
+    )
 
 
 def _load_balancer_vips(service: Object, family: str) -> tuple[str, ...]:
-    """The balancer's addresses that its packets still carry when they arrive; `ipMode: Proxy` means they do not."""
-    ingress = ((service.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ()
-    return _of_family([i["ip"] for i in ingress if i.get("ip") and i.get("ipMode", "VIP") == "VIP"], family)
+    """The balancer's addresses that its packets still carry when they arrive; `ipMode:
+    Proxy` means they do not.
+    """
+    ingress = ((service.get("status") or {}).get("loadBalancer") or {}).get(
+        "ingress"
+    ) or ()
+    return _of_family(
+        [i["ip"] for i in ingress if i.get("ip") and i.get("ipMode", "VIP") == "VIP"],
+        family,
+    )
 
 
 def _sticky_max_age_seconds(spec: Object) -> int:
@@ -116,11 +146,17 @@ def _sticky_max_age_seconds(spec: Object) -> int:
 
 
 def _health_check_node_port(spec: Object, external_local: bool) -> int:
-    return (spec.get("healthCheckNodePort") or 0) if spec.get("type") == "LoadBalancer" and external_local else 0
+    return (
+        (spec.get("healthCheckNodePort") or 0)
+        if spec.get("type") == "LoadBalancer" and external_local
+        else 0
+    )
 
 
 class ServicePortMap:
-    """All entries, by Service. `update` and `remove` say whether anything changed that rules are made of."""
+    """All entries, by Service. `update` and `remove` say whether anything changed that
+    rules are made of.
+    """
 
     def __init__(self, family: str = "IPv4") -> None:
         self.family = family
@@ -143,7 +179,9 @@ class ServicePortMap:
         return self._by_service.pop((meta["namespace"], meta["name"]), None) is not None
 
     def health_check_node_ports(self) -> dict[tuple[str, str], int]:
-        """The Services whose balancer asks which nodes have endpoints, and the port it asks on."""
+        """The Services whose balancer asks which nodes have endpoints, and the port it
+        asks on.
+        """
         return {
             key: ports[0].health_check_node_port
             for key, ports in self._by_service.items()
@@ -151,7 +189,9 @@ class ServicePortMap:
         }
 
     def __iter__(self) -> Iterator[ServicePort]:
-        """By name. Upstream iterates a Go map, so that its order differs from sync to sync; ours is one of those orders."""
+        """By name. Upstream iterates a Go map, so that its order differs from sync to
+        sync; ours is one of those orders.
+        """
         for key in sorted(self._by_service):
             yield from sorted(self._by_service[key], key=lambda port: port.name)
 

@@ -1,22 +1,26 @@
 """The same question, asked ten thousand times: answers kept per kind of pod.
 
-The pods of a Deployment differ in their names and nothing else. For the second one, every node that did not change
-since the first gives the same answers. So for each *signature* (all that filters and scores look at in a pod) one
-`Equivalence` keeps, per node, the node's *class*: the tuple of what each score plugin makes of it, or that it was
-ruled out. Nodes of one class score the same; a thousand nodes that run ten pods each fall into a handful of classes.
-A pod then costs: re-evaluating the nodes that changed (mostly the one that got the last pod), scoring each class
-once, and picking a node of the best class.
+The pods of a Deployment differ in their names and nothing else. For the second one,
+every node that did not change since the first gives the same answers. So for each
+*signature* (all that filters and scores look at in a pod) one `Equivalence` keeps, per
+node, the node's *class*: the tuple of what each score plugin makes of it, or that it
+was ruled out. Nodes of one class score the same; a thousand nodes that run ten pods
+each fall into a handful of classes. A pod then costs: re-evaluating the nodes that
+changed (mostly the one that got the last pod), scoring each class once, and picking a
+node of the best class.
 
-What a plugin's score adds up over the whole cluster (default topology spreading counts pods per zone) is kept as a
-running sum.
+What a plugin's score adds up over the whole cluster (default topology spreading counts
+pods per zone) is kept as a running sum.
 
-Some pods cannot be told apart by signature: those with affinity to other pods or explicit spreading, those with
-claims. They, and any pod while a preemptor is nominated to a node, take the plain path in `schedule_one.py`. The two
-give the same answer, which the tests check.
+Some pods cannot be told apart by signature: those with affinity to other pods or
+explicit spreading, those with claims. They, and any pod while a preemptor is nominated
+to a node, take the plain path in `schedule_one.py`. The two give the same answer, which
+the tests check.
 
-Upstream has the same idea since v1.35: `pkg/scheduler/framework/runtime/batch.go` (`OpportunisticBatch`) reuses the
-sorted nodes of the pod before, if its signature (`SignPod`) is the same and the node it got is full now. Ours is
-bolder (any number of pods, any order), because Python is slower.
+Upstream has the same idea since v1.35: `pkg/scheduler/framework/runtime/batch.go`
+(`OpportunisticBatch`) reuses the sorted nodes of the pod before, if its signature
+(`SignPod`) is the same and the node it got is full now. Ours is bolder (any number of
+pods, any order), because Python is slower.
 """
 
 from __future__ import annotations
@@ -29,7 +33,10 @@ from lifecycle.scheduler.framework import CycleState, Framework, ScorePlugin
 from lifecycle.scheduler.node_info import NodeInfo, PodInfo
 from lifecycle.scheduler.plugins.inter_pod_affinity import InterPodAffinity
 from lifecycle.scheduler.plugins.pod_topology_spread import PodTopologySpread, SoftState
-from lifecycle.scheduler.plugins.topology_constraints import HOSTNAME, count_pods_match_selector
+from lifecycle.scheduler.plugins.topology_constraints import (
+    HOSTNAME,
+    count_pods_match_selector,
+)
 from lifecycle.scheduler.snapshot import Snapshot
 
 MAX_SIGNATURES = 64
@@ -39,7 +46,9 @@ INFEASIBLE = -1
 
 
 class Equivalence:
-    """What all pods of one signature find: a class per node, in the order of the snapshot's nodes."""
+    """What all pods of one signature find: a class per node, in the order of the
+    snapshot's nodes.
+    """
 
     def __init__(self, framework: Framework, info: PodInfo, snapshot: Snapshot) -> None:
         self.framework = framework
@@ -56,7 +65,9 @@ class Equivalence:
             self._evaluate_all(info, snapshot)
 
     def _prepare(self, info: PodInfo, snapshot: Snapshot) -> bool:
-        only, status, _ = self.framework.run_pre_filter_plugins(self.state, info, snapshot)
+        only, status, _ = self.framework.run_pre_filter_plugins(
+            self.state, info, snapshot
+        )
         if status is not None or only is not None:
             return False
         self.filters = self.framework.active_filters(self.state)
@@ -72,7 +83,10 @@ class Equivalence:
                     self.spread_at = len(self.scorers)
                     self.state.data["PreScore" + plugin.name] = self.soft
                     self.scorers.append(plugin)
-            elif plugin.pre_score(self.state, info, snapshot.node_info_list, snapshot) is None:
+            elif (
+                plugin.pre_score(self.state, info, snapshot.node_info_list, snapshot)
+                is None
+            ):
                 self.scorers.append(plugin)
         spec = info.pod["spec"]
         self._required: Matcher | None = required_node_affinity(spec)
@@ -80,7 +94,9 @@ class Equivalence:
         return True
 
     def _evaluate_all(self, info: PodInfo, snapshot: Snapshot) -> None:
-        self._domain_counts: list[dict[str, int]] = [{} for _ in self.soft.constraints] if self.soft else []
+        self._domain_counts: list[dict[str, int]] = (
+            [{} for _ in self.soft.constraints] if self.soft else []
+        )
         for node in snapshot.node_info_list:
             key = self._class_of(info, node)
             self.keys.append(key)
@@ -112,10 +128,16 @@ class Equivalence:
         for plugin in self.filters:
             if plugin.filter(state, info, node) is not None:
                 return INFEASIBLE
-        parts = tuple([plugin.score_class(state, info, node) for plugin in self.scorers])
-        if self.soft is not None:  # what a zone is called matters even where the host has no label
+        parts = tuple(
+            [plugin.score_class(state, info, node) for plugin in self.scorers]
+        )
+        if (
+            self.soft is not None
+        ):  # what a zone is called matters even where the host has no label
             parts += tuple(
-                node.labels.get(c.topology_key, "") for c in self.soft.constraints if c.topology_key != HOSTNAME
+                node.labels.get(c.topology_key, "")
+                for c in self.soft.constraints
+                if c.topology_key != HOSTNAME
             )
         number = self._numbers.get(parts)
         if number is None:
@@ -124,13 +146,19 @@ class Equivalence:
         return number
 
     def _shares_of(self, node: NodeInfo) -> tuple[tuple[str, int], ...]:
-        """Per constraint the domain that the node's matching pods count for, and their number."""
+        """Per constraint the domain that the node's matching pods count for, and their
+        number.
+        """
         assert self.soft is not None
         shares = []
         for constraint in self.soft.constraints:
             number = 0
-            if constraint.topology_key != HOSTNAME and constraint.counts_node(node, self._required, self._tolerations):
-                number = count_pods_match_selector(node.pods, constraint.selector, self.soft.namespace)
+            if constraint.topology_key != HOSTNAME and constraint.counts_node(
+                node, self._required, self._tolerations
+            ):
+                number = count_pods_match_selector(
+                    node.pods, constraint.selector, self.soft.namespace
+                )
             shares.append((node.labels.get(constraint.topology_key, ""), number))
         return tuple(shares)
 
@@ -140,7 +168,9 @@ class Equivalence:
                 counts[domain] = counts.get(domain, 0) + sign * number
 
     def window(self, start: int, wanted: int) -> tuple[list[int], int]:
-        """The first `wanted` feasible positions from `start` on, and how many nodes were looked at."""
+        """The first `wanted` feasible positions from `start` on, and how many nodes
+        were looked at.
+        """
         keys = self.keys
         total = len(keys)
         if not self.infeasible:
@@ -167,7 +197,10 @@ class Equivalence:
             self._weigh(classes, len(positions))
         totals = [0] * len(classes)
         for i, plugin in enumerate(self.scorers):
-            raw = [plugin.score_of_class(self.state, self._tuples[number][i]) for number in classes]
+            raw = [
+                plugin.score_of_class(self.state, self._tuples[number][i])
+                for number in classes
+            ]
             weight = plugin.weight
             for j, score in enumerate(plugin.normalize_score(self.state, raw)):
                 totals[j] += score * weight
@@ -184,7 +217,9 @@ class Equivalence:
                 continue
             domains = {self._tuples[number][at] for number in classes}
             at += 1
-            soft.domain_counts[i] = {domain: self._domain_counts[i].get(domain, 0) for domain in domains}
+            soft.domain_counts[i] = {
+                domain: self._domain_counts[i].get(domain, 0) for domain in domains
+            }
             sizes.append(len(domains))
         soft.weigh(sizes)
 
@@ -195,7 +230,9 @@ class OpportunisticBatch:
     def __init__(self, framework: Framework) -> None:
         self._framework = framework
         self._known: dict[Hashable, Equivalence] = {}
-        self._spread = next((p for p in framework.plugins if isinstance(p, PodTopologySpread)), None)
+        self._spread = next(
+            (p for p in framework.plugins if isinstance(p, PodTopologySpread)), None
+        )
 
     def sign_pod(self, info: PodInfo) -> Hashable | None:
         """The pod's signature; None if its answers cannot be shared."""
@@ -212,9 +249,13 @@ class OpportunisticBatch:
         return tuple(parts)
 
     def get(self, info: PodInfo, snapshot: Snapshot) -> Equivalence | None:
-        """The pod's equivalence, up to date with the snapshot; None: take the plain path."""
+        """The pod's equivalence, up to date with the snapshot; None: take the plain
+        path.
+        """
         if snapshot.have_pods_with_affinity:
-            return None  # somebody may have a word about this pod's labels, which are not in the signature
+            # somebody may have a word about this pod's labels, which are not in the
+            # signature
+            return None
         signature = self.sign_pod(info)
         if signature is None:
             return None

@@ -1,12 +1,13 @@
 """What the scheduler believes about the cluster.
 
-Binding takes a round trip; the next pod must not wait for it. So a pod that has been given a node is *assumed* to be
-there at once. The watch confirms it later (`add_pod`), or the binding failed and it is forgotten (`forget_pod`).
-Either way the cache is right in the end.
+Binding takes a round trip; the next pod must not wait for it. So a pod that has been
+given a node is *assumed* to be there at once. The watch confirms it later (`add_pod`),
+or the binding failed and it is forgotten (`forget_pod`). Either way the cache is right
+in the end.
 
-Upstream: `pkg/scheduler/backend/cache/cache.go` (`cacheImpl`), `node_tree.go` (`nodeTree`), v1.36. Left out: the
-expiry of assumed pods (off upstream too: a duration of 0), and the list ordered by change; a set of changed names
-does its job here.
+Upstream: `pkg/scheduler/backend/cache/cache.go` (`cacheImpl`), `node_tree.go`
+(`nodeTree`), v1.36. Left out: the expiry of assumed pods (off upstream too: a duration
+of 0), and the list ordered by change; a set of changed names does its job here.
 """
 
 from __future__ import annotations
@@ -21,13 +22,17 @@ REGION = "topology.kubernetes.io/region"
 
 
 def zone_key(labels: dict[str, str]) -> str:
-    """Region and zone as one value; empty if the node has neither. Upstream: `node.GetZoneKey`."""
+    """Region and zone as one value; empty if the node has neither. Upstream:
+    `node.GetZoneKey`.
+    """
     region, zone = labels.get(REGION, ""), labels.get(ZONE, "")
     return f"{region}:\x00:{zone}" if region or zone else ""
 
 
 class NodeTree:
-    """Nodes by zone, listed one from each zone in turn, so that a search that stops early has seen every zone."""
+    """Nodes by zone, listed one from each zone in turn, so that a search that stops
+    early has seen every zone.
+    """
 
     def __init__(self) -> None:
         self._zones: dict[str, list[str]] = {}
@@ -56,7 +61,9 @@ class NodeTree:
 
 
 class Cache:
-    """Nodes and the pods on them, real and assumed. Keys of pods are `namespace/name`."""
+    """Nodes and the pods on them, real and assumed. Keys of pods are
+    `namespace/name`.
+    """
 
     def __init__(self) -> None:
         self.nodes: dict[str, NodeInfo] = {}
@@ -70,10 +77,12 @@ class Cache:
     def __contains__(self, key: str) -> bool:
         return key in self._placed
 
-    # -- pods ---------------------------------------------------------------------------------------------------------
+    # -- pods --------------------------------------------------------------------------
 
     def assume_pod(self, info: PodInfo) -> None:
-        """Believe that the pod runs on its `spec.nodeName`. Raises KeyError if it is in the cache already."""
+        """Believe that the pod runs on its `spec.nodeName`. Raises KeyError if it is in
+        the cache already.
+        """
         if info.key in self._placed:
             raise KeyError(info.key)
         self._assumed.add(info.key)
@@ -128,7 +137,9 @@ class Cache:
             self._changed.discard(name)
 
     def _replace(self, key: str, name: str, pod: Object) -> None:
-        """A newer object of a pod that stays where it is. If nothing the scheduler looks at changed, neither does the generation."""
+        """A newer object of a pod that stays where it is. If nothing the scheduler
+        looks at changed, neither does the generation.
+        """
         node = self.nodes[name]
         info = node.pods[key]
         old, info_pod = info.pod["metadata"], info.pod
@@ -145,7 +156,7 @@ class Cache:
         node.add_pod(PodInfo(pod))
         self._changed.add(name)
 
-    # -- nodes --------------------------------------------------------------------------------------------------------
+    # -- nodes -------------------------------------------------------------------------
 
     def add_node(self, node: Object) -> NodeInfo:
         """A node came or changed."""
@@ -181,10 +192,11 @@ class Cache:
         if not info.pods:
             del self.nodes[name]
 
-    # -- the picture --------------------------------------------------------------------------------------------------
+    # -- the picture -------------------------------------------------------------------
 
     def update_snapshot(self, snapshot: Snapshot) -> None:
-        """Bring a snapshot up to date: copies of the nodes that changed since, or a new list if nodes came or went.
+        """Bring a snapshot up to date: copies of the nodes that changed since, or a new
+        list if nodes came or went.
 
         One snapshot per cache: what it has taken is not kept for another.
         """
@@ -195,7 +207,11 @@ class Cache:
             for name in names:
                 info = self.nodes[name]
                 old = snapshot.node_info_map.get(name)
-                infos.append(old if old is not None and old.generation == info.generation else info.clone())
+                infos.append(
+                    old
+                    if old is not None and old.generation == info.generation
+                    else info.clone()
+                )
                 for image in info.images:
                     image_nodes[image] = image_nodes.get(image, 0) + 1
             snapshot.rebuild(infos, image_nodes)

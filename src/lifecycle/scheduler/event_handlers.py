@@ -1,9 +1,11 @@
 """From watch events to cache and queue.
 
-Pods with a node go into the cache, pods without one into the queue (if they are ours to schedule). Everything that
-could make a waiting pod schedulable becomes a `ClusterEvent`, and the queue asks its hints.
+Pods with a node go into the cache, pods without one into the queue (if they are ours to
+schedule). Everything that could make a waiting pod schedulable becomes a
+`ClusterEvent`, and the queue asks its hints.
 
-Upstream: `pkg/scheduler/eventhandlers.go` (`addAllEventHandlers`, `addPodToSchedulingQueue` …), v1.36.
+Upstream: `pkg/scheduler/eventhandlers.go` (`addAllEventHandlers`,
+`addPodToSchedulingQueue` …), v1.36.
 """
 
 from __future__ import annotations
@@ -35,7 +37,9 @@ def key_of(obj: Object) -> str:
 
 
 class EventHandlers:
-    """Handlers for the informers of pods and nodes (and claims). `responsible` says whether a pod is ours to schedule."""
+    """Handlers for the informers of pods and nodes (and claims). `responsible` says
+    whether a pod is ours to schedule.
+    """
 
     def __init__(
         self,
@@ -49,7 +53,7 @@ class EventHandlers:
         self._nominator = nominator
         self._responsible = responsible
 
-    # -- pods ---------------------------------------------------------------------------------------------------------
+    # -- pods --------------------------------------------------------------------------
 
     def pod_added(self, pod: Object) -> None:
         """A pod appeared."""
@@ -102,19 +106,28 @@ class EventHandlers:
             self._let_go(pod, None)
 
     def _let_go(self, old: Object, still: str | None) -> None:
-        """A pod that a node was kept for is gone or goes elsewhere: those who had to respect it may try again."""
+        """A pod that a node was kept for is gone or goes elsewhere: those who had to
+        respect it may try again.
+        """
         nominated = (old.get("status") or {}).get("nominatedNodeName")
         if nominated and nominated != still:
             priority = PodInfo(old).priority
-            self._queue.move_all(POD_DELETED, old, None, lambda info: info.priority <= priority)
+            self._queue.move_all(
+                POD_DELETED, old, None, lambda info: info.priority <= priority
+            )
 
     def _nominate(self, old: Object, new: Object) -> None:
-        """Keep what the pod's status says is kept for it: by us in an earlier life, or by somebody else.
+        """Keep what the pod's status says is kept for it: by us in an earlier life, or
+        by somebody else.
 
-        An update without a nomination, before and after, may be older than our own decision: that stays.
+        An update without a nomination, before and after, may be older than our own
+        decision: that stays.
         """
         key = key_of(new)
-        before, after = ((pod.get("status") or {}).get("nominatedNodeName") or "" for pod in (old, new))
+        before, after = (
+            (pod.get("status") or {}).get("nominatedNodeName") or ""
+            for pod in (old, new)
+        )
         node = after or ("" if before else self._nominator.node_of(key))
         if node:
             self._nominator.add(PodInfo(new), node)
@@ -128,7 +141,7 @@ class EventHandlers:
         self._nominator.remove(key)
         self._queue.move_all(POD_ADDED, None, pod)
 
-    # -- nodes and the rest -------------------------------------------------------------------------------------------
+    # -- nodes and the rest ------------------------------------------------------------
 
     def node_added(self, node: Object) -> None:
         """A node appeared."""
@@ -138,7 +151,9 @@ class EventHandlers:
     def node_updated(self, old: Object, new: Object) -> None:
         """A node changed. A mere heartbeat changes nothing for the scheduler."""
         events = node_events(old, new)
-        images = (old.get("status") or {}).get("images") != (new.get("status") or {}).get("images")
+        images = (old.get("status") or {}).get("images") != (
+            new.get("status") or {}
+        ).get("images")
         if events or images or (old.get("spec") or {}) != (new.get("spec") or {}):
             self._cache.add_node(new)
         for event in events:
@@ -151,10 +166,16 @@ class EventHandlers:
 
     def other(
         self, kind: str
-    ) -> tuple[Callable[[Object], None], Callable[[Object, Object], None], Callable[[Object], None]]:
+    ) -> tuple[
+        Callable[[Object], None],
+        Callable[[Object, Object], None],
+        Callable[[Object], None],
+    ]:
         """Handlers for a kind that some plugin only wants to hear of."""
         return (
             lambda new: self._queue.move_all(ClusterEvent(kind, "Add"), None, new),
-            lambda old, new: self._queue.move_all(ClusterEvent(kind, "Update"), old, new),
+            lambda old, new: self._queue.move_all(
+                ClusterEvent(kind, "Update"), old, new
+            ),
             lambda old: self._queue.move_all(ClusterEvent(kind, "Delete"), old, None),
         )

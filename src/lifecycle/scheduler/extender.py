@@ -1,13 +1,15 @@
 """Extenders: somebody else's opinion, over HTTP.
 
-Before plugins could be compiled in, this was the way to extend the scheduler, and it still is for those who cannot
-build their own. After the plugins have filtered, each extender may filter further; its scores are added to the
-plugins' (scaled to them); one extender may bind; and one that knows of preemption may strike victims. An extender
-that cannot be reached fails the pod's attempt, unless it is `ignorable`. One that manages certain resources is
-asked only for pods that request them.
+Before plugins could be compiled in, this was the way to extend the scheduler, and it
+still is for those who cannot build their own. After the plugins have filtered, each
+extender may filter further; its scores are added to the plugins' (scaled to them); one
+extender may bind; and one that knows of preemption may strike victims. An extender that
+cannot be reached fails the pod's attempt, unless it is `ignorable`. One that manages
+certain resources is asked only for pods that request them.
 
-Upstream: `pkg/scheduler/extender.go` (`HTTPExtender`), `kube-scheduler/extender/v1/types.go` (whose JSON has capital
-letters), v1.36. Left out: TLS client certificates.
+Upstream: `pkg/scheduler/extender.go` (`HTTPExtender`),
+`kube-scheduler/extender/v1/types.go` (whose JSON has capital letters), v1.36. Left out:
+TLS client certificates.
 """
 
 from __future__ import annotations
@@ -20,7 +22,12 @@ import aiohttp
 import orjson
 
 from lifecycle.api.wire import Object
-from lifecycle.scheduler.framework import MAX_NODE_SCORE, Diagnosis, unresolvable, unschedulable
+from lifecycle.scheduler.framework import (
+    MAX_NODE_SCORE,
+    Diagnosis,
+    unresolvable,
+    unschedulable,
+)
 from lifecycle.scheduler.node_info import NodeInfo, PodInfo
 from lifecycle.scheduler.plugins.default_preemption import Candidate
 
@@ -51,10 +58,14 @@ class ExtenderConfig:
 
 
 def extender_config(entry: Mapping[str, Any]) -> ExtenderConfig:
-    """Read one entry of `extenders`. Raises ValueError for a prioritizer without a positive weight."""
+    """Read one entry of `extenders`. Raises ValueError for a prioritizer without a
+    positive weight.
+    """
     if entry.get("prioritizeVerb") and entry.get("weight", 0) <= 0:
         text = "must have a positive weight applied to it"
-        raise ValueError(f"extenders[0].weight: Invalid value: {entry.get('weight', 0)}: {text}")
+        raise ValueError(
+            f"extenders[0].weight: Invalid value: {entry.get('weight', 0)}: {text}"
+        )
     managed = entry.get("managedResources") or ()
     return ExtenderConfig(
         entry["urlPrefix"],
@@ -77,7 +88,11 @@ def _seconds(given: str | float | None) -> float:
     if isinstance(given, int | float):
         return float(given)
     units = (("ms", 0.001), ("s", 1.0), ("m", 60.0))
-    return next(float(given[: -len(unit)]) * factor for unit, factor in units if given.endswith(unit))
+    return next(
+        float(given[: -len(unit)]) * factor
+        for unit, factor in units
+        if given.endswith(unit)
+    )
 
 
 class HTTPExtender:
@@ -93,19 +108,28 @@ class HTTPExtender:
         return self.config.url_prefix
 
     def is_interested(self, pod: Object) -> bool:
-        """Whether it manages something the pod asks for; one without managed resources is always asked."""
+        """Whether it manages something the pod asks for; one without managed resources
+        is always asked.
+        """
         managed = self.config.managed_resources
         if not managed:
             return True
         spec = pod["spec"]
         for container in (*spec["containers"], *(spec.get("initContainers") or ())):
             resources = container.get("resources") or {}
-            if any(managed & (resources.get(part) or {}).keys() for part in ("requests", "limits")):
+            if any(
+                managed & (resources.get(part) or {}).keys()
+                for part in ("requests", "limits")
+            ):
                 return True
         return False
 
-    async def filter(self, info: PodInfo, nodes: Sequence[NodeInfo], diagnosis: Diagnosis) -> list[NodeInfo]:
-        """The nodes that it leaves; what it refuses goes into the diagnosis. Raises ExtenderError."""
+    async def filter(
+        self, info: PodInfo, nodes: Sequence[NodeInfo], diagnosis: Diagnosis
+    ) -> list[NodeInfo]:
+        """The nodes that it leaves; what it refuses goes into the diagnosis. Raises
+        ExtenderError.
+        """
         if not self.config.filter_verb:
             return list(nodes)
         answer = await self._send(self.config.filter_verb, self._args(info, nodes))
@@ -115,13 +139,16 @@ class HTTPExtender:
         if self.config.node_cache_capable and answer.get("NodeNames") is not None:
             left = answer["NodeNames"]
         elif answer.get("Nodes") is not None:
-            left = [node["metadata"]["name"] for node in answer["Nodes"].get("items") or ()]
+            left = [
+                node["metadata"]["name"] for node in answer["Nodes"].get("items") or ()
+            ]
         else:
             left = []
         for name in left:
             if name not in by_name:
                 raise ExtenderError(
-                    f'extender "{self.name}" claims a filtered node "{name}" which is not found in the input node list'
+                    f'extender "{self.name}" claims a filtered node "{name}" which is'
+                    " not found in the input node list"
                 )
         for name, reason in (answer.get("FailedNodes") or {}).items():
             diagnosis.add(name, unschedulable(self.name, reason))
@@ -129,8 +156,12 @@ class HTTPExtender:
             diagnosis.add(name, unresolvable(self.name, reason))
         return [by_name[name] for name in left]
 
-    async def prioritize(self, info: PodInfo, nodes: Sequence[NodeInfo]) -> dict[str, int]:
-        """Node → score to add: 0 … 10 times the weight, brought to the plugins' scale. Raises ExtenderError."""
+    async def prioritize(
+        self, info: PodInfo, nodes: Sequence[NodeInfo]
+    ) -> dict[str, int]:
+        """Node → score to add: 0 … 10 times the weight, brought to the plugins' scale.
+        Raises ExtenderError.
+        """
         if not self.config.prioritize_verb:
             return {}
         answer = await self._send(self.config.prioritize_verb, self._args(info, nodes))
@@ -140,38 +171,70 @@ class HTTPExtender:
     async def bind(self, pod: Object, node: str) -> None:
         """Let it bind the pod. Raises ExtenderError."""
         meta = pod["metadata"]
-        args = {"PodName": meta["name"], "PodNamespace": meta["namespace"], "PodUID": meta["uid"], "Node": node}
+        args = {
+            "PodName": meta["name"],
+            "PodNamespace": meta["namespace"],
+            "PodUID": meta["uid"],
+            "Node": node,
+        }
         answer = await self._send(self.config.bind_verb, args)
         if answer.get("Error"):
             raise ExtenderError(answer["Error"])
 
-    async def process_preemption(self, info: PodInfo, candidates: Sequence[Candidate]) -> list[Candidate]:
-        """The candidates it leaves, with fewer victims perhaps. Raises ExtenderError."""
+    async def process_preemption(
+        self, info: PodInfo, candidates: Sequence[Candidate]
+    ) -> list[Candidate]:
+        """The candidates it leaves, with fewer victims perhaps. Raises
+        ExtenderError.
+        """
         if not self.config.preempt_verb:
             return list(candidates)
         victims: Any = {}
         for candidate in candidates:
-            pods = [{"UID": v.uid} if self.config.node_cache_capable else v.pod for v in candidate.victims]
-            victims[candidate.node] = {"Pods": pods, "NumPDBViolations": candidate.pdb_violations}
-        key = "NodeNameToMetaVictims" if self.config.node_cache_capable else "NodeNameToVictims"
-        answer = await self._send(self.config.preempt_verb, {"Pod": info.pod, key: victims})
+            pods = [
+                {"UID": v.uid} if self.config.node_cache_capable else v.pod
+                for v in candidate.victims
+            ]
+            victims[candidate.node] = {
+                "Pods": pods,
+                "NumPDBViolations": candidate.pdb_violations,
+            }
+        key = (
+            "NodeNameToMetaVictims"
+            if self.config.node_cache_capable
+            else "NodeNameToVictims"
+        )
+        answer = await self._send(
+            self.config.preempt_verb, {"Pod": info.pod, key: victims}
+        )
         by_node = {candidate.node: candidate for candidate in candidates}
         left = []
         for name, chosen in (answer.get("NodeNameToMetaVictims") or {}).items():
             if name not in by_node:
-                raise ExtenderError(f'extender "{self.name}" claims a node "{name}" that was not a candidate')
+                raise ExtenderError(
+                    f'extender "{self.name}" claims a node "{name}" that was not a'
+                    " candidate"
+                )
             known = {victim.uid: victim for victim in by_node[name].victims}
             uids = [pod["UID"] for pod in chosen.get("Pods") or ()]
             missing = [uid for uid in uids if uid not in known]
             if missing:
                 raise ExtenderError(
-                    f"extender: {self.name} claims to preempt pod (UID: {missing[0]}) on node: {name}, "
-                    "but the pod is not found on that node"
+                    f"extender: {self.name} claims to preempt pod (UID: {missing[0]})"
+                    f" on node: {name}, but the pod is not found on that node"
                 )
             if uids:
-                left.append(Candidate(name, [known[uid] for uid in uids], chosen.get("NumPDBViolations", 0)))
+                left.append(
+                    Candidate(
+                        name,
+                        [known[uid] for uid in uids],
+                        chosen.get("NumPDBViolations", 0),
+                    )
+                )
             elif not self.config.ignorable:
-                raise ExtenderError(f'expected at least one victim pod on node "{name}"')
+                raise ExtenderError(
+                    f'expected at least one victim pod on node "{name}"'
+                )
         return left
 
     async def close(self) -> None:
@@ -181,8 +244,16 @@ class HTTPExtender:
 
     def _args(self, info: PodInfo, nodes: Sequence[NodeInfo]) -> Object:
         if self.config.node_cache_capable:
-            return {"Pod": info.pod, "Nodes": None, "NodeNames": [node.name for node in nodes]}
-        return {"Pod": info.pod, "Nodes": {"metadata": {}, "items": [node.node for node in nodes]}, "NodeNames": None}
+            return {
+                "Pod": info.pod,
+                "Nodes": None,
+                "NodeNames": [node.name for node in nodes],
+            }
+        return {
+            "Pod": info.pod,
+            "Nodes": {"metadata": {}, "items": [node.node for node in nodes]},
+            "NodeNames": None,
+        }
 
     async def _send(self, verb: str, args: Object) -> Any:
         if self._session is None:
@@ -191,12 +262,17 @@ class HTTPExtender:
         url = f"{self.config.url_prefix.rstrip('/')}/{verb}"
         headers = {"content-type": "application/json"}
         try:
-            async with self._session.post(url, data=orjson.dumps(args), headers=headers) as response:
+            async with self._session.post(
+                url, data=orjson.dumps(args), headers=headers
+            ) as response:
                 body = await response.read()
                 if response.status != 200:
                     raise ExtenderError(
-                        f"failed {verb} with extender at URL {self.config.url_prefix}, code {response.status}"
+                        f"failed {verb} with extender at URL {self.config.url_prefix},"
+                        f" code {response.status}"
                     )
                 return orjson.loads(body) or {}
         except (TimeoutError, aiohttp.ClientError, ValueError) as error:
-            raise ExtenderError(f'Post "{url}": {error or "context deadline exceeded"}') from error
+            raise ExtenderError(
+                f'Post "{url}": {error or "context deadline exceeded"}'
+            ) from error

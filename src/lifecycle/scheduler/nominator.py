@@ -1,7 +1,8 @@
 """Which nodes are kept for whom.
 
-A pod that pushed others out does not get their place at once: they take their time to go. Meanwhile the place is kept
-for it, and whoever is no more important must not slip in.
+A pod that pushed others out does not get their place at once: they take their time to
+go. Meanwhile the place is kept for it, and whoever is no more important must not slip
+in.
 
 Upstream: `pkg/scheduler/backend/queue/nominator.go` (`nominator`), v1.36.
 """

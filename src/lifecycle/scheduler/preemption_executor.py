@@ -1,12 +1,13 @@
 """Carrying out a preemption: victims are told, deleted and reported.
 
-Each victim first gets the condition `DisruptionTarget`, so that whoever owns it knows that it did not fail, and is
-then deleted. A less important pod that the node was kept for loses its nomination: it should look elsewhere. Upstream
-does all this beside the scheduling loop (since v1.33): the preemptor waits in the queue meanwhile, and the deletion of
-the last victim brings it back.
+Each victim first gets the condition `DisruptionTarget`, so that whoever owns it knows
+that it did not fail, and is then deleted. A less important pod that the node was kept
+for loses its nomination: it should look elsewhere. Upstream does all this beside the
+scheduling loop (since v1.33): the preemptor waits in the queue meanwhile, and the
+deletion of the last victim brings it back.
 
-Upstream: `pkg/scheduler/framework/preemption/executor.go` (`prepareCandidateAsync`, `PreemptPod`,
-`getLowerPriorityNominatedPods`), v1.36.
+Upstream: `pkg/scheduler/framework/preemption/executor.go` (`prepareCandidateAsync`,
+`PreemptPod`, `getLowerPriorityNominatedPods`), v1.36.
 """
 
 from __future__ import annotations
@@ -28,7 +29,12 @@ class PreemptionExecutor:
     """Runs preemptions as tasks."""
 
     def __init__(
-        self, client: Client, recorder: EventRecorder, clock: Clock, scheduler_name: str, nominator: Nominator
+        self,
+        client: Client,
+        recorder: EventRecorder,
+        clock: Clock,
+        scheduler_name: str,
+        nominator: Nominator,
     ) -> None:
         self._client = client
         self._recorder = recorder
@@ -39,7 +45,9 @@ class PreemptionExecutor:
 
     def prepare(self, info: PodInfo, candidate: Candidate) -> None:
         """Start evicting the candidate's victims for a pod."""
-        task = asyncio.get_running_loop().create_task(self._run(info, candidate), name=f"preemption for {info.key}")
+        task = asyncio.get_running_loop().create_task(
+            self._run(info, candidate), name=f"preemption for {info.key}"
+        )
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
 
@@ -70,7 +78,9 @@ class PreemptionExecutor:
             if error.code != 404:
                 raise
 
-    async def _preempt_pod(self, preemptor: PodInfo, victim: PodInfo, node: str) -> None:
+    async def _preempt_pod(
+        self, preemptor: PodInfo, victim: PodInfo, node: str
+    ) -> None:
         pod = victim.pod
         metadata = pod["metadata"]
         if metadata.get("deletionTimestamp"):
@@ -79,7 +89,10 @@ class PreemptionExecutor:
             "type": "DisruptionTarget",
             "status": "True",
             "reason": "PreemptionByScheduler",
-            "message": f"{self._scheduler_name}: preempting to accommodate a higher priority pod",
+            "message": (
+                f"{self._scheduler_name}: preempting to accommodate a higher"
+                " priority pod"
+            ),
         }
         patch = condition_patch(pod, condition, self._clock.timestamp())
         if patch:
@@ -91,6 +104,10 @@ class PreemptionExecutor:
                 patch_type=STRATEGIC_MERGE_PATCH,
                 subresource="status",
             )
-        await self._client.delete(resource("pods"), metadata["name"], metadata["namespace"])
+        await self._client.delete(
+            resource("pods"), metadata["name"], metadata["namespace"]
+        )
         message = f"Preempted by pod {preemptor.uid} on node {node}"
-        self._recorder.event({"kind": "Pod", "apiVersion": "v1", **pod}, "Normal", "Preempted", message)
+        self._recorder.event(
+            {"kind": "Pod", "apiVersion": "v1", **pod}, "Normal", "Preempted", message
+        )

@@ -1,16 +1,20 @@
 """What a pod asks for and what a node has, as integers.
 
-The scheduler adds and compares these sums for every node it looks at, so quantities are parsed once, when a pod or a
-node enters the cache: CPU in thousandths, everything else in whole units.
+The scheduler adds and compares these sums for every node it looks at, so quantities are
+parsed once, when a pod or a node enters the cache: CPU in thousandths, everything else
+in whole units.
 
-A pod's request is more than the sum of its containers: init containers run one after the other *before* the others,
-so the largest of them counts; a sidecar (an init container that restarts always) stays, so it counts beside
-everything that starts after it; the runtime class may add an overhead; and requests set on the pod itself win over
-those of its containers. While a running pod is resized in place, it counts for the larger of what it wants, what it
-was granted and what it has; a resize that its node can never grant does not count.
+A pod's request is more than the sum of its containers: init containers run one after
+the other *before* the others, so the largest of them counts; a sidecar (an init
+container that restarts always) stays, so it counts beside everything that starts after
+it; the runtime class may add an overhead; and requests set on the pod itself win over
+those of its containers. While a running pod is resized in place, it counts for the
+larger of what it wants, what it was granted and what it has; a resize that its node can
+never grant does not count.
 
-Upstream: `component-helpers/resource/helpers.go` (`PodRequests`, `determineEffectiveRequests`),
-`pkg/scheduler/framework/types.go` (`Resource`, `getNonMissingContainerRequests`), `pkg/scheduler/util/pod_resources.go`
+Upstream: `component-helpers/resource/helpers.go` (`PodRequests`,
+`determineEffectiveRequests`), `pkg/scheduler/framework/types.go` (`Resource`,
+`getNonMissingContainerRequests`), `pkg/scheduler/util/pod_resources.go`
 (`DefaultMilliCPURequest`, `DefaultMemoryRequest`), v1.36. Left out: device claims.
 """
 
@@ -24,10 +28,14 @@ from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.wire import Object
 
 DEFAULT_MILLI_CPU_REQUEST = 100
-"""What a container without a CPU request counts for when nodes are scored (thousandths)."""
+"""What a container without a CPU request counts for when nodes are scored
+(thousandths).
+"""
 
 DEFAULT_MEMORY_REQUEST = 200 * 1024 * 1024
-"""What a container without a memory request counts for when nodes are scored (bytes)."""
+"""What a container without a memory request counts for when nodes are scored
+(bytes).
+"""
 
 Amounts = dict[str, int]
 """Resource name to amount: `cpu` in thousandths, the others in whole units."""
@@ -42,13 +50,23 @@ def amount(name: str, text: str) -> int:
 
 def amounts(quantities: Mapping[str, str] | None) -> Amounts:
     """A resource list as integers."""
-    return {name: amount(name, str(value)) for name, value in quantities.items()} if quantities else {}
+    return (
+        {name: amount(name, str(value)) for name, value in quantities.items()}
+        if quantities
+        else {}
+    )
 
 
 class Resource:
     """A sum of resources. Upstream: `framework.Resource`."""
 
-    __slots__ = ("allowed_pod_number", "ephemeral_storage", "memory", "milli_cpu", "scalar_resources")
+    __slots__ = (
+        "allowed_pod_number",
+        "ephemeral_storage",
+        "memory",
+        "milli_cpu",
+        "scalar_resources",
+    )
 
     def __init__(self) -> None:
         self.milli_cpu = 0
@@ -96,7 +114,9 @@ class Resource:
         copy.memory = self.memory
         copy.ephemeral_storage = self.ephemeral_storage
         copy.allowed_pod_number = self.allowed_pod_number
-        copy.scalar_resources = dict(self.scalar_resources) if self.scalar_resources else {}
+        copy.scalar_resources = (
+            dict(self.scalar_resources) if self.scalar_resources else {}
+        )
         return copy
 
 
@@ -112,7 +132,10 @@ def _maximum(total: Amounts, other: Mapping[str, int]) -> None:
 
 
 _NO_DEFAULTS: Amounts = {}
-_NON_ZERO: Amounts = {"cpu": DEFAULT_MILLI_CPU_REQUEST, "memory": DEFAULT_MEMORY_REQUEST}
+_NON_ZERO: Amounts = {
+    "cpu": DEFAULT_MILLI_CPU_REQUEST,
+    "memory": DEFAULT_MEMORY_REQUEST,
+}
 
 
 def pod_requests(pod: Object) -> Amounts:
@@ -121,14 +144,22 @@ def pod_requests(pod: Object) -> Amounts:
 
 
 def non_zero_requests(pod: Object, requests: Amounts) -> Amounts:
-    """The same for scoring: containers without a CPU or memory request count for the defaults.
+    """The same for scoring: containers without a CPU or memory request count for the
+    defaults.
 
-    Not so where the pod as a whole has requests or limits, and something is asked for in its name or a container's.
+    Not so where the pod as a whole has requests or limits, and something is asked for
+    in its name or a container's.
     """
     pod_level = pod["spec"].get("resources")
     defaults = _NON_ZERO
-    if pod_level and any(_is_pod_level(name) for part in ("requests", "limits") for name in pod_level.get(part) or ()):
-        defaults = {name: default for name, default in _NON_ZERO.items() if name not in requests}
+    if pod_level and any(
+        _is_pod_level(name)
+        for part in ("requests", "limits")
+        for name in pod_level.get(part) or ()
+    ):
+        defaults = {
+            name: default for name, default in _NON_ZERO.items() if name not in requests
+        }
     return _pod_requests(pod, defaults) if defaults else requests
 
 
@@ -137,17 +168,30 @@ def scaled_down(old: Object, new: Object) -> set[str]:
     if old["spec"] == new["spec"] and same_in_force(old, new):
         return set()
     before, after = pod_requests(old), pod_requests(new)
-    return {name for name, amount in before.items() if after.get(name, 0) < amount or name not in after}
+    return {
+        name
+        for name, amount in before.items()
+        if after.get(name, 0) < amount or name not in after
+    }
 
 
 def same_in_force(old: Object, new: Object) -> bool:
-    """Whether two statuses of a pod tell the same of its resources: nearly always, and quickly told."""
+    """Whether two statuses of a pod tell the same of its resources: nearly always, and
+    quickly told.
+    """
     return _in_force(old.get("status") or {}) == _in_force(new.get("status") or {})
 
 
 def _in_force(status: Object) -> list[Any]:
-    statuses = [status, *(status.get("containerStatuses") or ()), *(status.get("initContainerStatuses") or ())]
-    return [_resize_infeasible(status), *((s.get("resources"), s.get("allocatedResources")) for s in statuses)]
+    statuses = [
+        status,
+        *(status.get("containerStatuses") or ()),
+        *(status.get("initContainerStatuses") or ()),
+    ]
+    return [
+        _resize_infeasible(status),
+        *((s.get("resources"), s.get("allocatedResources")) for s in statuses),
+    ]
 
 
 def _is_pod_level(name: str) -> bool:
@@ -158,14 +202,18 @@ def _pod_requests(pod: Object, defaults: Amounts) -> Amounts:
     spec, status = pod["spec"], pod.get("status") or {}
     total: Amounts = {}
     for container in spec["containers"]:
-        _plus(total, _container_requests(container, defaults, status, "containerStatuses"))
+        _plus(
+            total, _container_requests(container, defaults, status, "containerStatuses")
+        )
     init_containers = spec.get("initContainers")
     if init_containers:
         largest: Amounts = {}
         sidecars: Amounts = {}
         for container in init_containers:
             if container.get("restartPolicy") == "Always":
-                requests = _container_requests(container, defaults, status, "initContainerStatuses")
+                requests = _container_requests(
+                    container, defaults, status, "initContainerStatuses"
+                )
                 _plus(total, requests)
                 _plus(sidecars, requests)
                 requests = dict(sidecars)
@@ -178,7 +226,9 @@ def _pod_requests(pod: Object, defaults: Amounts) -> Amounts:
     if pod_level and pod_level.get("requests"):
         wanted = amounts(pod_level["requests"])
         effective = _effective(wanted, status, status)
-        total.update((name, effective.get(name, 0)) for name in wanted if _is_pod_level(name))
+        total.update(
+            (name, effective.get(name, 0)) for name in wanted if _is_pod_level(name)
+        )
     if spec.get("overhead"):
         _plus(total, amounts(spec["overhead"]))
     return total
@@ -187,7 +237,9 @@ def _pod_requests(pod: Object, defaults: Amounts) -> Amounts:
 _NOTHING: Object = {}
 
 
-def _container_requests(container: Object, defaults: Amounts, status: Object = _NOTHING, statuses: str = "") -> Amounts:
+def _container_requests(
+    container: Object, defaults: Amounts, status: Object = _NOTHING, statuses: str = ""
+) -> Amounts:
     resources = container.get("resources")
     requests = amounts(resources.get("requests")) if resources else {}
     for found in (status.get(statuses) or ()) if status else ():
@@ -197,7 +249,9 @@ def _container_requests(container: Object, defaults: Amounts, status: Object = _
 
 
 def _effective(wanted: Amounts, status: Object, of_pod: Object) -> Amounts:
-    """Requests in the light of a status: what is wanted, what is in force, what was granted; the largest of each."""
+    """Requests in the light of a status: what is wanted, what is in force, what was
+    granted; the largest of each.
+    """
     resources = status.get("resources")
     if resources is None:
         return wanted
@@ -208,5 +262,8 @@ def _effective(wanted: Amounts, status: Object, of_pod: Object) -> Amounts:
 
 
 def _resize_infeasible(status: Object) -> bool:
-    pending = next((c for c in status.get("conditions") or () if c["type"] == "PodResizePending"), None)
+    pending = next(
+        (c for c in status.get("conditions") or () if c["type"] == "PodResizePending"),
+        None,
+    )
     return pending is not None and pending.get("reason") == "Infeasible"

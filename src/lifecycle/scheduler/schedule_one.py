@@ -2,16 +2,17 @@
 
     find the nodes that fit → score them → pick one of the best
 
-In a big cluster not every node is looked at: once "enough" fit (all of up to 100; of more, 50 % minus one for every
-125 nodes, at least 5 % and at least 100), the search stops. The next pod's search goes on where this one stopped, so
-that every node gets its turn. Among equals chance decides.
+In a big cluster not every node is looked at: once "enough" fit (all of up to 100; of
+more, 50 % minus one for every 125 nodes, at least 5 % and at least 100), the search
+stops. The next pod's search goes on where this one stopped, so that every node gets its
+turn. Among equals chance decides.
 
-`schedule_pod` is the plain path, readable from top to bottom. With `batch`, pods whose like was seen before take a
-short cut through `batch.py` to the same answer.
+`schedule_pod` is the plain path, readable from top to bottom. With `batch`, pods whose
+like was seen before take a short cut through `batch.py` to the same answer.
 
-Upstream: `pkg/scheduler/schedule_one.go` (`schedulePod`, `findNodesThatFitPod`, `numFeasibleNodesToFind`,
-`prioritizeNodes`, `selectHost`), v1.36. Left out: parallel filtering (upstream may look at a few nodes
-more than it needs, for that reason).
+Upstream: `pkg/scheduler/schedule_one.go` (`schedulePod`, `findNodesThatFitPod`,
+`numFeasibleNodesToFind`, `prioritizeNodes`, `selectHost`), v1.36. Left out: parallel
+filtering (upstream may look at a few nodes more than it needs, for that reason).
 """
 
 from __future__ import annotations
@@ -23,7 +24,13 @@ from typing import TypeVar
 
 from lifecycle.scheduler.batch import OpportunisticBatch
 from lifecycle.scheduler.extender import ExtenderError, HTTPExtender
-from lifecycle.scheduler.framework import CycleState, Diagnosis, FitError, Framework, unresolvable
+from lifecycle.scheduler.framework import (
+    CycleState,
+    Diagnosis,
+    FitError,
+    Framework,
+    unresolvable,
+)
 from lifecycle.scheduler.node_info import NodeInfo, PodInfo
 from lifecycle.scheduler.nominator import Nominator
 from lifecycle.scheduler.snapshot import Snapshot
@@ -43,7 +50,9 @@ class NoNodesAvailable(Exception):
 
 @dataclass(slots=True)
 class ScheduleResult:
-    """Where the pod goes, and what was looked at. `scores`: plugin → node → weighted score, filled on the plain path."""
+    """Where the pod goes, and what was looked at. `scores`: plugin → node → weighted
+    score, filled on the plain path.
+    """
 
     suggested_host: str
     evaluated_nodes: int
@@ -52,16 +61,21 @@ class ScheduleResult:
 
 
 def num_feasible_nodes_to_find(num_all_nodes: int, percentage: int = 0) -> int:
-    """How many fitting nodes are enough. `percentage` 0: adapt to the size of the cluster."""
+    """How many fitting nodes are enough. `percentage` 0: adapt to the size of the
+    cluster.
+    """
     if num_all_nodes < MIN_FEASIBLE_NODES_TO_FIND:
         return num_all_nodes
     if percentage == 0:
-        percentage = max(50 - num_all_nodes // 125, MIN_FEASIBLE_NODES_PERCENTAGE_TO_FIND)
+        percentage = max(
+            50 - num_all_nodes // 125, MIN_FEASIBLE_NODES_PERCENTAGE_TO_FIND
+        )
     return max(num_all_nodes * percentage // 100, MIN_FEASIBLE_NODES_TO_FIND)
 
 
 class Algorithm:
-    """Decides for one pod at a time. Holds what must outlive a decision: where the search stopped, and the dice.
+    """Decides for one pod at a time. Holds what must outlive a decision: where the
+    search stopped, and the dice.
 
     `extended`: some extender filters or scores.
     """
@@ -89,7 +103,9 @@ class Algorithm:
         self._extended = extended
 
     def schedule_pod(self, state: CycleState, info: PodInfo) -> ScheduleResult:
-        """The node for a pod. Raises FitError if none will do, NoNodesAvailable if there is none."""
+        """The node for a pod. Raises FitError if none will do, NoNodesAvailable if
+        there is none.
+        """
         snapshot = self.snapshot
         if not len(snapshot):
             raise NoNodesAvailable
@@ -105,22 +121,36 @@ class Algorithm:
             return ScheduleResult(feasible[0].name, diagnosis.evaluated, 1)
         totals, scores = self._prioritize_nodes(state, info, feasible)
         names = [node.name for node in feasible]
-        return ScheduleResult(self._select_host(names, totals), diagnosis.evaluated, len(feasible), scores)
+        return ScheduleResult(
+            self._select_host(names, totals), diagnosis.evaluated, len(feasible), scores
+        )
 
     async def schedule_pod_with_extenders(
         self, state: CycleState, info: PodInfo, extenders: Sequence[HTTPExtender]
     ) -> ScheduleResult:
-        """As `schedule_pod`, asking the extenders that care about the pod. Raises ExtenderError besides."""
+        """As `schedule_pod`, asking the extenders that care about the pod. Raises
+        ExtenderError besides.
+        """
         snapshot = self.snapshot
         if not len(snapshot):
             raise NoNodesAvailable
         diagnosis = Diagnosis()
         feasible = await self._pass_extenders(
-            self._find_nodes_that_fit_pod(state, info, diagnosis), info, extenders, diagnosis
+            self._find_nodes_that_fit_pod(state, info, diagnosis),
+            info,
+            extenders,
+            diagnosis,
         )
-        if not feasible and diagnosis.nominated_only:  # the node kept for it will not do: look at all
+        if (
+            not feasible and diagnosis.nominated_only
+        ):  # the node kept for it will not do: look at all
             feasible = await self._pass_extenders(
-                self._find_nodes_that_pass_filters(state, info, diagnosis.only, diagnosis), info, extenders, diagnosis
+                self._find_nodes_that_pass_filters(
+                    state, info, diagnosis.only, diagnosis
+                ),
+                info,
+                extenders,
+                diagnosis,
             )
         if not feasible:
             raise FitError(len(snapshot), diagnosis)
@@ -133,14 +163,22 @@ class Algorithm:
                 extra = await extender.prioritize(info, feasible)
             except ExtenderError:
                 continue  # a missing opinion is no reason to wait
-            totals = [total + extra.get(name, 0) for name, total in zip(names, totals, strict=True)]
+            totals = [
+                total + extra.get(name, 0)
+                for name, total in zip(names, totals, strict=True)
+            ]
             if extra:
                 scores[extender.name] = {name: extra.get(name, 0) for name in names}
-        return ScheduleResult(self._select_host(names, totals), diagnosis.evaluated, len(feasible), scores)
+        return ScheduleResult(
+            self._select_host(names, totals), diagnosis.evaluated, len(feasible), scores
+        )
 
     @staticmethod
     async def _pass_extenders(
-        feasible: list[NodeInfo], info: PodInfo, extenders: Sequence[HTTPExtender], diagnosis: Diagnosis
+        feasible: list[NodeInfo],
+        info: PodInfo,
+        extenders: Sequence[HTTPExtender],
+        diagnosis: Diagnosis,
     ) -> list[NodeInfo]:
         """Upstream: `findNodesThatPassExtenders`."""
         for extender in extenders:
@@ -154,7 +192,9 @@ class Algorithm:
         return feasible
 
     def _schedule_batched(self, info: PodInfo) -> ScheduleResult | None:
-        """The short cut; None where it does not lead anywhere (also where nothing fits: the plain path says why)."""
+        """The short cut; None where it does not lead anywhere (also where nothing fits:
+        the plain path says why).
+        """
         assert self._batch is not None
         equivalence = self._batch.get(info, self.snapshot)
         if equivalence is None:
@@ -172,27 +212,41 @@ class Algorithm:
         best = max(scores.values())
         classes = {number for number, score in scores.items() if score == best}
         keys = equivalence.keys
-        chosen = self._choose([position for position in positions if keys[position] in classes])
+        chosen = self._choose(
+            [position for position in positions if keys[position] in classes]
+        )
         return ScheduleResult(nodes[chosen].name, looked_at, len(positions))
 
-    def _find_nodes_that_fit_pod(self, state: CycleState, info: PodInfo, diagnosis: Diagnosis) -> list[NodeInfo]:
+    def _find_nodes_that_fit_pod(
+        self, state: CycleState, info: PodInfo, diagnosis: Diagnosis
+    ) -> list[NodeInfo]:
         snapshot = self.snapshot
-        only, status, narrowing = self.framework.run_pre_filter_plugins(state, info, snapshot)
+        only, status, narrowing = self.framework.run_pre_filter_plugins(
+            state, info, snapshot
+        )
         diagnosis.unschedulable_plugins |= narrowing
         if status is not None:
             diagnosis.pre_filter_message = status.message
             diagnosis.unschedulable_plugins.add(status.plugin)
-            diagnosis.statuses = dict.fromkeys((node.name for node in snapshot.node_info_list), status)
+            diagnosis.statuses = dict.fromkeys(
+                (node.name for node in snapshot.node_info_list), status
+            )
             return []
         if only is not None:
             names = " ".join(sorted(narrowing))
-            diagnosis.absent_nodes_status = unresolvable("", f"node(s) didn't satisfy plugin(s) [{names}]")
-        nominated = (info.pod.get("status") or {}).get("nominatedNodeName") or self.nominator.node_of(info.key)
+            diagnosis.absent_nodes_status = unresolvable(
+                "", f"node(s) didn't satisfy plugin(s) [{names}]"
+            )
+        nominated = (info.pod.get("status") or {}).get(
+            "nominatedNodeName"
+        ) or self.nominator.node_of(info.key)
         if nominated:
             node = snapshot.get(nominated)
             if node is not None:
                 diagnosis.evaluated = 1
-                status = self.framework.run_filter_plugins_with_nominated_pods(state, info, node)
+                status = self.framework.run_filter_plugins_with_nominated_pods(
+                    state, info, node
+                )
                 if status is None:
                     diagnosis.nominated_only, diagnosis.only = True, only
                     return [node]
@@ -200,7 +254,11 @@ class Algorithm:
         return self._find_nodes_that_pass_filters(state, info, only, diagnosis)
 
     def _find_nodes_that_pass_filters(
-        self, state: CycleState, info: PodInfo, only: set[str] | None, diagnosis: Diagnosis
+        self,
+        state: CycleState,
+        info: PodInfo,
+        only: set[str] | None,
+        diagnosis: Diagnosis,
     ) -> list[NodeInfo]:
         nodes = self.snapshot.node_info_list
         if only is not None:
@@ -215,7 +273,9 @@ class Algorithm:
         for i in range(total):
             node = nodes[(start + i) % total]
             looked_at += 1
-            status = self.framework.run_filter_plugins_with_nominated_pods(state, info, node)
+            status = self.framework.run_filter_plugins_with_nominated_pods(
+                state, info, node
+            )
             if status is not None:
                 diagnosis.add(node.name, status)
                 continue
@@ -238,16 +298,26 @@ class Algorithm:
         framework = self.framework
         active = framework.run_pre_score_plugins(state, info, nodes, self.snapshot)
         table = framework.run_score_plugins(state, info, nodes, active)
-        totals = [sum(scores) for scores in zip(*table.values(), strict=True)] if table else [1] * len(nodes)
+        totals = (
+            [sum(scores) for scores in zip(*table.values(), strict=True)]
+            if table
+            else [1] * len(nodes)
+        )
         by_node = {
-            plugin: {node.name: score for node, score in zip(nodes, scores, strict=True)}
+            plugin: {
+                node.name: score for node, score in zip(nodes, scores, strict=True)
+            }
             for plugin, scores in table.items()
         }
         return totals, by_node
 
     def _select_host(self, names: list[str], totals: list[int]) -> str:
         best = max(totals)
-        return self._choose([name for name, total in zip(names, totals, strict=True) if total == best])
+        return self._choose(
+            [name for name, total in zip(names, totals, strict=True) if total == best]
+        )
 
     def _choose(self, equals: list[T]) -> T:
-        return equals[0] if len(equals) == 1 else equals[self._rng.randrange(len(equals))]
+        return (
+            equals[0] if len(equals) == 1 else equals[self._rng.randrange(len(equals))]
+        )

@@ -1,14 +1,18 @@
-"""The scheduler: takes pods without a node from the queue, one at a time, and gives each a node.
+"""The scheduler: takes pods without a node from the queue, one at a time, and gives
+each a node.
 
-Deciding is quick and sequential; binding takes a round trip and runs beside it. Between the two stands the
-assumption: the cache counts the pod on its node at once, so that the next decision knows of it.
+Deciding is quick and sequential; binding takes a round trip and runs beside it. Between
+the two stands the assumption: the cache counts the pod on its node at once, so that the
+next decision knows of it.
 
     queue.pop → schedule_pod → assume → (task) bind → event "Scheduled"
-                     └ FitError → PostFilter (preemption) → back to the queue, condition PodScheduled=False, event "FailedScheduling"
+                     └ FitError → PostFilter (preemption) → back to the queue, condition
+                     PodScheduled=False, event "FailedScheduling"
 
-Upstream: `pkg/scheduler/scheduler.go` (`Scheduler`, `Run`), `schedule_one.go` (`ScheduleOne`, `schedulingCycle`,
-`bindingCycle`, `handleSchedulingFailure`), v1.36. Left out: leader election (see
-`client.leader_election`), the client's limit of 50 requests a second, which would make 10,000 pods take 200 s.
+Upstream: `pkg/scheduler/scheduler.go` (`Scheduler`, `Run`), `schedule_one.go`
+(`ScheduleOne`, `schedulingCycle`, `bindingCycle`, `handleSchedulingFailure`), v1.36.
+Left out: leader election (see `client.leader_election`), the client's limit of 50
+requests a second, which would make 10,000 pods take 200 s.
 """
 
 from __future__ import annotations
@@ -30,7 +34,11 @@ from lifecycle.client.rest import STRATEGIC_MERGE_PATCH, Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.scheduler.cache import Cache
 from lifecycle.scheduler.cluster_events import FORCE_ACTIVATE, POD_DELETED
-from lifecycle.scheduler.config import DEFAULT_SCHEDULER_NAME, SchedulerConfiguration, with_ignored_resources
+from lifecycle.scheduler.config import (
+    DEFAULT_SCHEDULER_NAME,
+    SchedulerConfiguration,
+    with_ignored_resources,
+)
 from lifecycle.scheduler.event_handlers import EventHandlers
 from lifecycle.scheduler.extender import ExtenderError, HTTPExtender
 from lifecycle.scheduler.framework import CycleState, FitError, Framework
@@ -78,9 +86,11 @@ def truncate_message(message: str) -> str:
 
 
 class Scheduler:
-    """Schedules pods whose `schedulerName` is that of one of its profiles. `rng_seed` makes the choice among equals repeatable.
+    """Schedules pods whose `schedulerName` is that of one of its profiles. `rng_seed`
+    makes the choice among equals repeatable.
 
-    `batch=False` takes the plain path for every pod (see `schedule_one.py`). `out_of_tree`: plugins of one's own, by name.
+    `batch=False` takes the plain path for every pod (see `schedule_one.py`).
+    `out_of_tree`: plugins of one's own, by name.
     """
 
     def __init__(
@@ -111,9 +121,15 @@ class Scheduler:
         self._classes = informers.informer(resource("storageclasses.storage.k8s.io"))
         self._csi_nodes = informers.informer(resource("csinodes.storage.k8s.io"))
         self._csi_drivers = informers.informer(resource("csidrivers.storage.k8s.io"))
-        self._capacities = informers.informer(resource("csistoragecapacities.storage.k8s.io"))
-        self._resource_claims = informers.informer(resource("resourceclaims.resource.k8s.io"))
-        self._device_classes = informers.informer(resource("deviceclasses.resource.k8s.io"))
+        self._capacities = informers.informer(
+            resource("csistoragecapacities.storage.k8s.io")
+        )
+        self._resource_claims = informers.informer(
+            resource("resourceclaims.resource.k8s.io")
+        )
+        self._device_classes = informers.informer(
+            resource("deviceclasses.resource.k8s.io")
+        )
         self.volume_binder = VolumeBinder(
             self._claims.indexer.get_by_key,
             self._volumes.indexer.get_by_key,
@@ -125,17 +141,23 @@ class Scheduler:
         )
         self._pre_bind = VolumePreBind(client, self.volume_binder, self._claims)
         self._budgets = informers.informer(resource("poddisruptionbudgets.policy"))
-        self._owners = {kind: informers.informer(resource(name)) for kind, name in _OWNERS.items()}
+        self._owners = {
+            kind: informers.informer(resource(name)) for kind, name in _OWNERS.items()
+        }
         self._recorders: dict[str, EventRecorder] = {}
         self._executors: dict[str, PreemptionExecutor] = {}
         self.frameworks: dict[str, Framework] = {}
         self.nominator = Nominator()
         extenders = sorted(configuration.extenders, key=lambda config: config.ignorable)
-        self.extenders = [HTTPExtender(config) for config in extenders]  # those that may fail come last
+        self.extenders = [
+            HTTPExtender(config) for config in extenders
+        ]  # those that may fail come last
         for profile in with_ignored_resources(configuration):
             name = profile.scheduler_name
             recorder = self._recorders[name] = EventRecorder(client, name, clock=clock)
-            executor = self._executors[name] = PreemptionExecutor(client, recorder, clock, name, self.nominator)
+            executor = self._executors[name] = PreemptionExecutor(
+                client, recorder, clock, name, self.nominator
+            )
             views = Views(
                 find_selector=self._find_selector,
                 labels_of_namespace=self._labels_of_namespace,
@@ -167,20 +189,24 @@ class Scheduler:
                     if profile.percentage_of_nodes_to_score is None
                     else profile.percentage_of_nodes_to_score
                 ),
-                extended=any(config.filter_verb or config.prioritize_verb for config in extenders),
+                extended=any(
+                    config.filter_verb or config.prioritize_verb for config in extenders
+                ),
             )
             for profile in configuration.profiles
         }
         self._binder = DefaultBinder()
         self._binding: set[asyncio.Task[None]] = set()
 
-    # -- what plugins ask about other objects -------------------------------------------------------------------------
+    # -- what plugins ask about other objects ------------------------------------------
 
     def _owner(self, kind: str, namespace: str, name: str) -> Object | None:
         return self._owners[kind].indexer.get_by_key(f"{namespace}/{name}")
 
     def _find_selector(self, pod: Object) -> Selector | None:
-        return default_selector(pod, self._owners["Service"].indexer.list_namespace, self._owner)
+        return default_selector(
+            pod, self._owners["Service"].indexer.list_namespace, self._owner
+        )
 
     def _labels_of_namespace(self, name: str) -> dict[str, str]:
         namespace = self._namespaces.indexer.get_by_key(name)
@@ -193,7 +219,7 @@ class Scheduler:
     def _responsible(self, pod: Object) -> bool:
         return self._profile_of(pod) in self.frameworks
 
-    # -- running ------------------------------------------------------------------------------------------------------
+    # -- running -----------------------------------------------------------------------
 
     async def run(self) -> None:
         """Schedule until cancelled."""
@@ -207,15 +233,27 @@ class Scheduler:
             "ResourceClaim": self._resource_claims,
             "DeviceClass": self._device_classes,
         }
-        informers = [self._nodes, self._namespaces, *others.values(), self._budgets, *self._owners.values()]
-        handlers = EventHandlers(self.cache, self.queue, self.nominator, self._responsible)
-        self._nodes.add_event_handler(handlers.node_added, handlers.node_updated, handlers.node_deleted)
+        informers = [
+            self._nodes,
+            self._namespaces,
+            *others.values(),
+            self._budgets,
+            *self._owners.values(),
+        ]
+        handlers = EventHandlers(
+            self.cache, self.queue, self.nominator, self._responsible
+        )
+        self._nodes.add_event_handler(
+            handlers.node_added, handlers.node_updated, handlers.node_deleted
+        )
         for kind, informer in others.items():
             informer.add_event_handler(*handlers.other(kind))
         self._claims.add_event_handler(update=self._pre_bind.claim_changed)
         try:
             await asyncio.gather(*(informer.wait_for_sync() for informer in informers))
-            self._pods.add_event_handler(handlers.pod_added, handlers.pod_updated, handlers.pod_deleted)
+            self._pods.add_event_handler(
+                handlers.pod_added, handlers.pod_updated, handlers.pod_deleted
+            )
             await self._pods.wait_for_sync()
             in_a_row = 0
             while True:
@@ -227,7 +265,9 @@ class Scheduler:
                     in_a_row = 0
                     await asyncio.sleep(0)
                 in_a_row += 1
-                interested = [e for e in self.extenders if e.is_interested(queued.info.pod)]
+                interested = [
+                    e for e in self.extenders if e.is_interested(queued.info.pod)
+                ]
                 if interested:
                     await self._schedule_one_with_extenders(queued, interested)
                 else:
@@ -237,7 +277,10 @@ class Scheduler:
 
     async def _stop(self) -> None:
         self.queue.close()
-        tasks = [*self._binding, *(task for executor in self._executors.values() for task in executor.tasks)]
+        tasks = [
+            *self._binding,
+            *(task for executor in self._executors.values() for task in executor.tasks),
+        ]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -252,11 +295,15 @@ class Scheduler:
         metadata = info.pod["metadata"]
         if self._skip(info):
             return
-        with span("scheduler", "schedule_one", key=info.key, uid=metadata.get("uid", "")):
+        with span(
+            "scheduler", "schedule_one", key=info.key, uid=metadata.get("uid", "")
+        ):
             state = CycleState()
             self.cache.update_snapshot(self.snapshot)
             try:
-                result = self.algorithms[self._profile_of(info.pod)].schedule_pod(state, info)
+                result = self.algorithms[self._profile_of(info.pod)].schedule_pod(
+                    state, info
+                )
             except FitError as error:
                 self._handle_scheduling_failure(queued, state, error)
                 return
@@ -269,13 +316,20 @@ class Scheduler:
         """Whether there is nothing to decide. Upstream: `skipPodSchedule`."""
         metadata = info.pod["metadata"]
         if metadata.get("deletionTimestamp"):
-            text = f"skip schedule deleting pod: {metadata['namespace']}/{metadata['name']}"
+            text = (
+                "skip schedule deleting pod:"
+                f" {metadata['namespace']}/{metadata['name']}"
+            )
             self._event(info.pod, "Warning", "FailedScheduling", text)
             return True
         return info.key in self.cache  # placed already: an event crossed ours
 
-    async def _schedule_one_with_extenders(self, queued: QueuedPodInfo, extenders: Sequence[HTTPExtender]) -> None:
-        """The same where others have a say. The world goes on meanwhile; what happened is not missed."""
+    async def _schedule_one_with_extenders(
+        self, queued: QueuedPodInfo, extenders: Sequence[HTTPExtender]
+    ) -> None:
+        """The same where others have a say. The world goes on meanwhile; what happened
+        is not missed.
+        """
         info, moves = queued.info, self.queue.moves
         if self._skip(info):
             return
@@ -286,7 +340,9 @@ class Scheduler:
             result = await algorithm.schedule_pod_with_extenders(state, info, extenders)
         except FitError as error:
             await self._preempt_with_extenders(queued, state, error, extenders)
-            if self.queue.moves != moves:  # something changed while we waited for answers: do not sleep on it
+            if (
+                self.queue.moves != moves
+            ):  # something changed while we waited for answers: do not sleep on it
                 self.queue.move_all(FORCE_ACTIVATE, None, None)
             return
         except Exception as error:
@@ -296,10 +352,21 @@ class Scheduler:
         self._assume_and_bind(queued, state, result.suggested_host, binders)
 
     async def _preempt_with_extenders(
-        self, queued: QueuedPodInfo, state: CycleState, error: FitError, extenders: Sequence[HTTPExtender]
+        self,
+        queued: QueuedPodInfo,
+        state: CycleState,
+        error: FitError,
+        extenders: Sequence[HTTPExtender],
     ) -> None:
         framework = self.frameworks[self._profile_of(queued.info.pod)]
-        preemption = next((p for p in framework.post_filter_plugins if isinstance(p, DefaultPreemption)), None)
+        preemption = next(
+            (
+                p
+                for p in framework.post_filter_plugins
+                if isinstance(p, DefaultPreemption)
+            ),
+            None,
+        )
         if preemption is None or not any(e.config.preempt_verb for e in extenders):
             self._handle_scheduling_failure(queued, state, error)
             return
@@ -308,17 +375,31 @@ class Scheduler:
         nominated, message = framework.run_post_filter_plugins(
             state, queued.info, self.snapshot, diagnosis.statuses, others
         )
-        refusal = preemption.why_not_eligible(queued.info, self.snapshot, diagnosis.statuses)
+        refusal = preemption.why_not_eligible(
+            queued.info, self.snapshot, diagnosis.statuses
+        )
         why = refusal.message if refusal else ""
         if not nominated and not why:
-            candidates, refusal = preemption.find_candidates(state, queued.info, self.snapshot, diagnosis.statuses)
+            candidates, refusal = preemption.find_candidates(
+                state, queued.info, self.snapshot, diagnosis.statuses
+            )
             if refusal is not None:
                 nominated, why = "", refusal.message
             else:
                 try:
-                    candidates = await self._pass_preemption(queued.info, candidates, extenders)
-                    nominated = preemption.choose(queued.info, candidates) if candidates else None
-                    why = "" if candidates else "preemption: no candidate node for preemption"
+                    candidates = await self._pass_preemption(
+                        queued.info, candidates, extenders
+                    )
+                    nominated = (
+                        preemption.choose(queued.info, candidates)
+                        if candidates
+                        else None
+                    )
+                    why = (
+                        ""
+                        if candidates
+                        else "preemption: no candidate node for preemption"
+                    )
                 except ExtenderError as failure:
                     message, why = "", f"preemption: {failure}"
         if not nominated:
@@ -350,7 +431,11 @@ class Scheduler:
         self._fail(queued, str(error), "", "SchedulerError")
 
     def _assume_and_bind(
-        self, queued: QueuedPodInfo, state: CycleState, host: str, binders: Sequence[HTTPExtender] = ()
+        self,
+        queued: QueuedPodInfo,
+        state: CycleState,
+        host: str,
+        binders: Sequence[HTTPExtender] = (),
     ) -> None:
         info = queued.info
         volumes = self._pre_bind.reserve(state, host)
@@ -359,21 +444,33 @@ class Scheduler:
         info.pod = assumed
         self.cache.assume_pod(info)
         self.nominator.remove(info.key)
-        self._in_background(self._binding_cycle(queued, host, volumes, binders), f"bind {info.key}")
+        self._in_background(
+            self._binding_cycle(queued, host, volumes, binders), f"bind {info.key}"
+        )
 
     def _in_background(self, work: object, name: str) -> None:
-        task: asyncio.Task[None] = asyncio.get_running_loop().create_task(work, name=name)  # type: ignore[arg-type]
+        task: asyncio.Task[None] = asyncio.get_running_loop().create_task(
+            work, name=name
+        )  # type: ignore[arg-type]
         self._binding.add(task)
         task.add_done_callback(self._binding.discard)
 
     async def _binding_cycle(
-        self, queued: QueuedPodInfo, node_name: str, volumes: PodVolumes | None, binders: Sequence[HTTPExtender]
+        self,
+        queued: QueuedPodInfo,
+        node_name: str,
+        volumes: PodVolumes | None,
+        binders: Sequence[HTTPExtender],
     ) -> None:
         pod = queued.info.pod
         metadata = pod["metadata"]
         try:
-            if volumes is not None:  # it will take a while: say where the pod is about to go
-                await self._patch_status(pod, {"status": {"nominatedNodeName": node_name}})
+            if (
+                volumes is not None
+            ):  # it will take a while: say where the pod is about to go
+                await self._patch_status(
+                    pod, {"status": {"nominatedNodeName": node_name}}
+                )
                 await self._pre_bind.bind(volumes, node_name)
             with span("scheduler", "bind", key=queued.key, uid=metadata.get("uid", "")):
                 await self._bind(pod, node_name, binders)
@@ -382,11 +479,18 @@ class Scheduler:
                 self.volume_binder.revert(volumes)
             self._handle_binding_cycle_error(queued, error)
             return
-        message = f"Successfully assigned {metadata['namespace']}/{metadata['name']} to {node_name}"
+        message = (
+            f"Successfully assigned {metadata['namespace']}/{metadata['name']} to"
+            f" {node_name}"
+        )
         self._event(pod, "Normal", "Scheduled", message)
 
-    async def _bind(self, pod: Object, node_name: str, binders: Sequence[HTTPExtender]) -> None:
-        """By the first extender that binds; without one, or if those that failed may be ignored, by ourselves."""
+    async def _bind(
+        self, pod: Object, node_name: str, binders: Sequence[HTTPExtender]
+    ) -> None:
+        """By the first extender that binds; without one, or if those that failed may be
+        ignored, by ourselves.
+        """
         for binder in binders:
             try:
                 await binder.bind(pod, node_name)
@@ -397,10 +501,13 @@ class Scheduler:
                 return
         await self._binder.bind(self._client, pod, node_name)
 
-    # -- failure ------------------------------------------------------------------------------------------------------
+    # -- failure -----------------------------------------------------------------------
 
-    def _handle_binding_cycle_error(self, queued: QueuedPodInfo, error: Exception) -> None:
-        """The place is free again, which others may have waited for; the pod itself is tried later, if it is still there.
+    def _handle_binding_cycle_error(
+        self, queued: QueuedPodInfo, error: Exception
+    ) -> None:
+        """The place is free again, which others may have waited for; the pod itself is
+        tried later, if it is still there.
 
         Upstream: `handleBindingCycleError`.
         """
@@ -416,17 +523,27 @@ class Scheduler:
             message = f'running Bind plugin "DefaultBinder": {error}'
         self._fail(queued, message, "", "SchedulerError")
 
-    def _handle_scheduling_failure(self, queued: QueuedPodInfo, state: CycleState, error: FitError) -> None:
+    def _handle_scheduling_failure(
+        self, queued: QueuedPodInfo, state: CycleState, error: FitError
+    ) -> None:
         diagnosis = error.diagnosis
-        nominated, message = self.frameworks[self._profile_of(queued.info.pod)].run_post_filter_plugins(
-            state, queued.info, self.snapshot, diagnosis.statuses
-        )
+        nominated, message = self.frameworks[
+            self._profile_of(queued.info.pod)
+        ].run_post_filter_plugins(state, queued.info, self.snapshot, diagnosis.statuses)
         diagnosis.post_filter_message = message
         queued.unschedulable_plugins = set(diagnosis.unschedulable_plugins)
         self._fail(queued, str(error), nominated)
 
-    def _fail(self, queued: QueuedPodInfo, message: str, nominated: str | None, reason: str = "Unschedulable") -> None:
-        """Back to the queue, and say why. `nominated`: the node to keep for the pod; empty: none any more; None: as before."""
+    def _fail(
+        self,
+        queued: QueuedPodInfo,
+        message: str,
+        nominated: str | None,
+        reason: str = "Unschedulable",
+    ) -> None:
+        """Back to the queue, and say why. `nominated`: the node to keep for the pod;
+        empty: none any more; None: as before.
+        """
         pod = queued.info.pod
         waits = self._still_waits(queued)
         if waits:
@@ -438,7 +555,9 @@ class Scheduler:
         self._report(pod, reason, message, nominated)
 
     def _still_waits(self, queued: QueuedPodInfo) -> bool:
-        """Whether the pod is there and without a node; if so, `queued` has its latest version."""
+        """Whether the pod is there and without a node; if so, `queued` has its latest
+        version.
+        """
         stored = self._pods.indexer.get_by_key(queued.key)
         if stored is None or stored["spec"].get("nodeName"):
             return False
@@ -447,13 +566,22 @@ class Scheduler:
         queued.info = PodInfo(stored)
         return True
 
-    def _report(self, pod: Object, reason: str, message: str, nominated: str | None) -> None:
+    def _report(
+        self, pod: Object, reason: str, message: str, nominated: str | None
+    ) -> None:
         self._event(pod, "Warning", "FailedScheduling", truncate_message(message))
-        condition = {"type": "PodScheduled", "status": "False", "reason": reason, "message": message}
+        condition = {
+            "type": "PodScheduled",
+            "status": "False",
+            "reason": reason,
+            "message": message,
+        }
         more = None if nominated is None else {"nominatedNodeName": nominated or None}
         patch = condition_patch(pod, condition, self._clock.timestamp(), more)
         if patch:
-            self._in_background(self._patch_status(pod, patch), f"status {pod['metadata']['name']}")
+            self._in_background(
+                self._patch_status(pod, patch), f"status {pod['metadata']['name']}"
+            )
 
     async def _patch_status(self, pod: Object, patch: Object) -> None:
         metadata = pod["metadata"]
@@ -468,7 +596,11 @@ class Scheduler:
             )
         except StatusError as error:
             if error.code != 404:
-                log.warning("updating the status of %s failed: %s", metadata["name"], error.message)
+                log.warning(
+                    "updating the status of %s failed: %s",
+                    metadata["name"],
+                    error.message,
+                )
 
     def _event(self, pod: Object, event_type: str, reason: str, message: str) -> None:
         self._recorders[self._profile_of(pod)].event(

@@ -1,8 +1,9 @@
 """The cluster as one scheduling cycle sees it.
 
-A cycle must not see nodes change under its hands, so it works on a copy. Copying every node for every pod would be
-slow; only nodes changed since the last cycle are copied, found by their generation. `changes` is the log of those
-copies: who caches something per node (see `batch.py`) reads from where it stopped last time.
+A cycle must not see nodes change under its hands, so it works on a copy. Copying every
+node for every pod would be slow; only nodes changed since the last cycle are copied,
+found by their generation. `changes` is the log of those copies: who caches something
+per node (see `batch.py`) reads from where it stopped last time.
 
 Upstream: `pkg/scheduler/backend/cache/snapshot.go` (`Snapshot`), v1.36.
 """
@@ -13,10 +14,12 @@ from lifecycle.scheduler.node_info import NodeInfo
 
 
 class Snapshot:
-    """Nodes in scheduling order, by name, and those with pods that have (anti-)affinity.
+    """Nodes in scheduling order, by name, and those with pods that have
+    (anti-)affinity.
 
-    `layout` counts the times the list of nodes (or the spread of images over them) changed: positions in
-    `node_info_list` mean nothing across layouts. `image_nodes` says on how many nodes an image is.
+    `layout` counts the times the list of nodes (or the spread of images over them)
+    changed: positions in `node_info_list` mean nothing across layouts. `image_nodes`
+    says on how many nodes an image is.
     """
 
     def __init__(self) -> None:
@@ -62,7 +65,10 @@ class Snapshot:
     def _file(self, info: NodeInfo) -> None:
         for index, wanted in (
             (self.have_pods_with_affinity, info.pods_with_affinity),
-            (self.have_pods_with_required_anti_affinity, info.pods_with_required_anti_affinity),
+            (
+                self.have_pods_with_required_anti_affinity,
+                info.pods_with_required_anti_affinity,
+            ),
         ):
             if wanted:
                 index[info.name] = info

@@ -1,12 +1,13 @@
 """Which volume a claim could get on which node.
 
-A claim of a class with `WaitForFirstConsumer` is bound only when its first pod is scheduled, so that the volume is
-where the pod can run. For each node the binder answers: do the volumes already bound fit there; is there a free one for
-each claim that waits, the smallest that is large enough; if not, may one be made there? What was chosen for a pod is
-*assumed*, as its place on the node is, until the API server says so.
+A claim of a class with `WaitForFirstConsumer` is bound only when its first pod is
+scheduled, so that the volume is where the pod can run. For each node the binder
+answers: do the volumes already bound fit there; is there a free one for each claim that
+waits, the smallest that is large enough; if not, may one be made there? What was chosen
+for a pod is *assumed*, as its place on the node is, until the API server says so.
 
-Upstream: `pkg/scheduler/framework/plugins/volumebinding/binder.go` (`volumeBinder`), `assume_cache.go`,
-v1.36. Left out: translation of in-tree volumes to CSI.
+Upstream: `pkg/scheduler/framework/plugins/volumebinding/binder.go` (`volumeBinder`),
+`assume_cache.go`, v1.36. Left out: translation of in-tree volumes to CSI.
 """
 
 from __future__ import annotations
@@ -30,20 +31,27 @@ from lifecycle.scheduler.storage_capacity import has_enough_capacity
 ERR_REASON_BIND_CONFLICT = "node(s) didn't find available persistent volumes to bind"
 ERR_REASON_NODE_CONFLICT = "node(s) didn't match PersistentVolume's node affinity"
 ERR_REASON_NOT_ENOUGH_SPACE = "node(s) did not have enough free storage"
-ERR_REASON_PV_NOT_EXIST = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
+ERR_REASON_PV_NOT_EXIST = (
+    "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
+)
 
 
 def with_selected_node(claim: Object, node: str) -> Object:
     """The claim, for which a volume is to be made on that node."""
     return {
         **claim,
-        "metadata": {**claim["metadata"], "annotations": {**annotations_of(claim), SELECTED_NODE: node}},
+        "metadata": {
+            **claim["metadata"],
+            "annotations": {**annotations_of(claim), SELECTED_NODE: node},
+        },
     }
 
 
 @dataclass(slots=True)
 class PodVolumes:
-    """What is to be done for a pod's claims on one node: volumes to bind, volumes to make."""
+    """What is to be done for a pod's claims on one node: volumes to bind, volumes to
+    make.
+    """
 
     bindings: list[tuple[Object, Object]] = field(default_factory=list)
     provisions: list[Object] = field(default_factory=list)
@@ -54,7 +62,9 @@ def _no_object(_name: str) -> Object | None:
 
 
 class VolumeBinder:
-    """Looks at claims (by `namespace/name`), volumes and classes (by name); and what drivers tell of nodes and room."""
+    """Looks at claims (by `namespace/name`), volumes and classes (by name); and what
+    drivers tell of nodes and room.
+    """
 
     def __init__(
         self,
@@ -68,15 +78,23 @@ class VolumeBinder:
     ) -> None:
         self._get_claim, self._get_volume = get_claim, get_volume
         self._list_volumes, self.get_class = list_volumes, get_class
-        self.get_csi_node, self._get_driver, self._list_capacities = get_csi_node, get_driver, list_capacities
+        self.get_csi_node, self._get_driver, self._list_capacities = (
+            get_csi_node,
+            get_driver,
+            list_capacities,
+        )
         self._assumed: dict[str, Object] = {}
-        """Claims (`namespace/name`) and volumes (name) as they will be, while the API server's are the same as before."""
+        """Claims (`namespace/name`) and volumes (name) as they will be, while the API
+        server's are the same as before.
+        """
 
     def _current(self, key: str, stored: Object | None) -> Object | None:
         assumed = self._assumed.get(key)
         if assumed is None or stored is None:
             return stored
-        if stored["metadata"].get("resourceVersion") == assumed["metadata"].get("resourceVersion"):
+        if stored["metadata"].get("resourceVersion") == assumed["metadata"].get(
+            "resourceVersion"
+        ):
             return assumed
         del self._assumed[key]
         return stored
@@ -90,14 +108,25 @@ class VolumeBinder:
         return self._current(name, self._get_volume(name))
 
     def waits_for_consumer(self, claim: Object) -> bool:
-        """Whether the claim's class leaves the binding to the scheduler. Upstream: `IsDelayBindingMode`."""
+        """Whether the claim's class leaves the binding to the scheduler. Upstream:
+        `IsDelayBindingMode`.
+        """
         found = self.get_class(storage_class_of(claim))
-        return found is not None and found.get("volumeBindingMode") == "WaitForFirstConsumer"
+        return (
+            found is not None
+            and found.get("volumeBindingMode") == "WaitForFirstConsumer"
+        )
 
     def find_pod_volumes(
-        self, bound: Sequence[Object], waiting: Sequence[Object], node: str, labels: Mapping[str, str]
+        self,
+        bound: Sequence[Object],
+        waiting: Sequence[Object],
+        node: str,
+        labels: Mapping[str, str],
     ) -> tuple[PodVolumes, list[str]]:
-        """What would be done on that node, and why it cannot be. Upstream: `FindPodVolumes`."""
+        """What would be done on that node, and why it cannot be. Upstream:
+        `FindPodVolumes`.
+        """
         reasons: list[str] = []
         for claim in bound:
             volume = self.volume(claim["spec"]["volumeName"])
@@ -112,7 +141,13 @@ class VolumeBinder:
         if any(annotations_of(claim)[SELECTED_NODE] != node for claim in to_provision):
             return found, [*reasons, ERR_REASON_BIND_CONFLICT]
         chosen: set[str] = set()
-        volumes = [v for v in (self._current(v["metadata"]["name"], v) for v in self._list_volumes()) if v is not None]
+        volumes = [
+            v
+            for v in (
+                self._current(v["metadata"]["name"], v) for v in self._list_volumes()
+            )
+            if v is not None
+        ]
         for claim in sorted((c for c in waiting if c not in to_provision), key=_size):
             match = find_matching_volume(claim, volumes, labels, chosen)
             if match is None:
@@ -136,11 +171,17 @@ class VolumeBinder:
             return ERR_REASON_BIND_CONFLICT
         terms = found.get("allowedTopologies")
         if terms and not any(
-            all(labels.get(e["key"]) in e["values"] for e in term.get("matchLabelExpressions") or ()) for term in terms
+            all(
+                labels.get(e["key"]) in e["values"]
+                for e in term.get("matchLabelExpressions") or ()
+            )
+            for term in terms
         ):
             return ERR_REASON_BIND_CONFLICT
         driver = self._get_driver(provisioner)
-        if not has_enough_capacity(claim, class_name, labels, driver, self._list_capacities()):
+        if not has_enough_capacity(
+            claim, class_name, labels, driver, self._list_capacities()
+        ):
             return ERR_REASON_NOT_ENOUGH_SPACE
         return ""
 
@@ -150,7 +191,9 @@ class VolumeBinder:
             [(claim, bound_to(volume, claim)) for claim, volume in volumes.bindings],
             [with_selected_node(claim, node) for claim in volumes.provisions],
         )
-        self._assumed.update((volume["metadata"]["name"], volume) for _, volume in wanted.bindings)
+        self._assumed.update(
+            (volume["metadata"]["name"], volume) for _, volume in wanted.bindings
+        )
         self._assumed.update((key_of(claim), claim) for claim in wanted.provisions)
         return wanted
 
@@ -168,4 +211,8 @@ def key_of(claim: Object) -> str:
 
 
 def _size(claim: Object) -> int:
-    return parse_quantity(((claim["spec"].get("resources") or {}).get("requests") or {}).get("storage", "0")).value()
+    return parse_quantity(
+        ((claim["spec"].get("resources") or {}).get("requests") or {}).get(
+            "storage", "0"
+        )
+    ).value()

@@ -1,6 +1,7 @@
 """The ownership graph as a picture: who owns whom, read from `ownerReferences` alone.
 
-Owners stand on the left, what they own to the right of them. Arrows point the way the references do: from the dependent to its owner.
+Owners stand on the left, what they own to the right of them. Arrows point the way the
+references do: from the dependent to its owner.
 """
 
 from __future__ import annotations
@@ -24,20 +25,29 @@ COLUMN, BOX, HEIGHT = 3.1, 2.5, 0.62
 
 
 def draw_ownership(objects: Iterable[Object], *, width: float = 6.4) -> Picture:
-    """The objects as boxes with arrows to their owners. Objects without an owner among them begin a tree."""
+    """The objects as boxes with arrows to their owners. Objects without an owner among
+    them begin a tree.
+    """
     everything = list(objects)
     known = {obj["metadata"]["uid"]: obj for obj in everything}
     children: dict[str, list[Object]] = {uid: [] for uid in known}
     roots = []
     for obj in everything:
-        owners = [ref["uid"] for ref in obj["metadata"].get("ownerReferences") or () if ref["uid"] in known]
+        owners = [
+            ref["uid"]
+            for ref in obj["metadata"].get("ownerReferences") or ()
+            if ref["uid"] in known
+        ]
         for uid in owners:
             children[uid].append(obj)
         if not owners:
             roots.append(obj)
     places: dict[str, tuple[float, float]] = {}
     below = 0.0
-    for obj in (*roots, *everything):  # after the roots, those that own each other in a circle
+    for obj in (
+        *roots,
+        *everything,
+    ):  # after the roots, those that own each other in a circle
         if obj["metadata"]["uid"] not in places:
             below = _place(obj, children, 0, below, places)
     columns = 1 + max((x for x, _ in places.values()), default=0.0) / COLUMN
@@ -49,10 +59,23 @@ def draw_ownership(objects: Iterable[Object], *, width: float = 6.4) -> Picture:
         x, y = places[uid]
         axes.add_patch(_box(x, y, COLOURS.get(obj["kind"], OTHER)))
         axes.text(
-            x + BOX / 2, y + HEIGHT * 0.3, obj["kind"], ha="center", va="center", color="white", weight="bold", size=11
+            x + BOX / 2,
+            y + HEIGHT * 0.3,
+            obj["kind"],
+            ha="center",
+            va="center",
+            color="white",
+            weight="bold",
+            size=11,
         )
         axes.text(
-            x + BOX / 2, y + HEIGHT * 0.72, obj["metadata"]["name"], ha="center", va="center", color="white", size=8.5
+            x + BOX / 2,
+            y + HEIGHT * 0.72,
+            obj["metadata"]["name"],
+            ha="center",
+            va="center",
+            color="white",
+            size=8.5,
         )
         for child in children[uid]:
             cx, cy = places[child["metadata"]["uid"]]
@@ -66,22 +89,33 @@ def draw_ownership(objects: Iterable[Object], *, width: float = 6.4) -> Picture:
 
 
 def _place(
-    obj: Object, children: dict[str, list[Object]], depth: int, top: float, places: dict[str, tuple[float, float]]
+    obj: Object,
+    children: dict[str, list[Object]],
+    depth: int,
+    top: float,
+    places: dict[str, tuple[float, float]],
 ) -> float:
     """Put an object and all below it; returns where the next may begin."""
     places[obj["metadata"]["uid"]] = (depth * COLUMN, top)
     mine: Sequence[Object] = [
-        child for child in children[obj["metadata"]["uid"]] if child["metadata"]["uid"] not in places
+        child
+        for child in children[obj["metadata"]["uid"]]
+        if child["metadata"]["uid"] not in places
     ]
     bottom = top
     for child in mine:
         bottom = _place(child, children, depth + 1, bottom, places)
     bottom = max(bottom, top + HEIGHT + 0.2)
     rows = [places[child["metadata"]["uid"]][1] for child in mine]
-    places[obj["metadata"]["uid"]] = (depth * COLUMN, (rows[0] + rows[-1]) / 2 if rows else top)
+    places[obj["metadata"]["uid"]] = (
+        depth * COLUMN,
+        (rows[0] + rows[-1]) / 2 if rows else top,
+    )
     return bottom
 
 
 def _box(x: float, y: float, colour: str) -> FancyBboxPatch:
     style = "round,pad=0,rounding_size=0.1"
-    return FancyBboxPatch((x, y), BOX, HEIGHT, boxstyle=style, facecolor=colour, edgecolor="none")
+    return FancyBboxPatch(
+        (x, y), BOX, HEIGHT, boxstyle=style, facecolor=colour, edgecolor="none"
+    )

@@ -1,7 +1,8 @@
 """Pictures for pages: drawn by matplotlib, kept as SVG, legible on light and dark.
 
-The ground is transparent and lines are of a middle grey, so that one picture serves both modes; coloured boxes are solid and carry white
-text. The SVG comes out the same each time, which keeps builds and labs comparable.
+The ground is transparent and lines are of a middle grey, so that one picture serves
+both modes; coloured boxes are solid and carry white text. The SVG comes out the same
+each time, which keeps builds and labs comparable.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ class Picture:
     def __init__(self, figure: Figure) -> None:
         buffer = io.StringIO()
         with matplotlib.rc_context({"svg.hashsalt": "lifecycle"}):
-            figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
+            figure.savefig(
+                buffer, format="svg", transparent=True, metadata={"Date": None}
+            )
         text = buffer.getvalue()
         self.svg = text[text.index("<svg") :]
 

@@ -1,10 +1,13 @@
 """The same timeline for a real cluster, from its audit log and what a watcher saw.
 
-A real API server does not tell its stages, but its audit log tells every request of every component to the microsecond:
-when it came in, when its answer left, who sent it, which object it was about. Ownership is followed the same way as in
-ours. What happens inside a node shows as the statuses the kubelet reported; the watch tells when all pods were ready.
+A real API server does not tell its stages, but its audit log tells every request of
+every component to the microsecond: when it came in, when its answer left, who sent it,
+which object it was about. Ownership is followed the same way as in ours. What happens
+inside a node shows as the statuses the kubelet reported; the watch tells when all pods
+were ready.
 
-Takes the folder of a recording (see `recordings/README.md`), so that this room needs no other.
+Takes the folder of a recording (see `recordings/README.md`), so that this room needs no
+other.
 """
 
 from __future__ import annotations
@@ -18,23 +21,48 @@ from typing import Any
 
 from lifecycle.trace.journey import Journey, Step
 
-_CONTROLLERS = ("deployment-controller", "replicaset-controller", "endpointslice-controller", "endpoint-controller")
+_CONTROLLERS = (
+    "deployment-controller",
+    "replicaset-controller",
+    "endpointslice-controller",
+    "endpoint-controller",
+)
 _PROGRAMS = {"kubectl": "kubectl", "kube-scheduler": "scheduler", "kubelet": "kubelet"}
-_KINDS = {"deployments": "Deployment", "replicasets": "ReplicaSet", "pods": "Pod", "events": "Event"}
+_KINDS = {
+    "deployments": "Deployment",
+    "replicasets": "ReplicaSet",
+    "pods": "Pod",
+    "events": "Event",
+}
 
 
 def recorded_journey(
-    recording: str | Path, *, scenario: str = "journey", name: str = "nginx", events: bool = False
+    recording: str | Path,
+    *,
+    scenario: str = "journey",
+    name: str = "nginx",
+    events: bool = False,
 ) -> Journey:
-    """The journey of the Deployment `name` from its creation until all its pods were first Ready.
+    """The journey of the Deployment `name` from its creation until all its pods were
+    first Ready.
 
-    `events=True` includes the Events that components wrote. Raises LookupError if the audit log does not hold such a creation.
+    `events=True` includes the Events that components wrote. Raises LookupError if the
+    audit log does not hold such a creation.
     """
     folder = Path(recording)
-    audit = [entry for entry in _lines(folder / "audit" / f"{scenario}.jsonl") if entry["stage"] == "ResponseComplete"]
-    creation = next((e for e in audit if e["verb"] == "create" and _is(e, "deployments", name)), None)
+    audit = [
+        entry
+        for entry in _lines(folder / "audit" / f"{scenario}.jsonl")
+        if entry["stage"] == "ResponseComplete"
+    ]
+    creation = next(
+        (e for e in audit if e["verb"] == "create" and _is(e, "deployments", name)),
+        None,
+    )
     if creation is None:
-        raise LookupError(f"{folder.name}: no creation of deployment {name} in the audit log")
+        raise LookupError(
+            f"{folder.name}: no creation of deployment {name} in the audit log"
+        )
     origin = _seconds(creation["requestReceivedTimestamp"])
     watch = list(_lines(folder / "watch" / f"{scenario}.jsonl"))
     ready = _when_ready(watch, name)
@@ -43,7 +71,8 @@ def recorded_journey(
     steps = [
         step
         for entry in audit
-        if entry["verb"] not in ("get", "list", "watch") and _belongs(entry, family, name, events)
+        if entry["verb"] not in ("get", "list", "watch")
+        and _belongs(entry, family, name, events)
         for step in [_step(entry, origin)]
         if step.start >= 0 and step.start + origin <= end
     ]
@@ -72,18 +101,34 @@ def _step(entry: dict[str, Any], origin: float) -> Step:
     sub = reference.get("subresource", "")
     stage = {"binding": "bind", "status": "status"}.get(sub, "")
     if not stage:
-        stage = f"{entry['verb']} {_KINDS.get(reference['resource'], reference['resource'])}"
+        stage = (
+            f"{entry['verb']}"
+            f" {_KINDS.get(reference['resource'], reference['resource'])}"
+        )
     if component_of(entry).endswith("-controller") and sub == "status":
         stage = f"status of {_KINDS.get(reference['resource'], reference['resource'])}"
     about = f"{reference['resource']}/{_name(entry)}"
-    start, end = (_seconds(entry[key]) - origin for key in ("requestReceivedTimestamp", "stageTimestamp"))
-    return Step(component_of(entry), stage, start, end, about, 0, {"code": entry["responseStatus"].get("code")})
+    start, end = (
+        _seconds(entry[key]) - origin
+        for key in ("requestReceivedTimestamp", "stageTimestamp")
+    )
+    return Step(
+        component_of(entry),
+        stage,
+        start,
+        end,
+        about,
+        0,
+        {"code": entry["responseStatus"].get("code")},
+    )
 
 
 def _family(audit: list[dict[str, Any]], creation: dict[str, Any]) -> set[str]:
     """Uids of the Deployment and of everything created under it."""
     uids = {creation["responseObject"]["metadata"]["uid"]}
-    for entry in audit:  # the log is in order of completion: owners complete before what they own
+    for entry in (
+        audit
+    ):  # the log is in order of completion: owners complete before what they own
         meta = (entry.get("responseObject") or {}).get("metadata") or {}
         if any(owner["uid"] in uids for owner in meta.get("ownerReferences", ())):
             uids.add(meta["uid"])
@@ -97,11 +142,15 @@ def _belongs(entry: dict[str, Any], family: set[str], name: str, events: bool) -
         return events and (answer.get("involvedObject") or {}).get("uid") in family
     if (answer.get("metadata") or {}).get("uid") in family:
         return True
-    return reference.get("subresource") == "binding" and str(reference.get("name", "")).startswith(f"{name}-")
+    return reference.get("subresource") == "binding" and str(
+        reference.get("name", "")
+    ).startswith(f"{name}-")
 
 
 def _is(entry: dict[str, Any], resource: str, name: str) -> bool:
-    return (entry.get("objectRef") or {}).get("resource") == resource and _name(entry) == name
+    return (entry.get("objectRef") or {}).get("resource") == resource and _name(
+        entry
+    ) == name
 
 
 def _name(entry: dict[str, Any]) -> str:
@@ -110,7 +159,9 @@ def _name(entry: dict[str, Any]) -> str:
 
 
 def _when_ready(watch: list[dict[str, Any]], name: str) -> float | None:
-    """Seconds of the watch's clock at which the Deployment first had all replicas ready."""
+    """Seconds of the watch's clock at which the Deployment first had all replicas
+    ready.
+    """
     for line in watch:
         obj = line["event"].get("object") or {}
         if obj.get("kind") != "Deployment" or obj["metadata"].get("name") != name:
@@ -121,15 +172,27 @@ def _when_ready(watch: list[dict[str, Any]], name: str) -> float | None:
 
 
 def _watch_offset(watch: list[dict[str, Any]], audit: list[dict[str, Any]]) -> float:
-    """What to add to the watch's seconds to get the audit log's, from objects that both saw at the same resourceVersion."""
+    """What to add to the watch's seconds to get the audit log's, from objects that both
+    saw at the same resourceVersion.
+    """
     answered = {}
     for entry in audit:
-        version = (entry.get("responseObject") or {}).get("metadata", {}).get("resourceVersion")
-        answered[entry["objectRef"]["resource"], version] = _seconds(entry["stageTimestamp"])
+        version = (
+            (entry.get("responseObject") or {})
+            .get("metadata", {})
+            .get("resourceVersion")
+        )
+        answered[entry["objectRef"]["resource"], version] = _seconds(
+            entry["stageTimestamp"]
+        )
     deltas = []
     for line in watch:
         resource = line["path"].partition("?")[0].rpartition("/")[2]
-        version = (line["event"].get("object") or {}).get("metadata", {}).get("resourceVersion")
+        version = (
+            (line["event"].get("object") or {})
+            .get("metadata", {})
+            .get("resourceVersion")
+        )
         if version and (resource, version) in answered:
             deltas.append(answered[resource, version] - line["t"])
     return statistics.median(deltas) if deltas else 0.0

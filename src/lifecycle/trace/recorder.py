@@ -1,6 +1,7 @@
 """Listening to the spans of the real code path.
 
-Upstream: an OpenTelemetry span processor. Ours keeps everything in memory, for as long as the `with` block lasts.
+Upstream: an OpenTelemetry span processor. Ours keeps everything in memory, for as long
+as the `with` block lasts.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from lifecycle.trace.journey import Journey, journey_of
 
 
 class SpanRecorder:
-    """Collects every span that ends inside the block; `limit` bounds memory, the oldest are let go first."""
+    """Collects every span that ends inside the block; `limit` bounds memory, the oldest
+    are let go first.
+    """
 
     def __init__(self, limit: int = 200_000) -> None:
         self.spans: list[Span] = []
@@ -26,7 +29,10 @@ class SpanRecorder:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         if self._listening:
             self._listening.__exit__(kind, error, trace)

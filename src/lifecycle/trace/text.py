@@ -8,8 +8,13 @@ BAR = 32
 
 
 def render(journey: Journey, *, limit: int = 200) -> str:
-    """Lines for a terminal: when, how long, who, what, about whom. At most `limit` steps; the rest is counted."""
-    lines = [f"{journey.title} – {milliseconds(journey.duration)} on {journey.provenance}", ""]
+    """Lines for a terminal: when, how long, who, what, about whom. At most `limit`
+    steps; the rest is counted.
+    """
+    lines = [
+        f"{journey.title} – {milliseconds(journey.duration)} on {journey.provenance}",
+        "",
+    ]
     component = ""
     for step in journey.steps[:limit]:
         who = step.component if step.component != component else ""
@@ -27,7 +32,9 @@ def summary(journey: Journey) -> list[str]:
     for component, stage in journey.rows():
         steps = journey.of(component, stage)
         total = sum(step.duration for step in steps)
-        lines.append(f"  {component:24}{stage:22}{len(steps):4}×  {milliseconds(total):>10}")
+        lines.append(
+            f"  {component:24}{stage:22}{len(steps):4}×  {milliseconds(total):>10}"
+        )
     return lines
 
 
@@ -43,4 +50,7 @@ def _line(step: Step, who: str, whole: float) -> str:
     width = max(round(BAR * step.duration / whole), 1) if whole else 1
     bar = (" " * min(at, BAR - 1) + "▇" * width)[:BAR]
     name = "  " * min(step.depth, 4) + step.stage
-    return f"{milliseconds(step.start):>10}  {bar:{BAR}} {milliseconds(step.duration):>9}  {who:22} {name:26} {step.about}".rstrip()
+    return (
+        f"{milliseconds(step.start):>10}  {bar:{BAR}} {milliseconds(step.duration):>9} "
+        f" {who:22} {name:26} {step.about}".rstrip()
+    )

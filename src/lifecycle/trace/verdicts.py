@@ -26,7 +26,12 @@ def draw_verdicts(stages: Mapping[str, Counter[str]], width: float = 5.2) -> Fig
         left = 0
         for verdict, colour in COLOURS.items():
             axes.barh(
-                place, counts[verdict], left=left, color=colour, height=0.75, label=verdict if place == 0 else None
+                place,
+                counts[verdict],
+                left=left,
+                color=colour,
+                height=0.75,
+                label=verdict if place == 0 else None,
             )
             left += counts[verdict]
     axes.set_yticks(range(len(stages)), list(stages), color=INK, fontsize=8)
@@ -37,7 +42,10 @@ def draw_verdicts(stages: Mapping[str, Counter[str]], width: float = 5.2) -> Fig
     for spine in axes.spines.values():
         spine.set_visible(False)
     axes.legend(
-        handles=[axes.barh(0, 0, color=colour, label=verdict) for verdict, colour in COLOURS.items()],
+        handles=[
+            axes.barh(0, 0, color=colour, label=verdict)
+            for verdict, colour in COLOURS.items()
+        ],
         loc="lower right",
         frameon=False,
         labelcolor=INK,

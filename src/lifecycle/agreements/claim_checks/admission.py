@@ -1,4 +1,6 @@
-"""Claims about admission, put to recorded refusals and completions, and to our own chain."""
+"""Claims about admission, put to recorded refusals and completions, and to our own
+chain.
+"""
 
 from __future__ import annotations
 
@@ -43,13 +45,20 @@ def refusals(recording: Recording) -> list[Exchange]:
 
 def at(recording: Recording, name: str) -> Exchange:
     """The exchange of a moment."""
-    return next(each for each in recording.exchanges("admission") if each.moment == name)
+    return next(
+        each for each in recording.exchanges("admission") if each.moment == name
+    )
 
 
 def pod(name: str = "p", image: str = "nginx", **resources: Object) -> Object:
     """A pod of one container."""
     container: Object = {"name": "c", "image": image, "resources": resources}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {"containers": [container]}}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name},
+        "spec": {"containers": [container]},
+    }
 
 
 class _Watchman(Plugin):
@@ -58,7 +67,11 @@ class _Watchman(Plugin):
     resources = PODS
 
     def __init__(
-        self, name: str, log: list[Any], refuses: bool = False, stored: Callable[[], int] | None = None
+        self,
+        name: str,
+        log: list[Any],
+        refuses: bool = False,
+        stored: Callable[[], int] | None = None,
     ) -> None:
         self.name, self._log, self._refuses, self._stored = name, log, refuses, stored
 
@@ -92,12 +105,19 @@ def _stored(stage: Stage) -> int:
 
 @rebuilt("admission-runs-between-authz-and-storage")
 def between() -> bool:
-    """Nobody is asked about a stranger's pod; about the administrator's, while it is not stored yet."""
+    """Nobody is asked about a stranger's pod; about the administrator's, while it is
+    not stored yet.
+    """
 
     async def scene(stage: Stage) -> bool:
         log: list[Any] = []
         _with(stage, _Watchman("watchman", log, stored=lambda: _stored(stage)))
-        stranger = Client(stage.server.in_process_transport(UserInfo("jane", ("system:authenticated",))), "test")
+        stranger = Client(
+            stage.server.in_process_transport(
+                UserInfo("jane", ("system:authenticated",))
+            ),
+            "test",
+        )
         error = await _refused(stranger, pod())
         unasked = error is not None and error.code == 403 and not log
         await stage.client.create(POD, pod(), "default")
@@ -108,22 +128,34 @@ def between() -> bool:
 
 @check("admission-runs-between-authz-and-storage")
 def recorded_between(recording: Recording) -> bool:
-    """After authorization: nobody said that the administrator "cannot" do what was refused. Before storage: the deletion of a namespace
-    that admission refused left no trace, pods are still made in it; the one that it let pass is felt by the next pod."""
+    """After authorization: nobody said that the administrator "cannot" do what was
+    refused. Before storage: the deletion of a namespace that admission refused left no
+    trace, pods are still made in it; the one that it let pass is felt by the next pod.
+    """
     found = refusals(recording)
-    authorized = bool(found) and not any(BY_AUTHORIZERS.search(each.response["message"]) for each in found)
+    authorized = bool(found) and not any(
+        BY_AUTHORIZERS.search(each.response["message"]) for each in found
+    )
     after = {
         each.status: _pods_made_later(recording, each)
         for each in recording.exchanges("admission")
-        if each.method == "DELETE" and each.path.count("/") == 4 and each.path.startswith("/api/v1/namespaces/")
+        if each.method == "DELETE"
+        and each.path.count("/") == 4
+        and each.path.startswith("/api/v1/namespaces/")
     }
     return authorized and 201 in after.get(403, set()) and after.get(200) == {403}
 
 
 def _pods_made_later(recording: Recording, deletion: Exchange) -> set[int]:
-    """How creations of pods were answered after somebody tried to delete their namespace."""
+    """How creations of pods were answered after somebody tried to delete their
+    namespace.
+    """
     path = f"{deletion.path}/pods"
-    later = (each for each in recording.exchanges("admission") if each.n > deletion.n and each.method == "POST")
+    later = (
+        each
+        for each in recording.exchanges("admission")
+        if each.n > deletion.n and each.method == "POST"
+    )
     return {each.status for each in later if each.path.partition("?")[0] == path}
 
 
@@ -149,24 +181,37 @@ def recorded_refusals(recording: Recording) -> bool:
 def recorded_phases(recording: Recording) -> Partly:
     """Some are refused; others come out with more than was posted."""
     posted, answered = moment(recording, "LimitRanger defaults")
-    return Partly(bool(refusals(recording)), "spec.serviceAccountName" in dict(added(posted, answered)))
+    return Partly(
+        bool(refusals(recording)),
+        "spec.serviceAccountName" in dict(added(posted, answered)),
+    )
 
 
 @rebuilt("admission-only-validates")
 def phases() -> Partly:
     """One refuses and changes nothing; another changes what it lets pass."""
-    return Partly(_refuses(_restricted(), _privileged()), _completes(_limits(default={"memory": "512M"})))
+    return Partly(
+        _refuses(_restricted(), _privileged()),
+        _completes(_limits(default={"memory": "512M"})),
+    )
 
 
 @rebuilt("admission-enabled-by-server-flag")
 def only_named_ones() -> bool:
-    """Without any name given none would run: what PodSecurity, LimitRanger and Priority refuse is stored; a name more, and it is not."""
+    """Without any name given none would run: what PodSecurity, LimitRanger and Priority
+    refuse is stored; a name more, and it is not.
+    """
 
     async def scene(stage: Stage) -> bool:
-        unheard_of = {**pod("none"), "spec": {**pod()["spec"], "priorityClassName": "absent"}}
+        unheard_of = {
+            **pod("none"),
+            "spec": {**pod()["spec"], "priorityClassName": "absent"},
+        }
         unnamed = await _refused(stage.client, unheard_of)
         if unnamed is not None:
-            assert "no PriorityClass with name absent" in unnamed.message, "refused by a plugin that nobody named"
+            assert "no PriorityClass with name absent" in unnamed.message, (
+                "refused by a plugin that nobody named"
+            )
             return False
         _with(stage, Priority(stage.server.reader))
         unheard_of["metadata"] = {"name": "named"}
@@ -196,9 +241,17 @@ def one_failure() -> bool:
 
     async def scene(stage: Stage) -> bool:
         log: list[Any] = []
-        _with(stage, _Watchman("one", log, refuses=True), _Watchman("two", log, refuses=True))
+        _with(
+            stage,
+            _Watchman("one", log, refuses=True),
+            _Watchman("two", log, refuses=True),
+        )
         error = await _refused(stage.client, pod())
-        return error is not None and error.message.endswith("one says no") and [name for name, _ in log] == ["one"]
+        return (
+            error is not None
+            and error.message.endswith("one says no")
+            and [name for name, _ in log] == ["one"]
+        )
 
     return bool(_play(scene))
 
@@ -213,7 +266,8 @@ def recorded_one_failure(recording: Recording) -> bool:
 def recorded_statuses(recording: Recording) -> bool | None:
     """Every refusal is a Status with the code of the response."""
     return every(
-        each.response["kind"] == "Status" and each.response["code"] == each.status for each in refusals(recording)
+        each.response["kind"] == "Status" and each.response["code"] == each.status
+        for each in refusals(recording)
     )
 
 
@@ -224,7 +278,11 @@ def status_object() -> bool:
     async def scene(stage: Stage) -> bool:
         _with(stage, _Watchman("no", [], refuses=True))
         error = await _refused(stage.client, pod())
-        return error is not None and error.status["kind"] == "Status" and error.status["code"] == 403
+        return (
+            error is not None
+            and error.status["kind"] == "Status"
+            and error.status["code"] == 403
+        )
 
     return bool(_play(scene))
 
@@ -243,12 +301,22 @@ def not_stored() -> bool:
 
 
 def _policy(name: str, expression: str) -> tuple[Object, Object]:
-    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
-    spec = {"matchConstraints": {"resourceRules": [rule]}, "validations": [{"expression": expression}]}
+    rule = {
+        "apiGroups": [""],
+        "apiVersions": ["v1"],
+        "operations": ["CREATE"],
+        "resources": ["pods"],
+    }
+    spec = {
+        "matchConstraints": {"resourceRules": [rule]},
+        "validations": [{"expression": expression}],
+    }
     return (
-        {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy", "metadata": {"name": name}, "spec": spec},
+        {"apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingAdmissionPolicy", "metadata": {"name": name}, "spec": spec},
         {
-            "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicyBinding", "metadata": {"name": name},
+            "apiVersion": "admissionregistration.k8s.io/v1",
+            "kind": "ValidatingAdmissionPolicyBinding", "metadata": {"name": name},
             "spec": {"policyName": name, "validationActions": ["Deny"]},
         },
     )  # fmt: skip
@@ -262,10 +330,15 @@ async def _put(stage: Stage, name: str, expression: str) -> None:
 
 @rebuilt("admission-plugins-live-in-one-directory")
 def compiled_in() -> Partly:
-    """Some rules are code of the server; others become rules while it runs, as objects."""
+    """Some rules are code of the server; others become rules while it runs, as
+    objects.
+    """
 
     async def scene(stage: Stage) -> Partly:
-        built_in = any(plugin.name == "LimitRanger" for plugin in stage.server.config.admission.plugins)
+        built_in = any(
+            plugin.name == "LimitRanger"
+            for plugin in stage.server.config.admission.plugins
+        )
         await _put(stage, "none", "false")
         return Partly(built_in, await _refused(stage.client, pod()) is not None)
 
@@ -299,7 +372,11 @@ def allow_list() -> bool:
     """One line of CEL."""
 
     async def scene(stage: Stage) -> bool:
-        await _put(stage, "registry", "object.spec.containers.all(c, c.image.startsWith('registry.example/'))")
+        await _put(
+            stage,
+            "registry",
+            "object.spec.containers.all(c, c.image.startsWith('registry.example/'))",
+        )
         ours = await _refused(stage.client, pod("ours", "registry.example/app"))
         theirs = await _refused(stage.client, pod("theirs", "docker.io/nginx"))
         return ours is None and theirs is not None and theirs.code == 422
@@ -309,10 +386,15 @@ def allow_list() -> bool:
 
 @rebuilt("admission-four-categories")
 def categories() -> Partly:
-    """PodSecurity is security and nothing else; LimitRanger manages resources and sets defaults."""
+    """PodSecurity is security and nothing else; LimitRanger manages resources and sets
+    defaults.
+    """
     ranger = _limits(default={"memory": "512M"}, max={"memory": "1Gi"})
     two_things = _completes(ranger) and _refuses(ranger, pod(limits={"memory": "2Gi"}))
-    return Partly(_refuses(_restricted(), _privileged()) and not _completes(_restricted()), two_things)
+    return Partly(
+        _refuses(_restricted(), _privileged()) and not _completes(_restricted()),
+        two_things,
+    )
 
 
 def _admitted(plugin: Plugin, obj: Object) -> Object:
@@ -339,7 +421,15 @@ def _refuses(plugin: Plugin, obj: Object) -> bool:
 def _restricted() -> PodSecurity:
     labels = {"pod-security.kubernetes.io/enforce": "baseline"}
     return PodSecurity(
-        StaticReader([{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default", "labels": labels}}])
+        StaticReader(
+            [
+                {
+                    "apiVersion": "v1",
+                    "kind": "Namespace",
+                    "metadata": {"name": "default", "labels": labels},
+                }
+            ]
+        )
     )
 
 
@@ -353,23 +443,36 @@ def _privileged() -> Object:
 def initial_resources() -> bool:
     """The model takes the past usage of the same image."""
 
-    def usage(name: str, percentile: int, image: str, namespace: str, exact: bool, days: int) -> tuple[int, int]:
-        return ({"cpu": 120, "memory": 50_000_000}[name], 40) if image == "nginx" and exact else (0, 0)
+    def usage(
+        name: str, percentile: int, image: str, namespace: str, exact: bool, days: int
+    ) -> tuple[int, int]:
+        return (
+            ({"cpu": 120, "memory": 50_000_000}[name], 40)
+            if image == "nginx" and exact
+            else (0, 0)
+        )
 
     known = _admitted(InitialResources(usage), pod())
     unknown = _admitted(InitialResources(usage), pod(image="other"))
     requests = known["spec"]["containers"][0]["resources"].get("requests")
-    return requests == {"cpu": "120m", "memory": "50000000"} and ANNOTATION not in unknown["metadata"].get(
-        "annotations", {}
-    )
+    return requests == {
+        "cpu": "120m",
+        "memory": "50000000",
+    } and ANNOTATION not in unknown["metadata"].get("annotations", {})
 
 
 @check("admission-initial-resources-plugin")
 def recorded_initial_resources(recording: Recording) -> bool | None:
     """No recorded pod carries the plugin's annotation."""
-    answers = [each.response for each in recording.exchanges("admission") if isinstance(each.response, dict)]
+    answers = [
+        each.response
+        for each in recording.exchanges("admission")
+        if isinstance(each.response, dict)
+    ]
     pods = [each for each in answers if each.get("kind") == "Pod"]
-    return some(ANNOTATION in (each["metadata"].get("annotations") or {}) for each in pods)
+    return some(
+        ANNOTATION in (each["metadata"].get("annotations") or {}) for each in pods
+    )
 
 
 @check("admission-limitranger-sets-defaults")
@@ -383,21 +486,28 @@ def recorded_defaults(recording: Recording) -> bool:
 def _limits(**item: Object) -> LimitRanger:
     spec = {"limits": [{"type": "Container", **item}]}
     meta = {"name": "l", "namespace": "default"}
-    return LimitRanger(StaticReader([{"apiVersion": "v1", "kind": "LimitRange", "metadata": meta, "spec": spec}]))
+    return LimitRanger(
+        StaticReader(
+            [{"apiVersion": "v1", "kind": "LimitRange", "metadata": meta, "spec": spec}]
+        )
+    )
 
 
 @rebuilt("admission-limitranger-sets-defaults")
 def defaults() -> bool:
     """The articles' 512 MB."""
     filled = _admitted(_limits(default={"memory": "512M"}), pod())
-    return bool(filled["spec"]["containers"][0]["resources"].get("limits") == {"memory": "512M"})
+    return bool(
+        filled["spec"]["containers"][0]["resources"].get("limits") == {"memory": "512M"}
+    )
 
 
 @check("admission-limitranger-enforces-maximum")
 def recorded_maximum(recording: Recording) -> bool:
     """Four CPUs where two are the most."""
     return (
-        "maximum cpu usage per Container is 2, but limit is 4" in at(recording, "LimitRanger max").response["message"]
+        "maximum cpu usage per Container is 2, but limit is 4"
+        in at(recording, "LimitRanger max").response["message"]
     )
 
 
@@ -406,10 +516,20 @@ def maximum() -> bool:
     """The articles' 2 GB."""
     try:
         _limits(max={"memory": "2G"}).validate(
-            Attributes(CREATE, POD, "", "default", "p", pod(limits={"memory": "3G"}, requests={"memory": "3G"}))
+            Attributes(
+                CREATE,
+                POD,
+                "",
+                "default",
+                "p",
+                pod(limits={"memory": "3G"}, requests={"memory": "3G"}),
+            )
         )
     except StatusError as error:
-        return error.code == 403 and "maximum memory usage per Container is 2G" in error.message
+        return (
+            error.code == 403
+            and "maximum memory usage per Container is 2G" in error.message
+        )
     return False
 
 
@@ -417,7 +537,13 @@ def _charged(hard: Object, used: Object, obj: Object) -> str:
     """What a quota says to one pod more; empty if it pays."""
     meta = {"name": "q", "namespace": "default", "resourceVersion": "1"}
     status = {"hard": hard, "used": used}
-    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": meta, "spec": {"hard": hard}, "status": status}
+    quota = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": meta,
+        "spec": {"hard": hard},
+        "status": status,
+    }
     plugin = ResourceQuota(StaticReader([quota]))
 
     async def update(_: Object) -> None:
@@ -440,8 +566,10 @@ def _charged(hard: Object, used: Object, obj: Object) -> str:
 def counts_objects() -> bool:
     """Two pods, and then a third."""
     last = _charged({"pods": "2"}, {"pods": "1"}, pod())
-    return last == "" and "exceeded quota: q, requested: pods=1, used: pods=2, limited: pods=2" in _charged(
-        {"pods": "2"}, {"pods": "2"}, pod()
+    return (
+        last == ""
+        and "exceeded quota: q, requested: pods=1, used: pods=2, limited: pods=2"
+        in _charged({"pods": "2"}, {"pods": "2"}, pod())
     )
 
 
@@ -458,6 +586,8 @@ def recorded_quota(recording: Recording) -> bool:
 def quota_of_compute() -> bool:
     """600 thousandths of a CPU do not fit twice into one."""
     small = pod(requests={"cpu": "600m"})
-    return _charged({"requests.cpu": "1"}, {"requests.cpu": "0"}, small) == "" and "exceeded quota" in _charged(
+    return _charged(
+        {"requests.cpu": "1"}, {"requests.cpu": "0"}, small
+    ) == "" and "exceeded quota" in _charged(
         {"requests.cpu": "1"}, {"requests.cpu": "600m"}, small
     )

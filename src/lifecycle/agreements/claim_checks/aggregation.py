@@ -1,7 +1,9 @@
-"""Claims about the aggregation layer, put to recorded discovery and to our own aggregator.
+"""Claims about the aggregation layer, put to recorded discovery and to our own
+aggregator.
 
-That another server is behind a group, the recorded clusters do not show: they have none. That the aggregator is the first to answer
-they do: only it knows the group of APIServices, and it puts that group first.
+That another server is behind a group, the recorded clusters do not show: they have
+none. That the aggregator is the first to answer they do: only it knows the group of
+APIServices, and it puts that group first.
 """
 
 from __future__ import annotations
@@ -16,7 +18,10 @@ from lifecycle.api.wire import MASTERS, Object, Request, RequestInfo, Response, 
 from lifecycle.apiserver.aggregation.aggregator import Aggregator
 from lifecycle.apiserver.aggregation.backend import Trust
 from lifecycle.apiserver.aggregation.front_proxy import FrontProxy
-from lifecycle.apiserver.authn.bearer_token import BearerTokenAuthenticator, StaticTokenAuthenticator
+from lifecycle.apiserver.authn.bearer_token import (
+    BearerTokenAuthenticator,
+    StaticTokenAuthenticator,
+)
 from lifecycle.apiserver.authn.union import Authenticator
 from lifecycle.apiserver.authz.always import PrivilegedGroups
 from lifecycle.apiserver.chain import ChainConfig, default_build_handler_chain
@@ -54,8 +59,19 @@ class Behind:
     def __init__(self) -> None:
         self.asked: list[tuple[str, str]] = []
 
-    async def send(self, method: str, host: str, port: int, path: str, *, user: UserInfo, **more: Any) -> Any:
-        """Note who asks for what, then fail like a server that is not there: no answer is needed to know who was asked."""
+    async def send(
+        self,
+        method: str,
+        host: str,
+        port: int,
+        path: str,
+        *,
+        user: UserInfo,
+        **more: Any,
+    ) -> Any:
+        """Note who asks for what, then fail like a server that is not there: no answer
+        is needed to know who was asked.
+        """
         self.asked.append((user.name, path))
         raise aiohttp.ClientConnectionError("nobody home")
 
@@ -66,32 +82,58 @@ class Behind:
 def through(
     *asked: tuple[str, str], objects: tuple[Object, ...] = (SERVICE, API_SERVICE)
 ) -> tuple[list[int], Behind, list[str], list[str]]:
-    """Requests as `(token, path)` through chain and aggregator: codes, the added server, and the order in which the parts were entered."""
+    """Requests as `(token, path)` through chain and aggregator: codes, the added
+    server, and the order in which the parts were entered.
+    """
     behind, entered, local = Behind(), list[str](), list[str]()
 
     async def kubernetes(request: Request) -> Response:
         entered.append("kubernetes")
         local.append(request.path)
-        return Response(obj={"kind": "APIGroupList", "groups": [{"name": OWN_GROUP}, {"name": "apps"}]})
+        return Response(
+            obj={
+                "kind": "APIGroupList",
+                "groups": [{"name": OWN_GROUP}, {"name": "apps"}],
+            }
+        )
 
     async def no_status(service: Object) -> None:
         raise AssertionError("nothing is written here")
 
     async def ask() -> list[int]:
-        aggregator = Aggregator(kubernetes, StaticReader(objects), Clock(), FrontProxy(), no_status)
+        aggregator = Aggregator(
+            kubernetes, StaticReader(objects), Clock(), FrontProxy(), no_status
+        )
         aggregator._backends[Trust.of(API_SERVICE)] = behind  # type: ignore[assignment]
 
         async def outer(request: Request) -> Response:
             entered.append("aggregator")
             return await aggregator(request)
 
-        tokens = Authenticator(BearerTokenAuthenticator(StaticTokenAuthenticator(TOKENS)))
-        chain = default_build_handler_chain(outer, ChainConfig(tokens, PrivilegedGroups()))
+        tokens = Authenticator(
+            BearerTokenAuthenticator(StaticTokenAuthenticator(TOKENS))
+        )
+        chain = default_build_handler_chain(
+            outer, ChainConfig(tokens, PrivilegedGroups())
+        )
         codes = []
         for token, path in asked:
-            codes.append((await chain(Request("GET", path, headers={"authorization": f"Bearer {token}"}))).status)
+            codes.append(
+                (
+                    await chain(
+                        Request(
+                            "GET", path, headers={"authorization": f"Bearer {token}"}
+                        )
+                    )
+                ).status
+            )
             if path == "/apis":
-                request = Request("GET", path, info=RequestInfo(False, path, "get"), user=TOKENS["boss"])
+                request = Request(
+                    "GET",
+                    path,
+                    info=RequestInfo(False, path, "get"),
+                    user=TOKENS["boss"],
+                )
                 listed = (await aggregator(request)).obj or {}
                 local.extend(group["name"] for group in listed["groups"])
         return codes
@@ -101,7 +143,9 @@ def through(
 
 @check("aggregation-layer-is-entered-first")
 def its_group_comes_first(recording: Recording) -> bool | None:
-    """The list of groups is the aggregator's: its own group, for which there is no APIService, stands at the top."""
+    """The list of groups is the aggregator's: its own group, for which there is no
+    APIService, stands at the top.
+    """
     for exchange in recording.exchanges("discovery"):
         if exchange.path == "/apis" and exchange.response.get("kind") == "APIGroupList":
             return bool(exchange.response["groups"][0]["name"] == OWN_GROUP)
@@ -112,22 +156,37 @@ def its_group_comes_first(recording: Recording) -> bool | None:
 def entered_first() -> bool:
     """A request for pods comes by the aggregator, and goes on to the local server."""
     codes, behind, entered, local = through(("boss", "/api/v1/pods"))
-    return (codes, entered, local, behind.asked) == ([200], ["aggregator", "kubernetes"], ["/api/v1/pods"], [])
+    return (codes, entered, local, behind.asked) == (
+        [200],
+        ["aggregator", "kubernetes"],
+        ["/api/v1/pods"],
+        [],
+    )
 
 
 @rebuilt("aggregation-layer-authenticates-and-authorizes")
 def guarded() -> bool:
-    """A bad token and a user without rights are refused; the added server hears only of the one who may."""
+    """A bad token and a user without rights are refused; the added server hears only of
+    the one who may.
+    """
     path = "/apis/added.example/v1/things"
     codes, behind, entered, _ = through(("wrong", path), ("jane", path), ("boss", path))
-    return codes[:2] == [401, 403] and behind.asked == [("boss", path)] and entered == ["aggregator"]
+    return (
+        codes[:2] == [401, 403]
+        and behind.asked == [("boss", path)]
+        and entered == ["aggregator"]
+    )
 
 
 @rebuilt("aggregation-adds-further-apis")
 def further_apis() -> bool:
-    """With the APIService the group is in discovery and its requests go elsewhere; without it neither."""
+    """With the APIService the group is in discovery and its requests go elsewhere;
+    without it neither.
+    """
     path = "/apis/added.example/v1/things"
     _, behind, _, local = through(("boss", "/apis"), ("boss", path))
-    _, untouched, _, without = through(("boss", "/apis"), ("boss", path), objects=(SERVICE,))
+    _, untouched, _, without = through(
+        ("boss", "/apis"), ("boss", path), objects=(SERVICE,)
+    )
     joined = "added.example" in local and behind.asked == [("boss", path)]
     return joined and "added.example" not in without and untouched.asked == []

@@ -1,6 +1,7 @@
 """Claims about authentication, put to recorded answers and to our authenticators.
 
-What a client was told, the recordings show; in which order a server asks and what it hands on, only a component can.
+What a client was told, the recordings show; in which order a server asks and what it
+hands on, only a component can.
 """
 
 from __future__ import annotations
@@ -18,10 +19,20 @@ from lifecycle.api.names import NameSource
 from lifecycle.api.wire import Request, RequestInfo, Response, UserInfo
 from lifecycle.apiserver.admission.default_plugins import default_plugins
 from lifecycle.apiserver.authn.authenticator import AuthenticationError, Identity
-from lifecycle.apiserver.authn.bearer_token import BearerTokenAuthenticator, StaticTokenAuthenticator
+from lifecycle.apiserver.authn.bearer_token import (
+    BearerTokenAuthenticator,
+    StaticTokenAuthenticator,
+)
 from lifecycle.apiserver.authn.client_ca import ClientCAVerifier
-from lifecycle.apiserver.authn.historical.password_file import BasicAuthAuthenticator, Entry
-from lifecycle.apiserver.authn.options import AuthenticationOptions, build_authentication, oidc_issuer
+from lifecycle.apiserver.authn.historical.password_file import (
+    BasicAuthAuthenticator,
+    Entry,
+)
+from lifecycle.apiserver.authn.options import (
+    AuthenticationOptions,
+    build_authentication,
+    oidc_issuer,
+)
 from lifecycle.apiserver.authn.service_account import ServiceAccountTokens
 from lifecycle.apiserver.authn.union import Authenticator, UnionRequestAuthenticator
 from lifecycle.apiserver.authn.x509 import X509Authenticator
@@ -60,12 +71,21 @@ def certificate(authority: CertificateAuthority, name: str, *groups: str) -> byt
 def standard() -> Authenticator:
     """Certificates, then one static token, then anonymous."""
     tokens = StaticTokenAuthenticator({"s3cret": JANE})
-    return Authenticator(UnionRequestAuthenticator(X509Authenticator(), BearerTokenAuthenticator(tokens)))
+    return Authenticator(
+        UnionRequestAuthenticator(X509Authenticator(), BearerTokenAuthenticator(tokens))
+    )
 
 
-def identity(authenticator: Any, header: str = "", der: bytes | None = None, path: str = "/api") -> Identity | None:
+def identity(
+    authenticator: Any, header: str = "", der: bytes | None = None, path: str = "/api"
+) -> Identity | None:
     """Whose request it is; None if it is refused."""
-    request = Request("GET", path, headers={"authorization": header} if header else {}, peer_certificate=der)
+    request = Request(
+        "GET",
+        path,
+        headers={"authorization": header} if header else {},
+        peer_certificate=der,
+    )
     try:
         found: Identity | None = authenticator.authenticate_request(request)
     except AuthenticationError:
@@ -73,8 +93,12 @@ def identity(authenticator: Any, header: str = "", der: bytes | None = None, pat
     return found
 
 
-def through(header: str, headers: dict[str, str] | None = None) -> tuple[int, list[Request]]:
-    """A request through the filter: the status, and what the next handler got to see."""
+def through(
+    header: str, headers: dict[str, str] | None = None
+) -> tuple[int, list[Request]]:
+    """A request through the filter: the status, and what the next handler got to
+    see.
+    """
     seen: list[Request] = []
 
     async def handler(request: Request) -> Response:
@@ -82,7 +106,9 @@ def through(header: str, headers: dict[str, str] | None = None) -> tuple[int, li
         return Response(200, obj={})
 
     async def ask() -> int:
-        request = Request("GET", "/api", headers={"authorization": header, **(headers or {})})
+        request = Request(
+            "GET", "/api", headers={"authorization": header, **(headers or {})}
+        )
         return (await with_authentication(handler, standard())(request)).status
 
     return on_a_loop(ask()), seen
@@ -105,16 +131,18 @@ class Spy:
 
 
 def chain(request: Request, **options: Any) -> tuple[int, dict[str, str], Spy]:
-    """A request through the whole chain: status, headers, and what the authorizer was asked."""
+    """A request through the whole chain: status, headers, and what the authorizer was
+    asked.
+    """
     spy = Spy()
 
     async def api(request: Request) -> Response:
         return Response(200, obj={})
 
     async def ask() -> Response:
-        return await default_build_handler_chain(api, ChainConfig(options.pop("who", standard()), spy, **options))(
-            request
-        )
+        return await default_build_handler_chain(
+            api, ChainConfig(options.pop("who", standard()), spy, **options)
+        )(request)
 
     answer = on_a_loop(ask())
     return answer.status, answer.headers, spy
@@ -122,12 +150,19 @@ def chain(request: Request, **options: Any) -> tuple[int, dict[str, str], Spy]:
 
 @rebuilt("authn-chain-assembled-at-startup")
 def chain_at_startup() -> Partly:
-    """Built once from options: who shows both a certificate and a token is asked for the certificate first, and without that option
-    the token counts. But a new configuration of identity providers is taken up while it runs."""
+    """Built once from options: who shows both a certificate and a token is asked for
+    the certificate first, and without that option the token counts. But a new
+    configuration of identity providers is taken up while it runs.
+    """
     der = certificate(CertificateAuthority(), "joe")
     named = []
     for believed in (True, False):
-        ours = build_authentication(AuthenticationOptions(x509=believed), Clock(), (), static_tokens={"s3cret": JANE})
+        ours = build_authentication(
+            AuthenticationOptions(x509=believed),
+            Clock(),
+            (),
+            static_tokens={"s3cret": JANE},
+        )
         answer = identity(ours.authenticator, "Bearer s3cret", der)
         named.append(answer.user.name if answer else "")
     built = named == ["joe", "jane"]
@@ -151,15 +186,21 @@ def client_ca_adds_x509() -> bool:
 @rebuilt("authn-union-first-success-wins")
 def first_success_wins() -> bool:
     """A good certificate beside a bad token."""
-    found = identity(standard(), "Bearer guess", certificate(CertificateAuthority(), "joe"))
+    found = identity(
+        standard(), "Bearer guess", certificate(CertificateAuthority(), "joe")
+    )
     return found is not None and found.user.name == "joe"
 
 
 @rebuilt("authn-all-fail-aggregate-error")
 def aggregate_error() -> Partly:
-    """All errors are in the one that is logged; the client reads one word, and who showed nothing caused no error at all."""
+    """All errors are in the one that is logged; the client reads one word, and who
+    showed nothing caused no error at all.
+    """
     bad = X509Authenticator(ClientCAVerifier(CertificateAuthority().ca_pem))
-    union = UnionRequestAuthenticator(bad, BearerTokenAuthenticator(StaticTokenAuthenticator({})))
+    union = UnionRequestAuthenticator(
+        bad, BearerTokenAuthenticator(StaticTokenAuthenticator({}))
+    )
     request = Request("GET", "/api", headers={"authorization": "Bearer x"})
     request.peer_certificate = certificate(CertificateAuthority(), "joe")
     try:
@@ -170,35 +211,55 @@ def aggregate_error() -> Partly:
     status, _, _ = chain(Request("GET", "/api", headers={"authorization": "Bearer x"}))
     nobody = identity(standard())
     both = "unknown authority" in logged and "invalid bearer token" in logged
-    return Partly(both, status == 401 and nobody is not None and nobody.user.name == "system:anonymous")
+    return Partly(
+        both,
+        status == 401 and nobody is not None and nobody.user.name == "system:anonymous",
+    )
 
 
 @rebuilt("authn-x509-verifies-against-client-ca")
 def verifies_against_ca() -> Partly:
-    """The chain is verified; but no request is signed: one certificate serves any request that its connection carries."""
+    """The chain is verified; but no request is signed: one certificate serves any
+    request that its connection carries.
+    """
     authority, stranger = CertificateAuthority(), CertificateAuthority()
     ours = X509Authenticator(ClientCAVerifier(authority.ca_pem))
-    good, bad = certificate(authority, "alice", "devs"), certificate(stranger, "alice", "devs")
+    good, bad = (
+        certificate(authority, "alice", "devs"),
+        certificate(stranger, "alice", "devs"),
+    )
     found = identity(ours, der=good)
-    verified = found is not None and found.user.groups[0] == "devs" and identity(ours, der=bad) is None
+    verified = (
+        found is not None
+        and found.user.groups[0] == "devs"
+        and identity(ours, der=bad) is None
+    )
     other = identity(ours, "anything", good, "/another/path")
     return Partly(verified, other == found)
 
 
 @rebuilt("authn-static-token-file")
 def static_token_file() -> Partly:
-    """A token of the file is recognised; so is a service account's, which is in no file."""
+    """A token of the file is recognised; so is a service account's, which is in no
+    file.
+    """
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "tokens.csv"
         path.write_text('s3cret,jane,7,"devs"\n')
         tokens = ServiceAccountTokens(StaticReader([ACCOUNT]), Clock(), NameSource(1))
-        ours = build_authentication(AuthenticationOptions(token_auth_file=path), Clock(), (tokens,)).authenticator
+        ours = build_authentication(
+            AuthenticationOptions(token_auth_file=path), Clock(), (tokens,)
+        ).authenticator
     listed, unlisted = (
         identity(ours, "Bearer s3cret"),
         identity(ours, f"Bearer {tokens.issue(ACCOUNT, tokens.audiences, 600)}"),
     )
     known = listed is not None and listed.user.name == "jane"
-    return Partly(known, unlisted is not None and unlisted.user.name == "system:serviceaccount:default:robot")
+    return Partly(
+        known,
+        unlisted is not None
+        and unlisted.user.name == "system:serviceaccount:default:robot",
+    )
 
 
 @check("authn-password-authenticator")
@@ -232,7 +293,10 @@ def ours_approve() -> bool:
 @check("authn-failure-stops-the-request")
 def failure_stops(recording: Recording) -> bool:
     """A bad token is a 401, where no token at all got as far as a 403."""
-    return (told(recording, "bad token").status, told(recording, "anonymous list").status) == (401, 403)
+    return (
+        told(recording, "bad token").status,
+        told(recording, "anonymous list").status,
+    ) == (401, 403)
 
 
 @rebuilt("authn-failure-stops-the-request")
@@ -252,33 +316,61 @@ def header_removed() -> bool:
 def user_stored() -> bool:
     """On the request, and the same one that authorization is asked about."""
     _, seen = through("Bearer s3cret")
-    _, _, spy = chain(Request("GET", "/api", headers={"authorization": "Bearer s3cret"}))
-    return seen[0].user is not None and seen[0].user.name == "jane" and spy.asked == [("jane", "get")]
+    _, _, spy = chain(
+        Request("GET", "/api", headers={"authorization": "Bearer s3cret"})
+    )
+    return (
+        seen[0].user is not None
+        and seen[0].user.name == "jane"
+        and spy.asked == [("jane", "get")]
+    )
 
 
 @check("authn-inflight-impersonation-audit-run-later")
 def later_stages(recording: Recording) -> bool:
-    """A refused impersonation names the authenticated account; an allowed one is then judged as the other user."""
-    refused, judged = told(recording, "SA may not impersonate"), told(recording, "impersonated user without rights")
-    return "system:serviceaccount:default:default" in words(refused) and 'User "jane"' in words(judged)
+    """A refused impersonation names the authenticated account; an allowed one is then
+    judged as the other user.
+    """
+    refused, judged = (
+        told(recording, "SA may not impersonate"),
+        told(recording, "impersonated user without rights"),
+    )
+    return "system:serviceaccount:default:default" in words(
+        refused
+    ) and 'User "jane"' in words(judged)
 
 
 @rebuilt("authn-inflight-impersonation-audit-run-later")
 def ours_later_stages() -> bool:
-    """Bad credentials never reach impersonation; good ones are asked about it first, and the other user after."""
+    """Bad credentials never reach impersonation; good ones are asked about it first,
+    and the other user after.
+    """
     wish = {"impersonate-user": "bob"}
-    refused, _, nobody = chain(Request("GET", "/api", headers={"authorization": "Bearer guess", **wish}))
-    _, _, spy = chain(Request("GET", "/api", headers={"authorization": "Bearer s3cret", **wish}))
+    refused, _, nobody = chain(
+        Request("GET", "/api", headers={"authorization": "Bearer guess", **wish})
+    )
+    _, _, spy = chain(
+        Request("GET", "/api", headers={"authorization": "Bearer s3cret", **wish})
+    )
     users = [name for name, _ in spy.asked]
-    return refused == 401 and nobody.asked == [] and users[0] == "jane" and users[-1] == "bob"
+    return (
+        refused == 401
+        and nobody.asked == []
+        and users[0] == "jane"
+        and users[-1] == "bob"
+    )
 
 
 @rebuilt("authn-cors-and-timeout-run-later")
 def cors_later() -> bool:
-    """If CORS came after authentication, a preflight without credentials would end in a 401."""
+    """If CORS came after authentication, a preflight without credentials would end in a
+    401.
+    """
     headers = {"origin": "https://shop.example", "access-control-request-method": "GET"}
     status, sent, _ = chain(
-        Request("OPTIONS", "/api", headers={**headers, "authorization": "Bearer guess"}),
+        Request(
+            "OPTIONS", "/api", headers={**headers, "authorization": "Bearer guess"}
+        ),
         cors_allowed_origins=(r"https://shop\.example",),
     )
     assert status == 401 or "Access-Control-Allow-Origin" in sent
@@ -289,12 +381,16 @@ def cors_later() -> bool:
 def admission_in_manager() -> bool:
     """Where the plugins come from that a server runs without any controller manager."""
     plugins = default_plugins(StaticReader(), NameSource(1))
-    return not plugins or any(type(each).__module__.startswith("lifecycle.controllers") for each in plugins)
+    return not plugins or any(
+        type(each).__module__.startswith("lifecycle.controllers") for each in plugins
+    )
 
 
 @check("authn-users-and-service-accounts")
 def users_and_accounts(recording: Recording) -> Partly:
-    """A service account is recognised as one; and whoever showed nothing is somebody, too."""
+    """A service account is recognised as one; and whoever showed nothing is somebody,
+    too.
+    """
     account = words(told(recording, "service account lists pods"))
     return Partly(
         "system:serviceaccount:default:default" in account,
@@ -304,11 +400,17 @@ def users_and_accounts(recording: Recording) -> Partly:
 
 @rebuilt("authn-users-and-service-accounts")
 def ours_users_and_accounts() -> Partly:
-    """A token is held against the account of today; a certificate's name against nothing."""
+    """A token is held against the account of today; a certificate's name against
+    nothing.
+    """
     tokens = ServiceAccountTokens(StaticReader([ACCOUNT]), Clock(), NameSource(1))
     token = tokens.issue(ACCOUNT, tokens.audiences, 600)
-    orphan = ServiceAccountTokens(StaticReader(), Clock(), NameSource(1), key=tokens.key)
+    orphan = ServiceAccountTokens(
+        StaticReader(), Clock(), NameSource(1), key=tokens.key
+    )
     known = BearerTokenAuthenticator(tokens), BearerTokenAuthenticator(orphan)
     here, gone = (identity(each, f"Bearer {token}") for each in known)
-    anybody = identity(standard(), der=certificate(CertificateAuthority(), "nobody-ever-heard-of"))
+    anybody = identity(
+        standard(), der=certificate(CertificateAuthority(), "nobody-ever-heard-of")
+    )
     return Partly(here is not None and gone is None, anybody is not None)

@@ -1,4 +1,6 @@
-"""Claims about authorization, put to the recorded access reviews and to our authorizers."""
+"""Claims about authorization, put to the recorded access reviews and to our
+authorizers.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,18 @@ from lifecycle.api.resources import Resource
 from lifecycle.api.wire import Object, Request, RequestInfo, Response, UserInfo
 from lifecycle.apiserver.authz.abac import read_policy_file
 from lifecycle.apiserver.authz.always import AlwaysAllow, AlwaysDeny
-from lifecycle.apiserver.authz.authorizer import ALLOW, NO_OPINION, Authorizer, Decision, UserRules, Verdict
-from lifecycle.apiserver.authz.configuration import ConfiguredAuthorizer, build_authorization
+from lifecycle.apiserver.authz.authorizer import (
+    ALLOW,
+    NO_OPINION,
+    Authorizer,
+    Decision,
+    UserRules,
+    Verdict,
+)
+from lifecycle.apiserver.authz.configuration import (
+    ConfiguredAuthorizer,
+    build_authorization,
+)
 from lifecycle.apiserver.authz.modes import AUTHORIZATION_MODES, AuthorizationOptions
 from lifecycle.apiserver.authz.node import NodeAuthorizer
 from lifecycle.apiserver.authz.rbac import RBACAuthorizer
@@ -36,7 +48,9 @@ BY_RBAC = "RBAC: allowed by "
 
 def asked(verb: str = "get", resource: str = "pods", name: str = "") -> RequestInfo:
     """A question about something in the namespace `shop`."""
-    return RequestInfo(True, "", verb, version="v1", namespace="shop", resource=resource, name=name)
+    return RequestInfo(
+        True, "", verb, version="v1", namespace="shop", resource=resource, name=name
+    )
 
 
 ROLE: Object = {
@@ -84,7 +98,9 @@ def status(authorizer: Authorizer) -> int:
         return Response(200, obj={})
 
     async def ask() -> int:
-        request = Request("GET", "/api/v1/namespaces/shop/pods/x", user=JANE, info=asked())
+        request = Request(
+            "GET", "/api/v1/namespaces/shop/pods/x", user=JANE, info=asked()
+        )
         return (await with_authorization(handler, authorizer)(request)).status
 
     return on_a_loop(ask())
@@ -92,20 +108,34 @@ def status(authorizer: Authorizer) -> int:
 
 @rebuilt("authz-chain-built-from-config")
 def built_from_config() -> Partly:
-    """Built from options in their order: of two that would allow, the first one named gives its reason. But a configuration can be
-    exchanged while requests are served."""
-    role = {"apiVersion": f"{RBAC}/v1", "kind": "ClusterRole", "metadata": {"name": "reader"}, "rules": ROLE["rules"]}
+    """Built from options in their order: of two that would allow, the first one named
+    gives its reason. But a configuration can be exchanged while requests are served.
+    """
+    role = {
+        "apiVersion": f"{RBAC}/v1",
+        "kind": "ClusterRole",
+        "metadata": {"name": "reader"},
+        "rules": ROLE["rules"],
+    }
     role["rules"] = [{"apiGroups": [""], "resources": ["nodes"], "verbs": ["get"]}]
-    bound = {**binding("Group", "system:nodes"), "kind": "ClusterRoleBinding", "metadata": {"name": "readers"}}
+    bound = {
+        **binding("Group", "system:nodes"),
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": "readers"},
+    }
     bound["roleRef"] = {"apiGroup": RBAC, "kind": "ClusterRole", "name": "reader"}
     reader = StaticReader([role, bound])
     node = UserInfo("system:node:worker", ("system:nodes",))
     itself = RequestInfo(True, "", "get", version="v1", resource="nodes", name="worker")
     verdicts = [
-        build_authorization(AuthorizationOptions(modes=modes), reader, Clock()).authorize(node, itself)
+        build_authorization(
+            AuthorizationOptions(modes=modes), reader, Clock()
+        ).authorize(node, itself)
         for modes in (("Node", "RBAC"), ("RBAC", "Node"))
     ]
-    in_order = [(each.allowed, each.reason.startswith(BY_RBAC)) for each in verdicts] == [(True, False), (True, True)]
+    in_order = [
+        (each.allowed, each.reason.startswith(BY_RBAC)) for each in verdicts
+    ] == [(True, False), (True, True)]
     document: Object = {"authorizers": [{"type": "AlwaysDeny", "name": "never"}]}
     file = ConfiguredAuthorizer(document, reader, Clock())
     before = file.authorize(JANE, asked()).allowed
@@ -116,11 +146,14 @@ def built_from_config() -> Partly:
 
 @check("authz-evaluated-for-every-request")
 def every_request(recording: Recording) -> bool:
-    """Jane, who has no rights, tried six different things: each was judged, and refused."""
+    """Jane, who has no rights, tried six different things: each was judged, and
+    refused.
+    """
     tried = [
         each.status
         for each in recording.exchanges("authz")
-        if each.moment == REFUSALS and each.headers_sent.get("Impersonate-User") == "jane"
+        if each.moment == REFUSALS
+        and each.headers_sent.get("Impersonate-User") == "jane"
     ]
     return len(tried) > 5 and set(tried) == {403}
 
@@ -129,59 +162,91 @@ def every_request(recording: Recording) -> bool:
 def ours_every_request() -> bool:
     """Three requests, three walks."""
     spy = Fixed(ALLOW)
-    return [status(UnionAuthorizer(Fixed(NO_OPINION), spy)) for _ in range(3)] == [200] * 3 and spy.count == 3
+    return [status(UnionAuthorizer(Fixed(NO_OPINION), spy)) for _ in range(3)] == [
+        200
+    ] * 3 and spy.count == 3
 
 
 @check("authz-single-approval-suffices")
 def one_is_enough(recording: Recording) -> bool:
-    """RBAC alone allowed what the Node authorizer, asked before it, knows nothing about."""
+    """RBAC alone allowed what the Node authorizer, asked before it, knows nothing
+    about.
+    """
     return any(
-        answer["allowed"] and answer.get("reason", "").startswith(BY_RBAC) for _, _, answer in questions(recording)
+        answer["allowed"] and answer.get("reason", "").startswith(BY_RBAC)
+        for _, _, answer in questions(recording)
     )
 
 
 @rebuilt("authz-single-approval-suffices")
 def ours_one_is_enough() -> bool:
     """One voice among three."""
-    return status(UnionAuthorizer(Fixed(NO_OPINION), Fixed(ALLOW), Fixed(NO_OPINION))) == 200
+    return (
+        status(UnionAuthorizer(Fixed(NO_OPINION), Fixed(ALLOW), Fixed(NO_OPINION)))
+        == 200
+    )
 
 
 @rebuilt("authz-all-deny-gives-forbidden")
 def all_deny() -> Partly:
-    """Nobody for it: 403. But one firm no is enough, though somebody after it would have allowed."""
+    """Nobody for it: 403. But one firm no is enough, though somebody after it would
+    have allowed.
+    """
     nobody = status(UnionAuthorizer(Fixed(NO_OPINION), Fixed(NO_OPINION)))
-    return Partly(nobody == 403, status(UnionAuthorizer(Fixed(DENY), Fixed(ALLOW))) == 403)
+    return Partly(
+        nobody == 403, status(UnionAuthorizer(Fixed(DENY), Fixed(ALLOW))) == 403
+    )
 
 
 @rebuilt("authz-allow-all-and-deny-all-modes")
 def allow_and_deny_all() -> Partly:
-    """One lets everything pass; the other stops nothing that anybody else allows, and neither has that name."""
-    passes = AlwaysAllow().authorize(JANE, asked()).allowed and not AlwaysDeny().authorize(JANE, asked()).allowed
-    blocks_nothing = UnionAuthorizer(AlwaysDeny(), Fixed(ALLOW)).authorize(JANE, asked()).allowed
+    """One lets everything pass; the other stops nothing that anybody else allows, and
+    neither has that name.
+    """
+    passes = (
+        AlwaysAllow().authorize(JANE, asked()).allowed
+        and not AlwaysDeny().authorize(JANE, asked()).allowed
+    )
+    blocks_nothing = (
+        UnionAuthorizer(AlwaysDeny(), Fixed(ALLOW)).authorize(JANE, asked()).allowed
+    )
     unknown = bool(
-        AuthorizationOptions(modes=("AllowAll",)).errors() and AuthorizationOptions(modes=("DenyAll",)).errors()
+        AuthorizationOptions(modes=("AllowAll",)).errors()
+        and AuthorizationOptions(modes=("DenyAll",)).errors()
     )
     return Partly(passes, blocks_nothing and unknown)
 
 
 @rebuilt("authz-webhook-asks-external-service")
 def webhook() -> bool:
-    """A server of its own, with its own certificate: it gets an access review, and what it says counts."""
+    """A server of its own, with its own certificate: it gets an access review, and what
+    it says counts.
+    """
 
     async def main() -> bool:
         with tempfile.TemporaryDirectory() as folder:
-            async with Webhook(lambda spec: {"allowed": spec["user"] == "jane"}) as service:
-                connection = read_webhook_kubeconfig(service.write_kubeconfig(Path(folder) / "webhook"))
+            async with Webhook(
+                lambda spec: {"allowed": spec["user"] == "jane"}
+            ) as service:
+                connection = read_webhook_kubeconfig(
+                    service.write_kubeconfig(Path(folder) / "webhook")
+                )
                 hook = WebhookAuthorizer(WebhookClient(connection), Clock())
 
                 async def ask(user: UserInfo) -> bool:
                     try:
                         return hook.authorize(user, asked()).allowed
                     except MustAsk as waiting:
-                        return (await answered(lambda: hook.authorize(user, asked()), waiting)).allowed
+                        return (
+                            await answered(
+                                lambda: hook.authorize(user, asked()), waiting
+                            )
+                        ).allowed
 
                 decided = [await ask(JANE), await ask(UserInfo("joe"))]
-                return decided == [True, False] and [spec["user"] for spec in service.specs] == ["jane", "joe"]
+                return decided == [True, False] and [
+                    spec["user"] for spec in service.specs
+                ] == ["jane", "joe"]
 
     return on_a_loop(main())
 
@@ -191,24 +256,44 @@ def abac() -> bool:
     """A file of policies decides, and goes on deciding after it was emptied."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "policy.jsonl"
-        spec = {"user": "jane", "namespace": "shop", "resource": "pods", "readonly": True}
-        line = {"apiVersion": "abac.authorization.kubernetes.io/v1beta1", "kind": "Policy", "spec": spec}
+        spec = {
+            "user": "jane",
+            "namespace": "shop",
+            "resource": "pods",
+            "readonly": True,
+        }
+        line = {
+            "apiVersion": "abac.authorization.kubernetes.io/v1beta1",
+            "kind": "Policy",
+            "spec": spec,
+        }
         file.write_text(json.dumps(line))
         ours = read_policy_file(file)
         file.write_text("")
-    return ours.authorize(JANE, asked()).allowed and not ours.authorize(JANE, asked("delete")).allowed
+    return (
+        ours.authorize(JANE, asked()).allowed
+        and not ours.authorize(JANE, asked("delete")).allowed
+    )
 
 
 @check("authz-rbac-roles-are-api-objects")
 def roles_are_objects(recording: Recording) -> bool:
-    """What was allowed by a role follows from the roles and bindings that the API returned, and from nothing else."""
-    with_roles, without = RBACAuthorizer(recorded_policy(recording)), RBACAuthorizer(StaticReader())
+    """What was allowed by a role follows from the roles and bindings that the API
+    returned, and from nothing else.
+    """
+    with_roles, without = (
+        RBACAuthorizer(recorded_policy(recording)),
+        RBACAuthorizer(StaticReader()),
+    )
     by_rbac = [
-        (user, info) for user, info, answer in questions(recording) if answer.get("reason", "").startswith(BY_RBAC)
+        (user, info)
+        for user, info, answer in questions(recording)
+        if answer.get("reason", "").startswith(BY_RBAC)
     ]
     some = by_rbac[:: max(1, len(by_rbac) // 50)]
     return bool(some) and all(
-        with_roles.authorize(*each).allowed and not without.authorize(*each).allowed for each in some
+        with_roles.authorize(*each).allowed and not without.authorize(*each).allowed
+        for each in some
     )
 
 
@@ -218,8 +303,13 @@ def node_limits(recording: Recording) -> Partly:
     said: dict[tuple[str, str], set[bool]] = {}
     for user, info, answer in questions(recording):
         if user.name.startswith("system:node:") and "system:nodes" in user.groups:
-            said.setdefault((info.verb, info.resource), set()).add(bool(answer["allowed"]))
-    return Partly(False in said.get(("get", "secrets"), set()), True in said.get(("list", "services"), set()))
+            said.setdefault((info.verb, info.resource), set()).add(
+                bool(answer["allowed"])
+            )
+    return Partly(
+        False in said.get(("get", "secrets"), set()),
+        True in said.get(("list", "services"), set()),
+    )
 
 
 def pod(node: str) -> Object:
@@ -240,9 +330,14 @@ WORKER = UserInfo("system:node:worker", ("system:nodes", "system:authenticated")
 @rebuilt("authz-node-limited-to-own-resources")
 def ours_node_limits() -> Partly:
     """A secret of a pod that runs here, not one of a pod elsewhere; but any service."""
-    here, elsewhere = (NodeAuthorizer(StaticReader([pod(node)])) for node in ("worker", "worker2"))
+    here, elsewhere = (
+        NodeAuthorizer(StaticReader([pod(node)])) for node in ("worker", "worker2")
+    )
     secret = asked("get", "secrets", "key")
-    confined = here.authorize(WORKER, secret).allowed and not elsewhere.authorize(WORKER, secret).allowed
+    confined = (
+        here.authorize(WORKER, secret).allowed
+        and not elsewhere.authorize(WORKER, secret).allowed
+    )
     return Partly(confined, here.authorize(WORKER, asked("list", "services")).allowed)
 
 
@@ -251,12 +346,16 @@ def six_modes() -> bool:
     """These six, and no other."""
     six = {"AlwaysAllow", "AlwaysDeny", "Webhook", "ABAC", "RBAC", "Node"}
     wrong = AuthorizationOptions(modes=("Bogus",)).errors()
-    return set(AUTHORIZATION_MODES) == six and wrong == ['authorization-mode "Bogus" is not a valid mode']
+    return set(AUTHORIZATION_MODES) == six and wrong == [
+        'authorization-mode "Bogus" is not a valid mode'
+    ]
 
 
 @check("authz-rbac-uses-identity-from-authn")
 def identity_decides(recording: Recording) -> bool:
-    """Every reason names the very user who was asked about, or one of their groups, or the account that the name stands for."""
+    """Every reason names the very user who was asked about, or one of their groups, or
+    the account that the name stands for.
+    """
     found = 0
     for user, _, answer in questions(recording):
         subject = answer.get("reason", "").rpartition('" to ')[2]
@@ -265,7 +364,11 @@ def identity_decides(recording: Recording) -> bool:
         kind, _, name = subject.partition(" ")
         name = name.strip('"')
         account = user.name.removeprefix("system:serviceaccount:").partition(":")
-        own = {"User": {user.name}, "Group": set(user.groups), "ServiceAccount": {f"{account[2]}/{account[0]}"}}
+        own = {
+            "User": {user.name},
+            "Group": set(user.groups),
+            "ServiceAccount": {f"{account[2]}/{account[0]}"},
+        }
         if name not in own[kind]:
             return False
         found += 1
@@ -276,11 +379,13 @@ def identity_decides(recording: Recording) -> bool:
 def ours_identity_decides() -> bool:
     """The same question by name, by group, and by somebody else."""
     by_name, by_group = (
-        RBACAuthorizer(StaticReader([ROLE, binding(*to)])) for to in (("User", "jane"), ("Group", "devs"))
+        RBACAuthorizer(StaticReader([ROLE, binding(*to)]))
+        for to in (("User", "jane"), ("Group", "devs"))
     )
     joe = UserInfo("joe", ("system:authenticated",))
     return all(
-        each.authorize(JANE, asked()).allowed and not each.authorize(joe, asked()).allowed
+        each.authorize(JANE, asked()).allowed
+        and not each.authorize(joe, asked()).allowed
         for each in (by_name, by_group)
     )
 
@@ -298,7 +403,9 @@ class Counting(StaticReader):
 
 @rebuilt("authz-rbac-reads-roles-through-informers")
 def through_informers() -> bool:
-    """A hundred questions, and no list; a new binding counts at once, and only then the cache is looked through again."""
+    """A hundred questions, and no list; a new binding counts at once, and only then the
+    cache is looked through again.
+    """
     cache = Counting([ROLE])
     rbac = RBACAuthorizer(cache)
     rbac.authorize(JANE, asked())

@@ -1,4 +1,6 @@
-"""The claims about binding: put to the recorded requests and pods, and to our binder and registry."""
+"""The claims about binding: put to the recorded requests and pods, and to our binder
+and registry.
+"""
 
 from __future__ import annotations
 
@@ -31,15 +33,33 @@ def sent(recording: Recording) -> list[Object] | None:
 
 @cache
 def _bound() -> tuple[Object, Object]:
-    """A pod of ours before and after a binding with a label and an annotation of its own."""
+    """A pod of ours before and after a binding with a label and an annotation of its
+    own.
+    """
 
     async def main() -> tuple[Object, Object]:
         server = APIServer(MemoryStore(), clock=Clock(), names=NameSource(1))
         await server.start()
-        client = Client(server.in_process_transport(UserInfo("a", ("system:masters", "system:authenticated"))), "t")
+        client = Client(
+            server.in_process_transport(
+                UserInfo("a", ("system:masters", "system:authenticated"))
+            ),
+            "t",
+        )
         labels = {"topology.kubernetes.io/zone": "z"}
-        await client.create(NODES, {"kind": "Node", "apiVersion": "v1", "metadata": {"name": "n", "labels": labels}})
-        account = {"kind": "ServiceAccount", "apiVersion": "v1", "metadata": {"name": "default"}}
+        await client.create(
+            NODES,
+            {
+                "kind": "Node",
+                "apiVersion": "v1",
+                "metadata": {"name": "n", "labels": labels},
+            },
+        )
+        account = {
+            "kind": "ServiceAccount",
+            "apiVersion": "v1",
+            "metadata": {"name": "default"},
+        }
         await client.create(resource("serviceaccounts"), account, "default")
         pod = {
             "kind": "Pod",
@@ -68,7 +88,9 @@ def _bound() -> tuple[Object, Object]:
 
 
 def _request() -> list[Any]:
-    return on_virtual_time(binding_request({"name": "p", "namespace": "d", "uid": "u"}, "n"))
+    return on_virtual_time(
+        binding_request({"name": "p", "namespace": "d", "uid": "u"}, "n")
+    )
 
 
 @check("binding-carries-pod-name-and-uid")
@@ -78,7 +100,10 @@ def name_and_uid(recording: Recording) -> bool | None:
     if requests is None:
         return None
     pairs = [(e["objectRef"], e["requestObject"]["metadata"]) for e in requests]
-    return every((path["name"], path["uid"]) == (sent["name"], sent["uid"]) for path, sent in pairs)
+    return every(
+        (path["name"], path["uid"]) == (sent["name"], sent["uid"])
+        for path, sent in pairs
+    )
 
 
 @rebuilt("binding-carries-pod-name-and-uid")
@@ -101,7 +126,9 @@ def target(recording: Recording) -> bool | None:
         and (pod := line["event"]["object"]).get("spec", {}).get("nodeName")
     }
     bindings = [event["requestObject"] for event in requests]
-    return every(binding["target"] == landed[binding["metadata"]["uid"]] for binding in bindings)
+    return every(
+        binding["target"] == landed[binding["metadata"]["uid"]] for binding in bindings
+    )
 
 
 @rebuilt("binding-target-names-the-node")
@@ -115,7 +142,10 @@ def posted(recording: Recording) -> bool | None:
     """Every one is a `create` of the subresource, and is answered 201."""
     requests = sent(recording)
     return (
-        None if requests is None else {(e["verb"], e["responseStatus"]["code"]) for e in requests} == {("create", 201)}
+        None
+        if requests is None
+        else {(e["verb"], e["responseStatus"]["code"]) for e in requests}
+        == {("create", 201)}
     )
 
 
@@ -130,14 +160,19 @@ def posted_here() -> bool:
 def node_name(recording: Recording) -> bool:
     """No recorded pod was posted with a node; many have one then."""
     pairs = list(pods_of(recording))
-    return not any(p["spec"].get("nodeName") for p, _ in pairs) and any(s["spec"].get("nodeName") for _, s in pairs)
+    return not any(p["spec"].get("nodeName") for p, _ in pairs) and any(
+        s["spec"].get("nodeName") for _, s in pairs
+    )
 
 
 @rebuilt("binding-sets-node-name-on-pod")
 def node_name_here() -> bool:
     """Our registry's."""
     before, after = _bound()
-    return (before["spec"].get("nodeName"), after["spec"].get("nodeName")) == (None, "n")
+    return (before["spec"].get("nodeName"), after["spec"].get("nodeName")) == (
+        None,
+        "n",
+    )
 
 
 @rebuilt("binding-merges-annotations-into-pod")
@@ -145,13 +180,17 @@ def merges_annotations() -> Partly:
     """They are; but labels are, too, the node's zone among them."""
     meta = _bound()[1]["metadata"]
     merged = (meta.get("annotations") or {}).get("a") == "1"
-    return Partly(merged, meta.get("labels") == {"l": "1", "topology.kubernetes.io/zone": "z"})
+    return Partly(
+        merged, meta.get("labels") == {"l": "1", "topology.kubernetes.io/zone": "z"}
+    )
 
 
 @check("binding-sets-podscheduled-condition")
 def condition(recording: Recording) -> bool:
     """Of every recorded pod that has a node."""
-    bound = [settled for _, settled in pods_of(recording) if settled["spec"].get("nodeName")]
+    bound = [
+        settled for _, settled in pods_of(recording) if settled["spec"].get("nodeName")
+    ]
     return bool(bound) and all(_scheduled(pod) for pod in bound)
 
 
@@ -164,4 +203,6 @@ def condition_here() -> bool:
 
 def _scheduled(pod: Object) -> bool:
     conditions = pod["status"].get("conditions") or ()
-    return any(c["type"] == "PodScheduled" and c["status"] == "True" for c in conditions)
+    return any(
+        c["type"] == "PodScheduled" and c["status"] == "True" for c in conditions
+    )

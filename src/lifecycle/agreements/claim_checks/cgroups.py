@@ -14,30 +14,42 @@ from lifecycle.inspector import Recording
 from lifecycle.kubelet.cgroups.manager import CgroupError, CgroupManager
 from lifecycle.kubelet.cgroups.pods import PodContainerManager
 
-LIMITED: Object = {"limits": {"cpu": "100m", "memory": "64Mi"}, "requests": {"cpu": "100m", "memory": "64Mi"}}
+LIMITED: Object = {
+    "limits": {"cpu": "100m", "memory": "64Mi"},
+    "requests": {"cpu": "100m", "memory": "64Mi"},
+}
 ASKING: Object = {"requests": {"cpu": "50m", "memory": "32Mi"}}
 
 
 def pod(name: str, resources: Object | None = None) -> Object:
     """A pod that asks for that much."""
     container = {"name": "c", "image": "x", "resources": resources or {}}
-    return {"metadata": {"name": name, "namespace": "default", "uid": name}, "spec": {"containers": [container]}}
+    return {
+        "metadata": {"name": name, "namespace": "default", "uid": name},
+        "spec": {"containers": [container]},
+    }
 
 
 def written(pods: list[Object], **settings: Any) -> dict[str, dict[str, str]]:
-    """Files by group after these pods' groups were made, in a tree of ordinary directories."""
+    """Files by group after these pods' groups were made, in a tree of ordinary
+    directories.
+    """
     with TemporaryDirectory() as made:
         root = Path(made)
         for controller in ("cpu", "memory"):
             (root / controller).mkdir()
-        groups = PodContainerManager(CgroupManager(root, version=1, driver="cgroupfs"), **settings)
+        groups = PodContainerManager(
+            CgroupManager(root, version=1, driver="cgroupfs"), **settings
+        )
         for each in pods:
             groups.ensure_exists(each)
         found: dict[str, dict[str, str]] = {}
         for path in root.rglob("*"):
             if path.is_dir() and path.parent != root:
                 group = str(path.relative_to(root)).partition("/")[2]
-                found.setdefault(group, {}).update({f.name: f.read_text() for f in path.iterdir() if f.is_file()})
+                found.setdefault(group, {}).update(
+                    {f.name: f.read_text() for f in path.iterdir() if f.is_file()}
+                )
         return found
 
 
@@ -46,7 +58,14 @@ def group_of(recording: Recording, name: str) -> tuple[str, dict[str, str]] | No
     for recorded in settled(recording):
         if recorded["metadata"]["name"] == name:
             groups = recorded_cgroups(recording, recorded["spec"]["nodeName"])
-            return next(((g, values) for g, values in groups.items() if g.endswith(f"-pod{name}.slice")), None)
+            return next(
+                (
+                    (g, values)
+                    for g, values in groups.items()
+                    if g.endswith(f"-pod{name}.slice")
+                ),
+                None,
+            )
     return None
 
 
@@ -58,13 +77,16 @@ def when_flag_given(recording: Recording) -> Partly | None:
     settings = recording.node(recording.nodes()[-1]).run("kubelet-config")
     processes = recording.node(recording.nodes()[-1]).run("ps")
     return Partly(
-        group_of(recording, "plain") is not None, "cgroupsPerQOS" not in settings and "cgroups-per-qos" not in processes
+        group_of(recording, "plain") is not None,
+        "cgroupsPerQOS" not in settings and "cgroups-per-qos" not in processes,
     )
 
 
 @rebuilt("cgroups-pod-cgroups-when-flag-given")
 def ours_when_flag_given() -> Partly:
-    """With the setting groups are made, without none; and if nothing is said, they are made."""
+    """With the setting groups are made, without none; and if nothing is said, they are
+    made.
+    """
     with_it = written([pod("a")], cgroups_per_qos=True)
     without = written([pod("a")], cgroups_per_qos=False)
     return Partly(bool(with_it) and not without, written([pod("a")]) == with_it)
@@ -75,13 +97,18 @@ def parameters_applied(recording: Recording) -> bool | None:
     """What the pods *guaranteed* and *burstable* asked for, in the kernel's units."""
     if not recording.nodes():
         return None
-    guaranteed, burstable = group_of(recording, "guaranteed"), group_of(recording, "burstable")
+    guaranteed, burstable = (
+        group_of(recording, "guaranteed"),
+        group_of(recording, "burstable"),
+    )
     if guaranteed is None or burstable is None:
         return False
     limits = ("cpu.shares", "cpu.cfs_quota_us", "memory.limit_in_bytes")
-    return [guaranteed[1][name] for name in limits] == ["102", "10000", "67108864"] and burstable[1][
-        "cpu.shares"
-    ] == "51"
+    return [guaranteed[1][name] for name in limits] == [
+        "102",
+        "10000",
+        "67108864",
+    ] and burstable[1]["cpu.shares"] == "51"
 
 
 @rebuilt("cgroups-resource-parameters-applied")
@@ -112,18 +139,31 @@ def serve_qos(recording: Recording) -> bool | None:
         "BestEffort": "besteffort.slice/",
     }
     found = [
-        (recorded["status"]["qosClass"], group_of(recording, recorded["metadata"]["name"]))
+        (
+            recorded["status"]["qosClass"],
+            group_of(recording, recorded["metadata"]["name"]),
+        )
         for recorded in settled(recording)
     ]
-    seen = [(qos, group[0].rpartition("/")[0] + "/") for qos, group in found if group is not None]
-    return {qos for qos, _ in seen} == set(places) and all(parent.endswith(places[qos]) for qos, parent in seen)
+    seen = [
+        (qos, group[0].rpartition("/")[0] + "/")
+        for qos, group in found
+        if group is not None
+    ]
+    return {qos for qos, _ in seen} == set(places) and all(
+        parent.endswith(places[qos]) for qos, parent in seen
+    )
 
 
 @rebuilt("cgroups-serve-qos-handling")
 def ours_serve_qos() -> bool:
     """The same of ours."""
     groups = written([pod("g", LIMITED), pod("b", ASKING), pod("e")])
-    return {"kubepods/podg", "kubepods/burstable/podb", "kubepods/besteffort/pode"} <= set(groups)
+    return {
+        "kubepods/podg",
+        "kubepods/burstable/podb",
+        "kubepods/besteffort/pode",
+    } <= set(groups)
 
 
 @check("cgroups-govern-resource-allocation")
@@ -131,13 +171,22 @@ def govern(recording: Recording) -> bool | None:
     """The pod that took more memory than its limit was killed for it."""
     if not recording.nodes():
         return None
-    (oom,) = (recorded for recorded in settled(recording) if recorded["metadata"]["name"] == "oom")
-    return all(status["state"]["terminated"]["reason"] == "OOMKilled" for status in oom["status"]["containerStatuses"])
+    (oom,) = (
+        recorded
+        for recorded in settled(recording)
+        if recorded["metadata"]["name"] == "oom"
+    )
+    return all(
+        status["state"]["terminated"]["reason"] == "OOMKilled"
+        for status in oom["status"]["containerStatuses"]
+    )
 
 
 @rebuilt("cgroups-govern-resource-allocation")
 def ours_govern() -> bool:
-    """A limit written can be read back where the kernel would: it is a setting of the group, not of a process."""
+    """A limit written can be read back where the kernel would: it is a setting of the
+    group, not of a process.
+    """
     with TemporaryDirectory() as made:
         (Path(made) / "memory").mkdir()
         tree = CgroupManager(Path(made), version=1)
@@ -145,6 +194,9 @@ def ours_govern() -> bool:
         groups.ensure_exists(pod("g", LIMITED))
         name = groups.pod_container_name(pod("g", LIMITED))
         try:
-            return tree.read(name, "memory.limit_in_bytes") == "67108864" and tree.pids(name) == []
+            return (
+                tree.read(name, "memory.limit_in_bytes") == "67108864"
+                and tree.pids(name) == []
+            )
         except CgroupError:
             return False

@@ -1,4 +1,6 @@
-"""Claims about what a client sends to say who it is, seen from the other end of a real TLS connection."""
+"""Claims about what a client sends to say who it is, seen from the other end of a real
+TLS connection.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,11 @@ from lifecycle.agreements.claim_checks.authn import told, words
 from lifecycle.agreements.claim_checks.on_a_loop import on_a_loop
 from lifecycle.api.clock import Clock
 from lifecycle.api.wire import Request
-from lifecycle.apiserver.authn.options import AuthenticationOptions, build_authentication, oidc_issuer
+from lifecycle.apiserver.authn.options import (
+    AuthenticationOptions,
+    build_authentication,
+    oidc_issuer,
+)
 from lifecycle.apiserver.authn.x509 import X509Authenticator
 from lifecycle.apiserver.must_ask import MustAsk, answered
 from lifecycle.client.transport_https import HTTPSTransport
@@ -35,7 +41,9 @@ async def sent(service: Listener, **user: Any) -> Request:
     """What arrives of a GET by such a user."""
     config = ClientConfig(service.url, ca=service.authority.ca_pem, **user)
     credentials = Credentials(config)
-    transport = AuthenticatingTransport(HTTPSTransport(await credentials.connection()), credentials)
+    transport = AuthenticatingTransport(
+        HTTPSTransport(await credentials.connection()), credentials
+    )
     try:
         await transport.round_trip(Request("GET", "/api"))
     finally:
@@ -45,16 +53,27 @@ async def sent(service: Listener, **user: Any) -> Request:
 
 @rebuilt("client-auth-credentials-inside-http-request")
 def inside_the_request() -> Partly:
-    """Tokens and passwords are in it; a certificate is in the handshake; and over plain HTTP nothing is sent at all."""
+    """Tokens and passwords are in it; a certificate is in the handshake; and over plain
+    HTTP nothing is sent at all.
+    """
 
     async def main() -> Partly:
         async with Listener() as service:
             certificate, key = service.authority.client_certificate("jane")
-            token, password = await sent(service, token="t"), await sent(service, username="u", password="p")
+            token, password = (
+                await sent(service, token="t"),
+                await sent(service, username="u", password="p"),
+            )
             shown = await sent(service, client_certificate=certificate, client_key=key)
-        inside = "authorization" in token.headers and "authorization" in password.headers
-        outside = "authorization" not in shown.headers and shown.peer_certificate is not None
-        plain, _ = await Credentials(ClientConfig("http://x", token="t")).authorization()
+        inside = (
+            "authorization" in token.headers and "authorization" in password.headers
+        )
+        outside = (
+            "authorization" not in shown.headers and shown.peer_certificate is not None
+        )
+        plain, _ = await Credentials(
+            ClientConfig("http://x", token="t")
+        ).authorization()
         return Partly(inside, outside and not plain)
 
     return on_a_loop(main())
@@ -67,9 +86,14 @@ def through_tls() -> bool:
     async def main() -> bool:
         async with Listener() as service:
             certificate, key = service.authority.client_certificate("jane", ["devs"])
-            request = await sent(service, client_certificate=certificate, client_key=key)
+            request = await sent(
+                service, client_certificate=certificate, client_key=key
+            )
         found = X509Authenticator().authenticate_request(request)
-        return found is not None and (found.user.name, found.user.groups[0]) == ("jane", "devs")
+        return found is not None and (found.user.name, found.user.groups[0]) == (
+            "jane",
+            "devs",
+        )
 
     return on_a_loop(main())
 
@@ -80,7 +104,9 @@ def bearer_header() -> bool:
 
     async def main() -> bool:
         async with Listener() as service:
-            return (await sent(service, token="t0")).headers["authorization"] == "Bearer t0"
+            return (await sent(service, token="t0")).headers[
+                "authorization"
+            ] == "Bearer t0"
 
     return on_a_loop(main())
 
@@ -103,22 +129,28 @@ def basic_header() -> Partly:
         header = request.headers["authorization"]
         pair = base64.b64decode(header.removeprefix("Basic ")).decode()
         ours = build_authentication(AuthenticationOptions(), Clock(), ()).authenticator
-        return Partly(pair == "jane:secret", ours.authenticate_request(request).user.name == "system:anonymous")
+        return Partly(
+            pair == "jane:secret",
+            ours.authenticate_request(request).user.name == "system:anonymous",
+        )
 
     return on_a_loop(main())
 
 
 @rebuilt("client-auth-openid-login-is-manual")
 def login_is_manual() -> Partly:
-    """A refresh token still has to come from somewhere; but a plugin does everything by itself, and an ended ID token is renewed
-    unasked."""
+    """A refresh token still has to come from somewhere; but a plugin does everything by
+    itself, and an ended ID token is renewed unasked.
+    """
 
     async def main() -> Partly:
         async with IdentityProvider() as provider, Listener() as service:
             settings = {
                 "idp-issuer-url": provider.url,
                 "client-id": "kubernetes",
-                "idp-certificate-authority-data": base64.b64encode(provider.authority.ca_pem).decode(),
+                "idp-certificate-authority-data": base64.b64encode(
+                    provider.authority.ca_pem
+                ).decode(),
                 "id-token": provider.token(time.time() - 7200),
             }
             try:
@@ -127,7 +159,13 @@ def login_is_manual() -> Partly:
             except Exception as error:
                 by_hand = "cannot refresh without refresh-token" in str(error)
             provider.refreshable["r"] = {"sub": "jane", "exp": int(time.time()) + 3600}
-            again = await sent(service, auth_provider={"name": "oidc", "config": {**settings, "refresh-token": "r"}})
+            again = await sent(
+                service,
+                auth_provider={
+                    "name": "oidc",
+                    "config": {**settings, "refresh-token": "r"},
+                },
+            )
             answer = json.dumps(
                 {
                     "apiVersion": "client.authentication.k8s.io/v1",
@@ -142,8 +180,13 @@ def login_is_manual() -> Partly:
                 "interactiveMode": "Never",
             }
             run = await sent(service, exec=plugin)
-        renewed = again.headers["authorization"] not in ("", f"Bearer {settings['id-token']}")
-        return Partly(by_hand, renewed and run.headers["authorization"] == "Bearer by-plugin")
+        renewed = again.headers["authorization"] not in (
+            "",
+            f"Bearer {settings['id-token']}",
+        )
+        return Partly(
+            by_hand, renewed and run.headers["authorization"] == "Bearer by-plugin"
+        )
 
     return on_a_loop(main())
 
@@ -155,8 +198,14 @@ def openid_is_bearer() -> bool:
     async def main() -> bool:
         async with IdentityProvider() as provider, Listener() as service:
             token = provider.token(time.time(), sub="jane")
-            settings = {"idp-issuer-url": provider.url, "client-id": "kubernetes", "id-token": token}
-            request = await sent(service, auth_provider={"name": "oidc", "config": settings})
+            settings = {
+                "idp-issuer-url": provider.url,
+                "client-id": "kubernetes",
+                "id-token": token,
+            }
+            request = await sent(
+                service, auth_provider={"name": "oidc", "config": settings}
+            )
             issuer = oidc_issuer(provider.url, "kubernetes", ca=provider.ca, prefix="-")
             ours = build_authentication(
                 AuthenticationOptions(configuration={"jwt": [issuer]}), Clock(), ()
@@ -164,21 +213,32 @@ def openid_is_bearer() -> bool:
             try:
                 found = ours.authenticate_request(request)
             except MustAsk as waiting:
-                found = await answered(lambda: ours.authenticate_request(request), waiting)
-        return found.user.name == "jane" and service.requests[0].headers["authorization"] == f"Bearer {token}"
+                found = await answered(
+                    lambda: ours.authenticate_request(request), waiting
+                )
+        return (
+            found.user.name == "jane"
+            and service.requests[0].headers["authorization"] == f"Bearer {token}"
+        )
 
     return on_a_loop(main())
 
 
 @rebuilt("client-auth-root-ca-sent-to-server")
 def root_ca_sent() -> bool:
-    """If the client sent the authority's certificate, it would be among what arrives."""
+    """If the client sent the authority's certificate, it would be among what
+    arrives.
+    """
 
     async def main() -> bool:
         async with Listener() as service:
             request = await sent(service, token="t")
         assert request.headers.get("authorization") == "Bearer t", "the request arrived"
         ca = base64.b64encode(service.authority.ca_pem).decode()
-        return request.peer_certificate is not None or ca in repr(request) or service.ca in repr(request)
+        return (
+            request.peer_certificate is not None
+            or ca in repr(request)
+            or service.ca in repr(request)
+        )
 
     return on_a_loop(main())

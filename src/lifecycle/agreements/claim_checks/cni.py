@@ -1,4 +1,6 @@
-"""Claims about CNI: put to what containerd, libcni and the plugins left on the recorded nodes, and to our own."""
+"""Claims about CNI: put to what containerd, libcni and the plugins left on the recorded
+nodes, and to our own.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,12 @@ from typing import Any
 from unittest.mock import patch
 
 from lifecycle.agreements.claim_checks.on_a_loop import on_a_loop
-from lifecycle.agreements.pod_networking import cni_conf, expected_in_pod, namespaces, recorded_results
+from lifecycle.agreements.pod_networking import (
+    cni_conf,
+    expected_in_pod,
+    namespaces,
+    recorded_results,
+)
 from lifecycle.api.pod_dns import DNSConfig, pod_dns
 from lifecycle.cluster.one_node import OneNode, on_one_node
 from lifecycle.cni import config
@@ -33,15 +40,32 @@ ARTICLES: dict[str, Any] = {
     "bridge": "cnio0",
     "isGateway": True,
     "ipMasq": True,
-    "ipam": {"type": "host-local", "ranges": [[{"subnet": "10.200.1.0/24"}]], "routes": [{"dst": "0.0.0.0/0"}]},
+    "ipam": {
+        "type": "host-local",
+        "ranges": [[{"subnet": "10.200.1.0/24"}]],
+        "routes": [{"dst": "0.0.0.0/0"}],
+    },
 }
 KIND: dict[str, Any] = {
     "cniVersion": "0.3.1",
     "name": "kindnet",
-    "plugins": [{"type": "ptp"}, {"type": "portmap", "capabilities": {"portMappings": True}}],
+    "plugins": [
+        {"type": "ptp"},
+        {"type": "portmap", "capabilities": {"portMappings": True}},
+    ],
 }
-GIVEN: dict[str, Any] = {"cniVersion": "0.3.1", "ips": [{"version": "4", "address": "10.200.1.2/24"}]}
-SANDBOX = Sandbox("s1", "web", "shop", "u1", [{"hostPort": 80, "containerPort": 80}], {"Servers": ["10.96.0.10"]})
+GIVEN: dict[str, Any] = {
+    "cniVersion": "0.3.1",
+    "ips": [{"version": "4", "address": "10.200.1.2/24"}],
+}
+SANDBOX = Sandbox(
+    "s1",
+    "web",
+    "shop",
+    "u1",
+    [{"hostPort": 80, "containerPort": 80}],
+    {"Servers": ["10.96.0.10"]},
+)
 
 
 def decided(number: int = 2) -> dict[str, Any]:
@@ -59,12 +83,16 @@ def node_texts(recording: Recording, command: str) -> list[str]:
 def pods_results(recording: Recording) -> Iterator[dict[str, Any]]:
     """The kept results of `eth0`."""
     for text in node_texts(recording, "cni-results"):
-        yield from (result for result in recorded_results(text) if result["ifName"] == "eth0")
+        yield from (
+            result for result in recorded_results(text) if result["ifName"] == "eth0"
+        )
 
 
 @cache
 def kubelet_attaches_pods() -> bool:
-    """Whether our kubelet has a say in a pod's address. The runtime gets a range of its own behind the kubelet's back; whose is it?"""
+    """Whether our kubelet has a say in a pod's address. The runtime gets a range of its
+    own behind the kubelet's back; whose is it?
+    """
 
     async def scene(node: OneNode) -> bool:
         await node.runtime.update_runtime_config("198.51.100.0/24")
@@ -76,12 +104,20 @@ def kubelet_attaches_pods() -> bool:
 
 @check("cni-kubelet-delegates-to-plugin")
 def kubelet_delegates(recording: Recording) -> bool | None:
-    """Does the kubelet's command line, or its configuration, say anything of CNI? The runtime's does."""
-    lines = [line for text in node_texts(recording, "ps") for line in text.splitlines() if "/kubelet" in line]
+    """Does the kubelet's command line, or its configuration, say anything of CNI? The
+    runtime's does.
+    """
+    lines = [
+        line
+        for text in node_texts(recording, "ps")
+        for line in text.splitlines()
+        if "/kubelet" in line
+    ]
     if not lines:
         return None
     return some(
-        "--network-plugin" in line or "--cni-" in line for line in (*lines, *node_texts(recording, "kubelet-config"))
+        "--network-plugin" in line or "--cni-" in line
+        for line in (*lines, *node_texts(recording, "kubelet-config"))
     )
 
 
@@ -93,9 +129,15 @@ def our_kubelet_delegates() -> bool:
 
 @rebuilt("cni-allows-different-network-providers")
 def providers() -> bool:
-    """Bridge and point-to-point, each by configuration alone; the caller is the same."""
+    """Bridge and point-to-point, each by configuration alone; the caller is the
+    same.
+    """
     names = []
-    for plugins in ([{"type": "bridge"}], KIND["plugins"], [{"type": "somebody-elses"}]):
+    for plugins in (
+        [{"type": "bridge"}],
+        KIND["plugins"],
+        [{"type": "somebody-elses"}],
+    ):
         network = config.network_conf_from(json.dumps({**KIND, "plugins": plugins}))
         names.append([plugin.type for plugin in network.plugins])
     return names == [["bridge"], ["ptp", "portmap"], ["somebody-elses"]]
@@ -105,49 +147,82 @@ def providers() -> bool:
 def kept_config_is_json(recording: Recording) -> bool | None:
     """Each kept result holds the JSON that came from the file."""
     found = list(pods_results(recording))
-    return all("config" in one and one["result"]["cniVersion"] == "0.3.1" for one in found) if found else None
+    return (
+        all("config" in one and one["result"]["cniVersion"] == "0.3.1" for one in found)
+        if found
+        else None
+    )
 
 
 @cache
 def programs_that_ran() -> list[tuple[str, dict[str, Any]]]:
-    """Two programs with the names of kind's plugins, started by libcni: who ran, in order, and what each found on standard input."""
+    """Two programs with the names of kind's plugins, started by libcni: who ran, in
+    order, and what each found on standard input.
+    """
 
     async def added(folder: Path) -> None:
         network = config.network_conf_from(json.dumps(KIND))
-        await CNIConfig([folder], folder / "cache").add_network_list(network, runtime_conf(SANDBOX, "/x", "eth0"))
+        await CNIConfig([folder], folder / "cache").add_network_list(
+            network, runtime_conf(SANDBOX, "/x", "eth0")
+        )
 
     with tempfile.TemporaryDirectory() as made:
         folder, said = Path(made), json.dumps(GIVEN)
         for name in ("portmap", "ptp"):
-            (folder / name).write_text(f"#!/bin/sh\n(echo {name}; cat; echo) >>{folder}/log\necho '{said}'\n")
+            (folder / name).write_text(
+                f"#!/bin/sh\n(echo {name}; cat; echo) >>{folder}/log\necho '{said}'\n"
+            )
             (folder / name).chmod(0o755)
         on_a_loop(added(folder))
         lines = (folder / "log").read_text().splitlines()
-    return [(name, json.loads(text)) for name, text in zip(lines[::2], lines[1::2], strict=True)]
+    return [
+        (name, json.loads(text))
+        for name, text in zip(lines[::2], lines[1::2], strict=True)
+    ]
 
 
 @rebuilt("cni-json-config-on-stdin")
 def stdin() -> bool:
-    """What a program reads: its own configuration, and name, version and the result before it added."""
+    """What a program reads: its own configuration, and name, version and the result
+    before it added.
+    """
     _, (name, conf) = programs_that_ran()
     mappings = [{"containerPort": 80, "hostIP": "", "hostPort": 80, "protocol": "tcp"}]
-    added = {"name": "kindnet", "cniVersion": "0.3.1", "runtimeConfig": {"portMappings": mappings}}
+    added = {
+        "name": "kindnet",
+        "cniVersion": "0.3.1",
+        "runtimeConfig": {"portMappings": mappings},
+    }
     before = (conf.get("prevResult") or {"ips": [{"address": ""}]})["ips"][0]["address"]
     own = {key: value for key, value in conf.items() if key != "prevResult"}
-    return (name, own, before) == ("portmap", {**KIND["plugins"][1], **added}, GIVEN["ips"][0]["address"])
+    return (name, own, before) == (
+        "portmap",
+        {**KIND["plugins"][1], **added},
+        GIVEN["ips"][0]["address"],
+    )
 
 
 @check("cni-conf-dir-flag")
 def conf_dir_flag(recording: Recording) -> bool | None:
     """The kubelet's command line."""
-    lines = [line for text in node_texts(recording, "ps") for line in text.splitlines() if "/kubelet" in line]
+    lines = [
+        line
+        for text in node_texts(recording, "ps")
+        for line in text.splitlines()
+        if "/kubelet" in line
+    ]
     return some("--cni-conf-dir" in line for line in lines)
 
 
 @check("cni-default-conf-dir")
 def default_conf_dir(recording: Recording) -> Partly | None:
-    """The directory is the one; but it is the runtime that names it, and nobody tells the kubelet."""
-    infos, kubelets = node_texts(recording, "crictl-info"), node_texts(recording, "kubelet-config")
+    """The directory is the one; but it is the runtime that names it, and nobody tells
+    the kubelet.
+    """
+    infos, kubelets = (
+        node_texts(recording, "crictl-info"),
+        node_texts(recording, "kubelet-config"),
+    )
     if not infos or not kubelets:
         return None
     here = all('"PluginConfDir": "/etc/cni/net.d"' in text for text in infos)
@@ -156,9 +231,13 @@ def default_conf_dir(recording: Recording) -> Partly | None:
 
 @rebuilt("cni-default-conf-dir")
 def our_default_conf_dir() -> Partly:
-    """The runtime's part looks there unless it is told otherwise; our kubelet has nothing to do with it."""
+    """The runtime's part looks there unless it is told otherwise; our kubelet has
+    nothing to do with it.
+    """
     looked: list[str] = []
-    with patch.object(config, "first_valid", lambda directory: looked.append(str(directory))):
+    with patch.object(
+        config, "first_valid", lambda directory: looked.append(str(directory))
+    ):
         PodNetwork().networks()
     return Partly(looked == ["/etc/cni/net.d"], not kubelet_attaches_pods())
 
@@ -166,8 +245,21 @@ def our_default_conf_dir() -> Partly:
 @check("cni-first-file-is-used")
 def first_file(recording: Recording) -> bool | None:
     """The first file of the directory is what the runtime shows as its network."""
-    pairs = list(zip(node_texts(recording, "cni-conf"), node_texts(recording, "crictl-info"), strict=True))
-    return all(f'"Name": "{json.loads(cni_conf(conf))["name"]}"' in info for conf, info in pairs) if pairs else None
+    pairs = list(
+        zip(
+            node_texts(recording, "cni-conf"),
+            node_texts(recording, "crictl-info"),
+            strict=True,
+        )
+    )
+    return (
+        all(
+            f'"Name": "{json.loads(cni_conf(conf))["name"]}"' in info
+            for conf, info in pairs
+        )
+        if pairs
+        else None
+    )
 
 
 @rebuilt("cni-first-file-is-used")
@@ -187,22 +279,40 @@ def our_first_file() -> bool:
 def plugins_in_order(recording: Recording) -> bool | None:
     """portmap, the second one, passed on what ptp, the first one, had made."""
     found = list(pods_results(recording))
-    return all(one["result"]["interfaces"][1]["name"] == "eth0" for one in found) if found else None
+    return (
+        all(one["result"]["interfaces"][1]["name"] == "eth0" for one in found)
+        if found
+        else None
+    )
 
 
 @rebuilt("cni-plugin-list-runs-in-order")
 def our_plugins_in_order() -> bool:
-    """The programs ran in the list's order, and only the second one was told a result."""
-    return [(name, "prevResult" in conf) for name, conf in programs_that_ran()] == [("ptp", False), ("portmap", True)]
+    """The programs ran in the list's order, and only the second one was told a
+    result.
+    """
+    return [(name, "prevResult" in conf) for name, conf in programs_that_ran()] == [
+        ("ptp", False),
+        ("portmap", True),
+    ]
 
 
 @check("cni-add-parameters")
 def add_parameters(recording: Recording) -> bool | None:
     """Each kept result knows container, namespace, interface, and the pod."""
     found = list(pods_results(recording))
-    told = {"K8S_POD_NAME", "K8S_POD_NAMESPACE", "K8S_POD_UID", "K8S_POD_INFRA_CONTAINER_ID", "IgnoreUnknown"}
+    told = {
+        "K8S_POD_NAME",
+        "K8S_POD_NAMESPACE",
+        "K8S_POD_UID",
+        "K8S_POD_INFRA_CONTAINER_ID",
+        "IgnoreUnknown",
+    }
     return (
-        all(one["containerId"] and one["netns"] and set(dict(one["cniArgs"])) == told for one in found)
+        all(
+            one["containerId"] and one["netns"] and set(dict(one["cniArgs"])) == told
+            for one in found
+        )
         if found
         else None
     )
@@ -211,29 +321,50 @@ def add_parameters(recording: Recording) -> bool | None:
 @rebuilt("cni-add-parameters")
 def our_add_parameters() -> bool:
     """The six variables; and a plugin refuses to run without them."""
-    env = Args("ADD", "s1", "/run/netns/x", "eth0", [("K8S_POD_NAME", "web")], ["/opt/cni/bin"]).as_env({})
+    env = Args(
+        "ADD", "s1", "/run/netns/x", "eth0", [("K8S_POD_NAME", "web")], ["/opt/cni/bin"]
+    ).as_env({})
     try:
         cmd_args_from_env({"CNI_COMMAND": "ADD"}, lambda: "")
     except CNIError as why:
         wanted = "CNI_CONTAINERID,CNI_NETNS,CNI_IFNAME,CNI_PATH"
-        return f"[{wanted}]" in str(why) and set(env) == {*wanted.split(","), "CNI_COMMAND", "CNI_ARGS"}
+        return f"[{wanted}]" in str(why) and set(env) == {
+            *wanted.split(","),
+            "CNI_COMMAND",
+            "CNI_ARGS",
+        }
     return False
 
 
 @check("cni-dns-server-passed-to-plugin")
 def dns_passed(recording: Recording) -> bool | None:
-    """The runtime offers the settings, but no plugin of the recorded configuration asks for them."""
+    """The runtime offers the settings, but no plugin of the recorded configuration asks
+    for them.
+    """
     texts = node_texts(recording, "cni-conf")
     networks = [config.network_conf_from(cni_conf(text)) for text in texts]
-    return any("dns" in plugin.capabilities for network in networks for plugin in network.plugins) if networks else None
+    return (
+        any(
+            "dns" in plugin.capabilities
+            for network in networks
+            for plugin in network.plugins
+        )
+        if networks
+        else None
+    )
 
 
 @rebuilt("cni-dns-server-passed-to-plugin")
 def our_dns_passed() -> bool:
-    """What kind's plugins are piped does not have the server's address, although it was offered."""
+    """What kind's plugins are piped does not have the server's address, although it was
+    offered.
+    """
     network = config.network_conf_from(json.dumps(KIND))
     rt = runtime_conf(SANDBOX, "/x", "eth0")
-    piped = "".join(build_one_config("n", "0.3.1", plugin, None, rt).text for plugin in network.plugins)
+    piped = "".join(
+        build_one_config("n", "0.3.1", plugin, None, rt).text
+        for plugin in network.plugins
+    )
     assert "portMappings" in piped, "what a plugin asks for it gets"
     return "10.96.0.10" in piped or "dns" not in capability_args(SANDBOX)
 
@@ -253,23 +384,44 @@ def resolv_conf(recording: Recording) -> bool | None:
 @rebuilt("cni-resolv-conf-points-at-cluster-dns")
 def our_resolv_conf() -> bool:
     """Of the settings that our kubelet's rules make."""
-    pod = {"metadata": {"name": "p", "namespace": "shop"}, "spec": {"dnsPolicy": "ClusterFirst"}}
-    made = pod_dns(pod, DNSConfig(("8.8.8.8",)), cluster_dns=("10.96.0.10",), cluster_domain="cluster.local")
-    return "nameserver 10.96.0.10" in made.resolv_conf() and "8.8.8.8" not in made.resolv_conf()
+    pod = {
+        "metadata": {"name": "p", "namespace": "shop"},
+        "spec": {"dnsPolicy": "ClusterFirst"},
+    }
+    made = pod_dns(
+        pod,
+        DNSConfig(("8.8.8.8",)),
+        cluster_dns=("10.96.0.10",),
+        cluster_domain="cluster.local",
+    )
+    return (
+        "nameserver 10.96.0.10" in made.resolv_conf()
+        and "8.8.8.8" not in made.resolv_conf()
+    )
 
 
 @check("cni-veth-into-pod-namespace")
 def veth(recording: Recording) -> bool | None:
-    """Of each result the first interface is on the host, the second in the sandbox; and `ip addr` in there shows it."""
+    """Of each result the first interface is on the host, the second in the sandbox; and
+    `ip addr` in there shows it.
+    """
     found = list(pods_results(recording))
     if not found:
         return None
-    seen = {name: lines for text in node_texts(recording, "netns") for name, lines in namespaces(text).items()}
+    seen = {
+        name: lines
+        for text in node_texts(recording, "netns")
+        for name, lines in namespaces(text).items()
+    }
     ends = all(
-        not r["result"]["interfaces"][0].get("sandbox") and r["result"]["interfaces"][1]["sandbox"] == r["netns"]
+        not r["result"]["interfaces"][0].get("sandbox")
+        and r["result"]["interfaces"][1]["sandbox"] == r["netns"]
         for r in found
     )
-    inside = [set(expected_in_pod(r)) <= set(seen.get(r["netns"].rpartition("/")[2], ())) for r in found]
+    inside = [
+        set(expected_in_pod(r)) <= set(seen.get(r["netns"].rpartition("/")[2], ()))
+        for r in found
+    ]
     return ends and all(inside)
 
 
@@ -279,17 +431,25 @@ def our_veth() -> bool:
     host = PaperNetlink()
     pod, result = attach_on_paper(host, ARTICLES, decided())
     near, far = pod.link("eth0"), host.link(result["interfaces"][1]["name"])
-    return near.kind == far.kind == "veth" and near.parent == far.index and far.parent == near.index
+    return (
+        near.kind == far.kind == "veth"
+        and near.parent == far.index
+        and far.parent == near.index
+    )
 
 
 @rebuilt("cni-host-end-joins-linux-bridge")
 def host_end_joins() -> Partly:
-    """With the bridge plugin all host ends are ports of one bridge; a result of ptp knows no bridge at all."""
+    """With the bridge plugin all host ends are ports of one bridge; a result of ptp
+    knows no bridge at all.
+    """
     host = PaperNetlink()
     for number in (2, 3):
         attach_on_paper(host, ARTICLES, decided(number))
     ends = [link for link in host.links() if link.kind == "veth"]
-    joined = len(ends) == 2 and {link.master for link in ends} == {host.link("cnio0").index}
+    joined = len(ends) == 2 and {link.master for link in ends} == {
+        host.link("cnio0").index
+    }
     kind = config.network_conf_from(json.dumps(KIND))
     return Partly(joined, "bridge" not in [plugin.type for plugin in kind.plugins])
 
@@ -307,11 +467,15 @@ def bridge_created() -> bool:
 
 @rebuilt("cni-bridge-gets-gateway-address")
 def gateway_address() -> bool:
-    """IPAM's gateway, with the subnet's mask, on the bridge; and the pod's default route leads there."""
+    """IPAM's gateway, with the subnet's mask, on the bridge; and the pod's default
+    route leads there.
+    """
     host = PaperNetlink()
     pod, result = attach_on_paper(host, ARTICLES, decided())
     own = [str(address) for address in host.addrs(host.link("cnio0").index)]
-    default = [str(route.gateway) for route in pod.routes() if route.destination is None]
+    default = [
+        str(route.gateway) for route in pod.routes() if route.destination is None
+    ]
     return own == ["10.200.1.1/24"] and default == [result["ips"][0]["gateway"]]
 
 
@@ -320,42 +484,64 @@ def ip_only_inside() -> bool:
     """With the bridge plugin, of which the article speaks."""
     host = PaperNetlink()
     pod, result = attach_on_paper(host, ARTICLES, decided())
-    return not host.addrs(host.link(result["interfaces"][1]["name"]).index) and bool(pod.addrs(pod.link("eth0").index))
+    return not host.addrs(host.link(result["interfaces"][1]["name"]).index) and bool(
+        pod.addrs(pod.link("eth0").index)
+    )
 
 
 @rebuilt("cni-bridge-pure-l2-mode")
 def layer_2() -> bool:
-    """Without IPAM: plugged in and switched on, no address anywhere; another interface of the host can be plugged in beside it."""
+    """Without IPAM: plugged in and switched on, no address anywhere; another interface
+    of the host can be plugged in beside it.
+    """
     host = PaperNetlink()
     pod, result = attach_on_paper(host, {"name": "l2", "bridge": "br0"}, {})
     host.link_add("uplink", "dummy")
     host.link_set(host.link("uplink").index, master=host.link("br0").index)
-    bare = not host.addrs(host.link("br0").index) and not pod.addrs(pod.link("eth0").index)
+    bare = not host.addrs(host.link("br0").index) and not pod.addrs(
+        pod.link("eth0").index
+    )
     return bare and "ips" not in result and pod.link("eth0").up
 
 
 @rebuilt("cni-sample-config-works")
 def sample_works() -> bool:
-    """Read, and carried out on paper; with the variable left in place it is refused. (Tests run it for real, beside Debian's.)"""
+    """Read, and carried out on paper; with the variable left in place it is refused.
+    (Tests run it for real, beside Debian's.)
+    """
     from lifecycle.cni.plugins.host_local.config import load_ipam_config
 
     network = config.conf_list_from_conf(config.plugin_conf_from(json.dumps(ARTICLES)))
     host = PaperNetlink()
     pod, _ = attach_on_paper(host, dict(network.plugins[0].network), decided())
     try:
-        load_ipam_config({**ARTICLES, "ipam": {"ranges": [[{"subnet": "${POD_CIDR}"}]]}})
+        load_ipam_config(
+            {**ARTICLES, "ipam": {"ranges": [[{"subnet": "${POD_CIDR}"}]]}}
+        )
     except CNIError:
-        return [str(address) for address in pod.addrs(pod.link("eth0").index)] == ["10.200.1.2/24"]
+        return [str(address) for address in pod.addrs(pod.link("eth0").index)] == [
+            "10.200.1.2/24"
+        ]
     return False
 
 
 @rebuilt("cni-result-json-returned")
 def result_returned() -> Partly:
-    """JSON on standard output, read by the runtime's libcni; our kubelet never sees it."""
+    """JSON on standard output, read by the runtime's libcni; our kubelet never sees
+    it.
+    """
     env = Args("ADD", "s1", "/none", "eth0", path=("/bin",)).as_env({})
     text = dispatch(
-        {"ADD": lambda args: {"cniVersion": "1.1.0", "ips": [{"address": "10.0.0.2/24"}]}},
+        {
+            "ADD": lambda args: {
+                "cniVersion": "1.1.0",
+                "ips": [{"address": "10.0.0.2/24"}],
+            }
+        },
         env,
         lambda: json.dumps(ARTICLES),
     )
-    return Partly(json.loads(text)["ips"][0]["address"] == "10.0.0.2/24", not kubelet_attaches_pods())
+    return Partly(
+        json.loads(text)["ips"][0]["address"] == "10.0.0.2/24",
+        not kubelet_attaches_pods(),
+    )

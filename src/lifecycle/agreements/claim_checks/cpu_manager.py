@@ -1,4 +1,6 @@
-"""Claims about the CPU manager: put to our own, and to what the recorded nodes show of theirs (policy *none*)."""
+"""Claims about the CPU manager: put to our own, and to what the recorded nodes show of
+theirs (policy *none*).
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,10 @@ from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.compare.claims import Partly, check, rebuilt, some
 from lifecycle.cri.hollow import HollowRuntime
 from lifecycle.inspector import Recording
-from lifecycle.kubelet.container_config import generate_container_config, generate_pod_sandbox_config
+from lifecycle.kubelet.container_config import (
+    generate_container_config,
+    generate_pod_sandbox_config,
+)
 from lifecycle.kubelet.cpu_manager.cpu_manager import CPUManager
 from lifecycle.kubelet.cpu_manager.cpu_set import format_cpu_set
 from lifecycle.kubelet.cpu_manager.policy_static import NonePolicy, StaticPolicy
@@ -22,53 +27,90 @@ MANY = 10
 def _pod(name: str, cpu: str, limit: str = "") -> Object:
     wanted = {"cpu": cpu, "memory": "1Gi"}
     resources = {"requests": wanted, "limits": {**wanted, "cpu": limit or cpu}}
-    container = {"name": "c", "image": "busybox", "command": ["sleep", "1000"], "resources": resources}
-    return {"metadata": {"name": name, "namespace": "n", "uid": name}, "spec": {"containers": [container]}}
+    container = {
+        "name": "c",
+        "image": "busybox",
+        "command": ["sleep", "1000"],
+        "resources": resources,
+    }
+    return {
+        "metadata": {"name": name, "namespace": "n", "uid": name},
+        "spec": {"containers": [container]},
+    }
 
 
 @check("cpu-manager-is-alpha-since-1-8")
 def is_alpha(recording: Recording) -> bool | None:
-    """An alpha feature needs its gate opened, by the name of `CPUManager`. These kubelets' configuration opens none."""
+    """An alpha feature needs its gate opened, by the name of `CPUManager`. These
+    kubelets' configuration opens none.
+    """
     if not recording.nodes():
         return None
     configs = [recording.node(name).run("kubelet-config") for name in recording.nodes()]
-    return some("CPUManager" in config for config in configs if "KubeletConfiguration" in config)
+    return some(
+        "CPUManager" in config for config in configs if "KubeletConfiguration" in config
+    )
 
 
 @check("cpu-manager-uses-updatecontainerresources")
 def uses_update(recording: Recording) -> bool | None:
-    """The runtime's log of a node on which many containers were started: was that call ever made?"""
+    """The runtime's log of a node on which many containers were started: was that call
+    ever made?
+    """
     if not recording.nodes():
         return None
     log = recording.node("worker").run("containerd-log")
-    return "UpdateContainerResources" in log if log.count("StartContainer for") >= MANY else None
+    return (
+        "UpdateContainerResources" in log
+        if log.count("StartContainer for") >= MANY
+        else None
+    )
 
 
 @rebuilt("cpu-manager-assigns-containers-to-cpus")
 def assigns() -> Partly:
-    """Under *static* a guaranteed container with whole CPUs gets its own; half a CPU, or the policy *none*, gets nothing."""
+    """Under *static* a guaranteed container with whole CPUs gets its own; half a CPU,
+    or the policy *none*, gets nothing.
+    """
     whole, half = _pod("whole", "2"), _pod("half", "500m")
     static = CPUManager(
-        StaticPolicy(CPUTopology.regular(1, 4), 1), CPUState("static"), HollowRuntime(), lambda: [whole, half]
+        StaticPolicy(CPUTopology.regular(1, 4), 1),
+        CPUState("static"),
+        HollowRuntime(),
+        lambda: [whole, half],
     )
     none = CPUManager(NonePolicy(), CPUState("none"), HollowRuntime(), lambda: [whole])
     for manager in (static, none):
         manager.admit(whole)
     static.admit(half)
     own = static.state.get("whole", "c")
-    alone = own is not None and format_cpu_set(own) == "1,5" and not own & static.state.default
-    return Partly(alone, static.state.get("half", "c") is None and none.state.get("whole", "c") is None)
+    alone = (
+        own is not None
+        and format_cpu_set(own) == "1,5"
+        and not own & static.state.default
+    )
+    return Partly(
+        alone,
+        static.state.get("half", "c") is None and none.state.get("whole", "c") is None,
+    )
 
 
 @rebuilt("cpu-manager-uses-updatecontainerresources")
 def our_update() -> bool:
-    """A start with exclusive CPUs: they are in the config, and no update comes between creation and start."""
+    """A start with exclusive CPUs: they are in the config, and no update comes between
+    creation and start.
+    """
 
     async def main() -> bool:
         runtime, pod, calls = HollowRuntime(), _pod("p", "2"), list[str]()
         await runtime.update_runtime_config("10.0.0.0/24")
         await runtime.pull_image("busybox")
-        manager = CPUManager(StaticPolicy(CPUTopology.regular(1, 4), 1), CPUState("static"), runtime, lambda: [pod])
+        manager = CPUManager(
+            StaticPolicy(CPUTopology.regular(1, 4), 1),
+            CPUState("static"),
+            runtime,
+            lambda: [pod],
+        )
         manager.admit(pod)
         real: Any = runtime.update_container_resources
 

@@ -1,4 +1,6 @@
-"""The claims about the Deployment controller: put to a rehearsed life of a Deployment, and to the recorded one of both versions."""
+"""The claims about the Deployment controller: put to a rehearsed life of a Deployment,
+and to the recorded one of both versions.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +24,27 @@ HASH, REVISION = "pod-template-hash", "deployment.kubernetes.io/revision"
 CONTROLLER = "deployment-controller"
 
 
-def a_deployment(name: str = "web", image: str = "nginx:1.27", **spec: object) -> Object:
+def a_deployment(
+    name: str = "web", image: str = "nginx:1.27", **spec: object
+) -> Object:
     """Three replicas of it."""
     labels = {"app": name}
-    template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": image}]}}
-    body = {"replicas": 3, "selector": {"matchLabels": labels}, "template": template, **spec}
-    return {"kind": "Deployment", "apiVersion": "apps/v1", "metadata": {"name": name}, "spec": body}
+    template = {
+        "metadata": {"labels": labels},
+        "spec": {"containers": [{"name": "c", "image": image}]},
+    }
+    body = {
+        "replicas": 3,
+        "selector": {"matchLabels": labels},
+        "template": template,
+        **spec,
+    }
+    return {
+        "kind": "Deployment",
+        "apiVersion": "apps/v1",
+        "metadata": {"name": name},
+        "spec": body,
+    }
 
 
 @dataclass(slots=True)
@@ -55,7 +72,11 @@ def life() -> Life:
         client = cluster.client("test")
 
         async def sets(name: str = "web") -> list[Object]:
-            return [s for s in await cluster.items("replicasets.apps") if s["metadata"]["labels"]["app"] == name]
+            return [
+                s
+                for s in await cluster.items("replicasets.apps")
+                if s["metadata"]["labels"]["app"] == name
+            ]
 
         await client.create(DEPLOYMENTS, a_deployment(), "default")
         await asyncio.sleep(10)
@@ -66,16 +87,22 @@ def life() -> Life:
         await asyncio.sleep(10)
         seen.after_scale = len(await sets())
         seen.scaled_to = sum(s["spec"]["replicas"] for s in await sets())
-        change = {"spec": {"template": a_deployment(image="nginx:1.28")["spec"]["template"]}}
+        change = {
+            "spec": {"template": a_deployment(image="nginx:1.28")["spec"]["template"]}
+        }
         await client.patch(DEPLOYMENTS, "web", "default", change)
         await asyncio.sleep(30)
         seen.after_image = len(await sets())
         for newest in [s for s in await sets() if s["spec"]["replicas"]]:
-            await client.delete(SETS, newest["metadata"]["name"], "default", propagation="Orphan")
+            await client.delete(
+                SETS, newest["metadata"]["name"], "default", propagation="Orphan"
+            )
         await asyncio.sleep(10)
         seen.after_loss = sum(1 for s in await sets() if s["spec"]["replicas"] == 5)
         await client.create(
-            DEPLOYMENTS, a_deployment("stuck", "registry.invalid/x:1", revisionHistoryLimit=0), "default"
+            DEPLOYMENTS,
+            a_deployment("stuck", "registry.invalid/x:1", revisionHistoryLimit=0),
+            "default",
         )
         await asyncio.sleep(60)
         before = len(cluster.requests(CONTROLLER))
@@ -108,18 +135,23 @@ def _bare(template: Object) -> Object:
 
 def _owned(children: list[Object], kind: str) -> bool:
     return bool(children) and all(
-        (c["metadata"].get("ownerReferences") or [{}])[0].get("kind") == kind for c in children
+        (c["metadata"].get("ownerReferences") or [{}])[0].get("kind") == kind
+        for c in children
     )
 
 
 @cache
 def _queued() -> tuple[bool, list[str]]:
-    """Whether handlers for all three events are there, and what is in the queue after an add, twice."""
+    """Whether handlers for all three events are there, and what is in the queue after
+    an add, twice.
+    """
 
     async def scene(cluster: RehearsedCluster) -> tuple[bool, list[str]]:
         client = cluster.client("c")
         informers = SharedInformerFactory(client)
-        controller = DeploymentController(client, informers, clock=Clock(), names=NameSource(1))
+        controller = DeploymentController(
+            client, informers, clock=Clock(), names=NameSource(1)
+        )
         [handlers] = informers.informer(DEPLOYMENTS)._handlers
         obj = a_deployment()
         obj["metadata"].update(namespace="default", uid="u")
@@ -131,7 +163,9 @@ def _queued() -> tuple[bool, list[str]]:
         keys = [await controller._queue.get() for _ in range(len(controller._queue))]
         return True, keys
 
-    return rehearse(scene, nodes=1, without=frozenset({"controllers", "scheduler", "kubelet"}))
+    return rehearse(
+        scene, nodes=1, without=frozenset({"controllers", "scheduler", "kubelet"})
+    )
 
 
 @rebuilt("deployment-controller-informer-callbacks")
@@ -142,7 +176,9 @@ def callbacks() -> bool:
 
 @rebuilt("deployment-controller-uses-work-queue-and-sync")
 def queue() -> bool:
-    """Two adds, one key; and what was queued came to a sync, or nothing would have been created."""
+    """Two adds, one key; and what was queued came to a sync, or nothing would have been
+    created.
+    """
     return _queued()[1] == ["default/web"] and bool(life().first)
 
 
@@ -168,7 +204,8 @@ def hierarchy_here() -> bool:
 def image_change(recording: Recording) -> bool:
     """The journey has two images and two ReplicaSets, each with its own."""
     images = {
-        s["metadata"]["name"]: s["spec"]["template"]["spec"]["containers"][0]["image"] for s in journey(recording)[1]
+        s["metadata"]["name"]: s["spec"]["template"]["spec"]["containers"][0]["image"]
+        for s in journey(recording)[1]
     }
     return len(images) == len(set(images.values())) == 2
 
@@ -181,11 +218,17 @@ def image_change_here() -> bool:
 
 @check("deployment-controller-new-replicaset-on-scale")
 def scaling(recording: Recording) -> bool | None:
-    """The journey scales twice: with one ReplicaSet for each scaling there would be more than images."""
+    """The journey scales twice: with one ReplicaSet for each scaling there would be
+    more than images.
+    """
     deployments, sets = journey(recording)
     sizes = {d["spec"]["replicas"] for d in deployments}
     images = {s["spec"]["template"]["spec"]["containers"][0]["image"] for s in sets}
-    return len({s["metadata"]["name"] for s in sets}) > len(images) if len(sizes) > 1 else None
+    return (
+        len({s["metadata"]["name"] for s in sets}) > len(images)
+        if len(sizes) > 1
+        else None
+    )
 
 
 @rebuilt("deployment-controller-new-replicaset-on-scale")
@@ -197,8 +240,14 @@ def scaling_here() -> bool:
 
 @rebuilt("deployment-controller-finds-children-by-label-selector")
 def lists() -> bool:
-    """Whether it asked for any list beyond those its informers began with, one for each resource."""
-    lists = [a.path for a in life().asked if a.method == "GET" and a.path.rpartition("/")[2] in ("replicasets", "pods")]
+    """Whether it asked for any list beyond those its informers began with, one for each
+    resource.
+    """
+    lists = [
+        a.path
+        for a in life().asked
+        if a.method == "GET" and a.path.rpartition("/")[2] in ("replicasets", "pods")
+    ]
     assert life().asked, "it asks for something"
     return any("/namespaces/" in path for path in lists) or len(lists) > len(set(lists))
 
@@ -215,7 +264,10 @@ def queue_holds() -> bool:
 def first(recording: Recording) -> bool:
     """Named after the Deployment and its hash."""
     [d, *_], [s, *_] = journey(recording)
-    return bool(s["metadata"]["name"] == f"{d['metadata']['name']}-{s['metadata']['labels'][HASH]}")
+    return bool(
+        s["metadata"]["name"]
+        == f"{d['metadata']['name']}-{s['metadata']['labels'][HASH]}"
+    )
 
 
 @rebuilt("deployment-controller-creates-first-replicaset")
@@ -225,7 +277,10 @@ def first_here() -> bool:
 
 
 def _selector(deployment: Object, replica_set: Object) -> Partly:
-    theirs, its = deployment["spec"]["selector"]["matchLabels"], replica_set["spec"]["selector"]["matchLabels"]
+    theirs, its = (
+        deployment["spec"]["selector"]["matchLabels"],
+        replica_set["spec"]["selector"]["matchLabels"],
+    )
     return Partly(theirs.items() <= its.items(), its.keys() - theirs.keys() == {HASH})
 
 
@@ -253,12 +308,18 @@ def revision(recording: Recording) -> bool:
 def revision_here() -> bool:
     """On both objects."""
     found = [*life().first, life().created]
-    return len(found) == 2 and all((o["metadata"].get("annotations") or {}).get(REVISION) == "1" for o in found)
+    return len(found) == 2 and all(
+        (o["metadata"].get("annotations") or {}).get(REVISION) == "1" for o in found
+    )
 
 
 def _copied(deployment: Object, replica_set: Object) -> bool:
-    same = _bare(replica_set["spec"]["template"]) == _bare(deployment["spec"]["template"])
-    return same and bool(replica_set["spec"]["replicas"] == deployment["spec"]["replicas"])
+    same = _bare(replica_set["spec"]["template"]) == _bare(
+        deployment["spec"]["template"]
+    )
+    return same and bool(
+        replica_set["spec"]["replicas"] == deployment["spec"]["replicas"]
+    )
 
 
 @check("deployment-controller-copies-pod-template-and-metadata")
@@ -297,33 +358,49 @@ def deadline_here() -> bool:
 def status(recording: Recording) -> bool:
     """Empty at first, then not."""
     states = journey(recording)[0]
-    return not states[0].get("status") and any((d.get("status") or {}).get("replicas") for d in states)
+    return not states[0].get("status") and any(
+        (d.get("status") or {}).get("replicas") for d in states
+    )
 
 
 @rebuilt("deployment-controller-updates-status")
 def status_here() -> bool:
     """Written by the controller, to the subresource."""
-    return any(a.method == "PUT" and a.path.endswith("/deployments/web/status") for a in life().asked)
+    return any(
+        a.method == "PUT" and a.path.endswith("/deployments/web/status")
+        for a in life().asked
+    )
 
 
 @rebuilt("deployment-controller-waits-in-a-loop-for-completion")
 def waits() -> Partly:
-    """It comes back until all is done; but while nothing happens it asks nothing, whatever is incomplete."""
-    statuses = [a for a in life().asked if a.method == "PUT" and a.path.endswith("/status")]
+    """It comes back until all is done; but while nothing happens it asks nothing,
+    whatever is incomplete.
+    """
+    statuses = [
+        a for a in life().asked if a.method == "PUT" and a.path.endswith("/status")
+    ]
     return Partly(len(statuses) > 1, life().idle == 0)
 
 
 @check("deployment-controller-definition-of-complete")
 def complete_as_recorded(recording: Recording) -> bool | None:
-    """Whenever a recorded status says that a rollout has finished, our rule says so, too."""
+    """Whenever a recorded status says that a rollout has finished, our rule says so,
+    too.
+    """
     done = [d for d in journey(recording)[0] if _says_available(d)]
-    return deployment_complete(done[-1], done[-1]["status"]) if done else None  # without nodes nothing completes
+    return (
+        deployment_complete(done[-1], done[-1]["status"]) if done else None
+    )  # without nodes nothing completes
 
 
 def _says_available(deployment: Object) -> bool:
     conditions = (deployment.get("status") or {}).get("conditions") or ()
-    return any(c.get("reason") == "NewReplicaSetAvailable" for c in conditions) and bool(
-        deployment["status"].get("observedGeneration") == deployment["metadata"]["generation"]
+    return any(
+        c.get("reason") == "NewReplicaSetAvailable" for c in conditions
+    ) and bool(
+        deployment["status"].get("observedGeneration")
+        == deployment["metadata"]["generation"]
     )
 
 
@@ -331,9 +408,23 @@ def _says_available(deployment: Object) -> bool:
 def complete() -> bool:
     """All numbers equal: complete. Any one of them off: not."""
     d = {**a_deployment(), "metadata": {"name": "web", "generation": 2}}
-    full = {"updatedReplicas": 3, "replicas": 3, "availableReplicas": 3, "observedGeneration": 2}
-    off = [{**full, key: value} for key, value in (("updatedReplicas", 2), ("replicas", 4), ("availableReplicas", 2))]
-    return deployment_complete(d, full) and not any(deployment_complete(d, status) for status in off)
+    full = {
+        "updatedReplicas": 3,
+        "replicas": 3,
+        "availableReplicas": 3,
+        "observedGeneration": 2,
+    }
+    off = [
+        {**full, key: value}
+        for key, value in (
+            ("updatedReplicas", 2),
+            ("replicas", 4),
+            ("availableReplicas", 2),
+        )
+    ]
+    return deployment_complete(d, full) and not any(
+        deployment_complete(d, status) for status in off
+    )
 
 
 @rebuilt("deployment-controller-cleans-up-old-replicasets")

@@ -1,4 +1,6 @@
-"""Claims about the cluster's DNS: which records there are, and whether anything is added anywhere."""
+"""Claims about the cluster's DNS: which records there are, and whether anything is
+added anywhere.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,10 @@ WEB, ONE = "web.svc.svc.cluster.local", "one.svc.svc.cluster.local"
 def dug(recording: Recording) -> dict[tuple[str, str], DigAnswer]:
     """The recorded answers by name and type; empty if nobody asked."""
     try:
-        return {(answer.name, answer.type): answer for answer in parse_dig(recording.dns("svc"))}
+        return {
+            (answer.name, answer.type): answer
+            for answer in parse_dig(recording.dns("svc"))
+        }
     except InspectorError:
         return {}
 
@@ -43,20 +48,30 @@ def a_record(recording: Recording) -> bool | None:
     }
     if not answers:
         return None
-    found = {name: answers[f"{name}.svc.svc.cluster.local", "A"].sections["answer"] for name in services}
-    return all([line.split()[-1] for line in found[name]] == [ip] for name, ip in services.items())
+    found = {
+        name: answers[f"{name}.svc.svc.cluster.local", "A"].sections["answer"]
+        for name in services
+    }
+    return all(
+        [line.split()[-1] for line in found[name]] == [ip]
+        for name, ip in services.items()
+    )
 
 
 @rebuilt("dns-a-record-for-service")
 def our_a_record() -> bool:
     """The same of ours."""
     answer = _answerer(_service()).answer("n.default.svc.cluster.local", "A")
-    return [(record.type, record.data) for record in answer.answer] == [("A", "10.96.7.7")]
+    return [(record.type, record.data) for record in answer.answer] == [
+        ("A", "10.96.7.7")
+    ]
 
 
 @check("dns-srv-record-for-service")
 def srv_record(recording: Recording) -> Partly | None:
-    """The named port has a record of its own. The unnamed one has none: what the bare name answers names no port's name."""
+    """The named port has a record of its own. The unnamed one has none: what the bare
+    name answers names no port's name.
+    """
     answers = dug(recording)
     if not answers:
         return None
@@ -65,7 +80,8 @@ def srv_record(recording: Recording) -> Partly | None:
     unnamed = recorded_services(recording)["one"]["spec"]["ports"]
     return Partly(
         named.status == "NOERROR" and len(named.sections["answer"]) == 1,
-        all("name" not in port for port in unnamed) and not any(line.startswith("_") for line in bare),
+        all("name" not in port for port in unnamed)
+        and not any(line.startswith("_") for line in bare),
     )
 
 
@@ -80,7 +96,9 @@ def our_srv_record() -> Partly:
 
 @check("dns-server-adds-records")
 def adds_records(recording: Recording) -> Partly | None:
-    """The names answer although CoreDNS has no zone that anything could be added to: of all its plugins only one knows names."""
+    """The names answer although CoreDNS has no zone that anything could be added to: of
+    all its plugins only one knows names.
+    """
     answers = dug(recording)
     maps = [
         item
@@ -91,14 +109,23 @@ def adds_records(recording: Recording) -> Partly | None:
     ]
     if not answers or not maps:
         return None
-    plugins = {line.split()[0] for line in maps[0]["data"]["Corefile"].splitlines() if line.strip("{} ")}
+    plugins = {
+        line.split()[0]
+        for line in maps[0]["data"]["Corefile"].splitlines()
+        if line.strip("{} ")
+    }
     holds_zones = plugins & {"file", "auto", "secondary", "etcd", "hosts"}
-    return Partly(answers[WEB, "A"].status == "NOERROR", "kubernetes" in plugins and not holds_zones)
+    return Partly(
+        answers[WEB, "A"].status == "NOERROR",
+        "kubernetes" in plugins and not holds_zones,
+    )
 
 
 @rebuilt("dns-server-adds-records")
 def ours_adds_records() -> Partly:
-    """The same server, before, while and after a Service is in the cache it reads; it is told nothing."""
+    """The same server, before, while and after a Service is in the cache it reads; it
+    is told nothing.
+    """
     services = Indexer()
     namespaces = Indexer()
     namespaces.set("default", {"metadata": {"name": "default"}})
@@ -118,7 +145,10 @@ def ours_adds_records() -> Partly:
 def _service(**port: str) -> Object:
     return {
         "metadata": {"name": "n", "namespace": "default"},
-        "spec": {"clusterIP": "10.96.7.7", "ports": [{"port": 80, "protocol": "TCP", **port}]},
+        "spec": {
+            "clusterIP": "10.96.7.7",
+            "ports": [{"port": 80, "protocol": "TCP", **port}],
+        },
     }
 
 

@@ -1,4 +1,6 @@
-"""The claims about ownership and garbage collection: put to a rehearsed cluster, and to the end of the recorded journeys."""
+"""The claims about ownership and garbage collection: put to a rehearsed cluster, and to
+the end of the recorded journeys.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,11 @@ from lifecycle.compare.claims import Partly, check, rebuilt
 from lifecycle.controllers.manager import ControllerManager
 from lifecycle.inspector import Recording
 
-DEPLOYMENTS, SETS, PODS = resource("deployments.apps"), resource("replicasets.apps"), resource("pods")
+DEPLOYMENTS, SETS, PODS = (
+    resource("deployments.apps"),
+    resource("replicasets.apps"),
+    resource("pods"),
+)
 
 
 def replica_set(name: str, replicas: int) -> Object:
@@ -43,7 +49,9 @@ def orphan(name: str) -> Object:
 
 @cache
 def _ownership() -> dict[str, Any]:
-    """Adoption, a race for one pod, a pod of somebody else's, an orphaning deletion, a cascading one."""
+    """Adoption, a race for one pod, a pod of somebody else's, an orphaning deletion, a
+    cascading one.
+    """
 
     async def scene(cluster: RehearsedCluster) -> dict[str, Any]:
         client = cluster.client("test")
@@ -66,14 +74,18 @@ def _ownership() -> dict[str, Any]:
         }
         try:
             patch = {"metadata": {"ownerReferences": [reference]}}
-            await client.patch(PODS, "lost", "default", patch, patch_type=STRATEGIC_MERGE_PATCH)
+            await client.patch(
+                PODS, "lost", "default", patch, patch_type=STRATEGIC_MERGE_PATCH
+            )
             found["second"] = 200
         except StatusError as error:
             found["second"], found["message"] = error.code, error.message
         await client.delete(SETS, "one", "default", propagation="Orphan")
         await client.delete(SETS, "two", "default", propagation="Background")
         await asyncio.sleep(60)
-        found["left"] = [(p["metadata"]["name"], _owner(p)) for p in await cluster.items("pods")]
+        found["left"] = [
+            (p["metadata"]["name"], _owner(p)) for p in await cluster.items("pods")
+        ]
         return found
 
     return rehearse(scene)
@@ -84,18 +96,27 @@ def _restart() -> bool:
     async def scene(cluster: RehearsedCluster) -> bool:
         await cluster.client("test").create(DEPLOYMENTS, a_deployment(), "default")
         await asyncio.sleep(10)
-        before = {(p["metadata"]["uid"], _owner(p)) for p in await cluster.items("pods")}
+        before = {
+            (p["metadata"]["uid"], _owner(p)) for p in await cluster.items("pods")
+        }
         task = next(task for task in cluster._tasks if task.get_name() == "controllers")
         cluster._tasks.remove(task)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         await asyncio.sleep(30)
         again = ControllerManager(
-            cluster.client("again"), clock=cluster.clock, names=cluster.names, client_for=cluster._controller_client
+            cluster.client("again"),
+            clock=cluster.clock,
+            names=cluster.names,
+            client_for=cluster._controller_client,
         )
         cluster._run("controllers", again.run)
         await asyncio.sleep(60)
-        return before == {(p["metadata"]["uid"], _owner(p)) for p in await cluster.items("pods")} and len(before) == 3
+        return (
+            before
+            == {(p["metadata"]["uid"], _owner(p)) for p in await cluster.items("pods")}
+            and len(before) == 3
+        )
 
     return rehearse(scene)
 
@@ -107,7 +128,9 @@ def _owner(obj: Object) -> str:
 
 @check("garbage-collection-cascading-delete")
 def cascade(recording: Recording) -> bool | None:
-    """When the recorded Deployment is gone, so are its ReplicaSets, though nobody named them."""
+    """When the recorded Deployment is gone, so are its ReplicaSets, though nobody named
+    them.
+    """
     gone = [
         line["path"].partition("?")[0].rpartition("/")[2]
         for line in recording.watch("journey")
@@ -121,7 +144,10 @@ def cascade(recording: Recording) -> bool | None:
 @rebuilt("garbage-collection-cascading-delete")
 def cascade_here() -> bool:
     """The pods of the ReplicaSet that was deleted in the background."""
-    return all(owner != "two" for _, owner in _ownership()["left"]) and len(_ownership()["left"]) == 1
+    return (
+        all(owner != "two" for _, owner in _ownership()["left"])
+        and len(_ownership()["left"]) == 1
+    )
 
 
 @rebuilt("garbage-collection-owner-reference-prevents-fights")
@@ -138,9 +164,13 @@ def restart() -> bool:
 
 @rebuilt("garbage-collection-controllers-ignore-what-they-do-not-own")
 def ignore() -> Partly:
-    """What is another's is neither touched nor counted; what is nobody's is taken and counted."""
+    """What is another's is neither touched nor counted; what is nobody's is taken and
+    counted.
+    """
     found = _ownership()
-    return Partly(found["beside"] == ["one", "two"], found["adopted"] == [("lost", "one")])
+    return Partly(
+        found["beside"] == ["one", "two"], found["adopted"] == [("lost", "one")]
+    )
 
 
 @rebuilt("garbage-collection-orphans-are-adopted")
@@ -153,7 +183,10 @@ def adopted() -> bool:
 def one_winner() -> bool:
     """A second controller is refused by validation."""
     found = _ownership()
-    return found["second"] == 422 and "Only one reference can have Controller set to true" in found["message"]
+    return (
+        found["second"] == 422
+        and "Only one reference can have Controller set to true" in found["message"]
+    )
 
 
 @rebuilt("garbage-collection-orphan-policy-keeps-children")

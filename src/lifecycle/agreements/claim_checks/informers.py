@@ -1,4 +1,6 @@
-"""The claims about informers: put to our informer beside a server, and to recorded watches where those show it."""
+"""The claims about informers: put to our informer beside a server, and to recorded
+watches where those show it.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,10 @@ class _Counting:
 
     async def round_trip(self, request: Request) -> Response:
         """Note and pass on."""
-        self.requests.append(f"{request.method} {request.path}{' watch' if 'watch' in request.query else ''}")
+        self.requests.append(
+            f"{request.method}"
+            f" {request.path}{' watch' if 'watch' in request.query else ''}"
+        )
         return await self.inner.round_trip(request)
 
     async def close(self) -> None:
@@ -78,7 +83,9 @@ async def _play() -> Seen:
         }
 
     stored = await writer.create(MAPS, body("early", "0"), "default")
-    seen.changed_without = (await writer.get(MAPS, "early", "default"))["data"] == {"v": "0"}
+    seen.changed_without = (await writer.get(MAPS, "early", "default"))["data"] == {
+        "v": "0"
+    }
     transport = _Counting(server.in_process_transport(admin))
     informers = SharedInformerFactory(Client(transport, "reader"))
     one, two = informers.informer(MAPS), informers.informer(MAPS)
@@ -88,12 +95,18 @@ async def _play() -> Seen:
         def handler(*objects: Object) -> None:
             obj = objects[-1]
             told.append(obj)
-            where.append((kind, obj["metadata"]["name"], int(obj["metadata"]["resourceVersion"])))
+            where.append(
+                (kind, obj["metadata"]["name"], int(obj["metadata"]["resourceVersion"]))
+            )
 
         return handler
 
     for where, told in ((seen.first, seen.objects[0]), (seen.second, seen.objects[1])):
-        one.add_event_handler(note(where, told, "add"), note(where, told, "update"), note(where, told, "delete"))
+        one.add_event_handler(
+            note(where, told, "add"),
+            note(where, told, "update"),
+            note(where, told, "delete"),
+        )
     informers.start()
     await one.wait_for_sync()
     await asyncio.sleep(1)
@@ -107,7 +120,10 @@ async def _play() -> Seen:
     lister = Lister(one.indexer)
     for _ in range(100):
         lister.get("late", "default")
-    found = [lister.get("late", "default"), *lister.list("default", selector_from_labels({"n": "late"}))]
+    found = [
+        lister.get("late", "default"),
+        *lister.list("default", selector_from_labels({"n": "late"})),
+    ]
     seen.read = [obj["data"]["v"] for obj in found if obj is not None]
     seen.requests_for_reads = len(transport.requests) - before
     cached = one.indexer.get_by_key("default/late")
@@ -120,7 +136,11 @@ async def _play() -> Seen:
 
 
 def _frames(recording: Recording) -> list[dict[str, Any]]:
-    return [line["event"] for line in recording.watch("journey") if "type" in line.get("event", {})]
+    return [
+        line["event"]
+        for line in recording.watch("journey")
+        if "type" in line.get("event", {})
+    ]
 
 
 @check("informers-deliver-create-update-delete")
@@ -143,7 +163,9 @@ def three_kinds() -> bool:
 
 @check("informers-source-is-storage-events")
 def bookmarks(recording: Recording) -> Partly | None:
-    """Frames carry revisions of the store; but among them are bookmarks, which nobody stored."""
+    """Frames carry revisions of the store; but among them are bookmarks, which nobody
+    stored.
+    """
     frames = _frames(recording)
     if not any(f["type"] == "BOOKMARK" for f in frames):
         return None  # the watches of that recording did not ask for any
@@ -156,10 +178,15 @@ def bookmarks(recording: Recording) -> Partly | None:
 
 @rebuilt("informers-source-is-storage-events")
 def through_the_server() -> Partly:
-    """The stored revisions arrive; but by list and watch of the API, the informer's only requests."""
+    """The stored revisions arrive; but by list and watch of the API, the informer's
+    only requests.
+    """
     seen = _scene()
     arrived = [version for _, name, version in seen.first if name == "late"]
-    return Partly(arrived == seen.stored, bool(seen.requests) and all("/api/v1/" in r for r in seen.requests))
+    return Partly(
+        arrived == seen.stored,
+        bool(seen.requests) and all("/api/v1/" in r for r in seen.requests),
+    )
 
 
 @rebuilt("informers-reads-hit-a-local-cache")
@@ -170,7 +197,9 @@ def local() -> bool:
 
 @rebuilt("informers-are-threadsafe")
 def shared_objects() -> Partly:
-    """Two consumers hear the same; but the object that each may read is one and the same object."""
+    """Two consumers hear the same; but the object that each may read is one and the
+    same object.
+    """
     return Partly(_scene().first == _scene().second, _scene().mutation_spreads)
 
 
@@ -185,7 +214,11 @@ def one_connection() -> bool:
 def decoded_once() -> bool:
     """Both consumers are handed the very object that was decoded, not one each."""
     first, second = _scene().objects
-    return bool(first) and len(first) == len(second) and all(a is b for a, b in zip(first, second, strict=True))
+    return (
+        bool(first)
+        and len(first) == len(second)
+        and all(a is b for a, b in zip(first, second, strict=True))
+    )
 
 
 @rebuilt("informers-offer-list-and-get-helpers")

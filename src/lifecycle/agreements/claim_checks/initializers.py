@@ -1,4 +1,6 @@
-"""Claims about initializers: true of the model of 1.7 to 1.13, and of no cluster that was recorded."""
+"""Claims about initializers: true of the model of 1.7 to 1.13, and of no cluster that
+was recorded.
+"""
 
 from __future__ import annotations
 
@@ -6,29 +8,56 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 
 from lifecycle.agreements.claim_checks.admission import pod
-from lifecycle.agreements.initializers import CONFIGURATIONS, Stage, resources_of, with_initializers
+from lifecycle.agreements.initializers import (
+    CONFIGURATIONS,
+    Stage,
+    resources_of,
+    with_initializers,
+)
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.compare.claims import check, rebuilt, some
-from lifecycle.controllers.initializers.examples import initializer_configuration, inject_sidecar, refuse_short_secret
+from lifecycle.controllers.initializers.examples import (
+    initializer_configuration,
+    inject_sidecar,
+    refuse_short_secret,
+)
 from lifecycle.controllers.initializers.initializer_controller import Work
 from lifecycle.inspector import Recording
 
 MAPS, PODS, SECRETS = resource("configmaps"), resource("pods"), resource("secrets")
-DEPLOYMENTS, DEFINITIONS = resource("deployments.apps"), resource("customresourcedefinitions.apiextensions.k8s.io")
-CONFIG_MAP: Object = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m"}}
+DEPLOYMENTS, DEFINITIONS = (
+    resource("deployments.apps"),
+    resource("customresourcedefinitions.apiextensions.k8s.io"),
+)
+CONFIG_MAP: Object = {
+    "apiVersion": "v1",
+    "kind": "ConfigMap",
+    "metadata": {"name": "m"},
+}
 NOBODY: Mapping[str, tuple[str, Work | None]] = {"a.example.com": ("configmaps", None)}
 
 
-def _play(scene: Callable[[Stage], Awaitable[bool]], initializers: Mapping[str, tuple[str, Work | None]]) -> bool:
+def _play(
+    scene: Callable[[Stage], Awaitable[bool]],
+    initializers: Mapping[str, tuple[str, Work | None]],
+) -> bool:
     return bool(with_initializers(scene, initializers))
 
 
 def _recorded_metadata(recording: Recording) -> list[Object]:
     """The metadata of every object that a recorded answer to a write shows."""
-    answers = [each.response for each in recording.exchanges("admission") if isinstance(each.response, dict)]
-    return [each["metadata"] for each in answers if each.get("kind") != "Status" and each.get("metadata")]
+    answers = [
+        each.response
+        for each in recording.exchanges("admission")
+        if isinstance(each.response, dict)
+    ]
+    return [
+        each["metadata"]
+        for each in answers
+        if each.get("kind") != "Status" and each.get("metadata")
+    ]
 
 
 @rebuilt("initializers-hide-object-until-finished", model=True)
@@ -38,14 +67,19 @@ def hidden() -> bool:
     async def scene(stage: Stage) -> bool:
         await stage.all_seeing.create(MAPS, CONFIG_MAP, "default")
         stored = stage.server.reader.list(MAPS, "default")
-        return len(stored) == 1 and (await stage.client.list(MAPS, "default"))["items"] == []
+        return (
+            len(stored) == 1
+            and (await stage.client.list(MAPS, "default"))["items"] == []
+        )
 
     return _play(scene, NOBODY)
 
 
 @check("initializers-hide-object-until-finished")
 def recorded_hidden(recording: Recording) -> bool | None:
-    """A watch of the journey would have to see the objects begin later than the answer to their creation says."""
+    """A watch of the journey would have to see the objects begin later than the answer
+    to their creation says.
+    """
     made = {each.response["metadata"]["uid"]: each.response["metadata"]["resourceVersion"]
             for each in recording.exchanges("journey") if each.method == "POST" and each.status == 201}  # fmt: skip
     begun: dict[str, str] = {}
@@ -62,7 +96,9 @@ def unscheduled() -> bool:
 
     async def scene(stage: Stage) -> bool:
         await stage.all_seeing.create(PODS, pod(), "default")
-        selected = await stage.client.list(PODS, "default", field_selector="spec.nodeName=")
+        selected = await stage.client.list(
+            PODS, "default", field_selector="spec.nodeName="
+        )
         return selected["items"] == []
 
     return _play(scene, {"a.example.com": ("pods", None)})
@@ -97,7 +133,12 @@ def custom_logic() -> bool:
             "spec": {"selector": {"matchLabels": labels}, "template": template},
         }
         made = await stage.client.create(DEPLOYMENTS, web, "default")
-        secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "stringData": {"p": "hunter2"}}
+        secret = {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {"name": "s"},
+            "stringData": {"p": "hunter2"},
+        }
         try:
             await stage.client.create(SECRETS, secret, "default")
         except StatusError:
@@ -120,14 +161,19 @@ def configuration_kind() -> bool:
         kinds = [item["kind"] for item in (response.obj or {})["items"]]
         secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}
         untouched = await stage.all_seeing.create(SECRETS, secret, "default")
-        return kinds == ["InitializerConfiguration"] and "initializers" not in untouched["metadata"]
+        return (
+            kinds == ["InitializerConfiguration"]
+            and "initializers" not in untouched["metadata"]
+        )
 
     return _play(scene, NOBODY)
 
 
 @check("initializers-configuration-kind")
 def recorded_kind(recording: Recording) -> bool | None:
-    """Discovery would have to list it, in the group that has webhook configurations now."""
+    """Discovery would have to list it, in the group that has webhook configurations
+    now.
+    """
     return some(row == "initializerconfigurations" for row in resources_of(recording))
 
 
@@ -137,7 +183,10 @@ def pending() -> bool:
 
     async def scene(stage: Stage) -> bool:
         made = await stage.all_seeing.create(MAPS, CONFIG_MAP, "default")
-        return bool(made["metadata"].get("initializers") == {"pending": [{"name": "a.example.com"}]})
+        return bool(
+            made["metadata"].get("initializers")
+            == {"pending": [{"name": "a.example.com"}]}
+        )
 
     return _play(scene, NOBODY)
 
@@ -154,26 +203,37 @@ def in_sequence() -> bool:
     lists: list[list[str]] = []
 
     def work(obj: Object) -> None:
-        lists.append([each["name"] for each in obj["metadata"]["initializers"]["pending"]])
+        lists.append(
+            [each["name"] for each in obj["metadata"]["initializers"]["pending"]]
+        )
 
     async def scene(stage: Stage) -> bool:
         made = await stage.client.create(MAPS, CONFIG_MAP, "default")
         await asyncio.sleep(0.1)
-        return "initializers" not in made["metadata"] and len((await stage.client.list(MAPS, "default"))["items"]) == 1
+        return (
+            "initializers" not in made["metadata"]
+            and len((await stage.client.list(MAPS, "default"))["items"]) == 1
+        )
 
-    done = _play(scene, {"b.example.com": ("configmaps", work), "a.example.com": ("configmaps", work)})
+    done = _play(
+        scene,
+        {"b.example.com": ("configmaps", work), "a.example.com": ("configmaps", work)},
+    )
     return done and lists == [["a.example.com", "b.example.com"], ["b.example.com"]]
 
 
 @rebuilt("initializers-pod-status-podinitializing")
 def pod_initializing() -> bool:
-    """An uninitialized pod has no kubelet, and so no containers' status to say anything."""
+    """An uninitialized pod has no kubelet, and so no containers' status to say
+    anything.
+    """
 
     async def scene(stage: Stage) -> bool:
         made = await stage.all_seeing.create(PODS, pod(), "default")
         assert made["metadata"].get("initializers"), "they have not run yet"
         return any(
-            (each.get("state") or {}).get("waiting", {}).get("reason") == "PodInitializing"
+            (each.get("state") or {}).get("waiting", {}).get("reason")
+            == "PodInitializing"
             for each in (made.get("status") or {}).get("containerStatuses") or ()
         )
 
@@ -192,9 +252,14 @@ def recorded_pod_initializing(recording: Recording) -> bool | None:
         each
         for each in pods
         for status in (each.get("status") or {}).get("containerStatuses") or ()
-        if ((status.get("state") or {}).get("waiting") or {}).get("reason") == "PodInitializing"
+        if ((status.get("state") or {}).get("waiting") or {}).get("reason")
+        == "PodInitializing"
     ]
-    return any(not each["spec"].get("initContainers") for each in waiting) if waiting else None
+    return (
+        any(not each["spec"].get("initContainers") for each in waiting)
+        if waiting
+        else None
+    )
 
 
 @rebuilt("initializers-include-uninitialized-parameter", model=True)
@@ -204,7 +269,10 @@ def include_parameter() -> bool:
     async def scene(stage: Stage) -> bool:
         await stage.all_seeing.create(MAPS, CONFIG_MAP, "default")
         shown = (await stage.all_seeing.list(MAPS, "default"))["items"]
-        return len(shown) == 1 and (await stage.client.list(MAPS, "default"))["items"] == []
+        return (
+            len(shown) == 1
+            and (await stage.client.list(MAPS, "default"))["items"] == []
+        )
 
     return _play(scene, NOBODY)
 
@@ -217,7 +285,9 @@ def enabled() -> bool:
         code = 0
         try:
             await stage.client.request(
-                "POST", CONFIGURATIONS, obj=initializer_configuration("a", "a.example.com", "pods")
+                "POST",
+                CONFIGURATIONS,
+                obj=initializer_configuration("a", "a.example.com", "pods"),
             )
         except StatusError as error:
             code = error.code
@@ -235,13 +305,24 @@ def recorded_enabled(recording: Recording) -> bool | None:
 
 @rebuilt("initializers-now-done-by-custom-resources")
 def custom_resources() -> bool:
-    """A definition called Initializer would have to change a pod that is created after it."""
+    """A definition called Initializer would have to change a pod that is created after
+    it.
+    """
 
     async def scene(stage: Stage) -> bool:
-        names = {"plural": "initializers", "singular": "initializer", "kind": "Initializer"}
+        names = {
+            "plural": "initializers",
+            "singular": "initializer",
+            "kind": "Initializer",
+        }
         schema = {"openAPIV3Schema": {"type": "object"}}
         version = {"name": "v1", "served": True, "storage": True, "schema": schema}
-        spec = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": [version]}
+        spec = {
+            "group": "example.com",
+            "scope": "Namespaced",
+            "names": names,
+            "versions": [version],
+        }
         definition = {
             "apiVersion": "apiextensions.k8s.io/v1",
             "kind": "CustomResourceDefinition",
@@ -251,6 +332,8 @@ def custom_resources() -> bool:
         before = await stage.client.create(PODS, pod("before"), "default")
         await stage.client.create(DEFINITIONS, definition)
         after = await stage.client.create(PODS, pod("after"), "default")
-        return set(before["metadata"]) != set(after["metadata"]) or len(after["spec"]) != len(before["spec"])
+        return set(before["metadata"]) != set(after["metadata"]) or len(
+            after["spec"]
+        ) != len(before["spec"])
 
     return bool(with_initializers(scene, {}, gate=False))

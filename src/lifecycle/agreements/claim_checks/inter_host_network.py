@@ -1,6 +1,7 @@
 """Claims about what joins the hosts, put to our overlay.
 
-No check: that flannel ships a CNI plugin and a guide for Docker; no recording and none of our rooms can show what somebody publishes.
+No check: that flannel ships a CNI plugin and a guide for Docker; no recording and none
+of our rooms can show what somebody publishes.
 """
 
 from __future__ import annotations
@@ -21,9 +22,14 @@ from lifecycle.compare.claims import rebuilt
 def node(number: int) -> dict[str, Any]:
     """A Node whose flanneld has announced itself."""
     data = {"VNI": 1, "VtepMAC": f"02:00:00:00:00:{number:02x}"}
-    notes = lease_annotations(LeaseAttrs(ipaddress.IPv4Address(f"172.19.0.{number + 2}"), "vxlan", data))
+    notes = lease_annotations(
+        LeaseAttrs(ipaddress.IPv4Address(f"172.19.0.{number + 2}"), "vxlan", data)
+    )
     cidr = f"10.244.{number}.0/24"
-    return {"metadata": {"name": f"n{number}", "annotations": notes}, "spec": {"podCIDR": cidr, "podCIDRs": [cidr]}}
+    return {
+        "metadata": {"name": f"n{number}", "annotations": notes},
+        "spec": {"podCIDR": cidr, "podCIDRs": [cidr]},
+    }
 
 
 def host_on_paper() -> tuple[PaperNetlink, VxlanBackend]:
@@ -43,15 +49,29 @@ def joins() -> bool:
     for kind, number in (("ADDED", 1), ("ADDED", 2), ("ADDED", 3), ("DELETED", 2)):
         backend.handle(leases.node_event(kind, node(number)))
         seen.append([str(route.destination) for route in netlink.routes()])
-    return seen == [[], ["10.244.2.0/24"], ["10.244.2.0/24", "10.244.3.0/24"], ["10.244.3.0/24"]]
+    return seen == [
+        [],
+        ["10.244.2.0/24"],
+        ["10.244.2.0/24", "10.244.3.0/24"],
+        ["10.244.3.0/24"],
+    ]
 
 
 @rebuilt("inter-host-network-flannel-l3-ipv4", model=True)
 def layer_3_ipv4() -> bool:
-    """As flannel was then: hosts are joined by routes, the pod's packet keeps its IP header, and a node without IPv4 is refused."""
+    """As flannel was then: hosts are joined by routes, the pod's packet keeps its IP
+    header, and a node without IPv4 is refused.
+    """
     *_, inner, ip, _, _ = dissect(kept_frame()[0])
-    routed = inner.name == "Ethernet" and ip.fields["from"] == "10.244.1.2" and ip.fields["TTL"] == "63"
-    only_6 = {"metadata": {"name": "n"}, "spec": {"podCIDR": "fd00::/64", "podCIDRs": ["fd00::/64"]}}
+    routed = (
+        inner.name == "Ethernet"
+        and ip.fields["from"] == "10.244.1.2"
+        and ip.fields["TTL"] == "63"
+    )
+    only_6 = {
+        "metadata": {"name": "n"},
+        "spec": {"podCIDR": "fd00::/64", "podCIDRs": ["fd00::/64"]},
+    }
     try:
         pod_subnet(only_6)
     except CNIError as why:
@@ -61,9 +81,19 @@ def layer_3_ipv4() -> bool:
 
 @rebuilt("inter-host-network-flannel-only-between-hosts")
 def only_between_hosts() -> bool:
-    """What it makes on a host: one device, entries on that device. No bridge, no veth, nothing of a pod."""
+    """What it makes on a host: one device, entries on that device. No bridge, no veth,
+    nothing of a pod.
+    """
     netlink, backend = host_on_paper()
-    backend.handle(NodeLeases(ipaddress.IPv4Network("10.244.1.0/24")).node_event("ADDED", node(2)))
+    backend.handle(
+        NodeLeases(ipaddress.IPv4Network("10.244.1.0/24")).node_event("ADDED", node(2))
+    )
     own = netlink.link("flannel.1").index
-    touched = {route.link for route in netlink.routes()} | {one.link for one in (*netlink.arp, *netlink.fdb)}
-    return [link.name for link in netlink.links()] == ["lo", "eth0", "flannel.1"] and touched == {own}
+    touched = {route.link for route in netlink.routes()} | {
+        one.link for one in (*netlink.arp, *netlink.fdb)
+    }
+    return [link.name for link in netlink.links()] == [
+        "lo",
+        "eth0",
+        "flannel.1",
+    ] and touched == {own}

@@ -1,4 +1,6 @@
-"""Claims about kubeconfigs, put to our loader. The same behaviour is held against real kubectls in `lifecycle.agreements.kubeconfig`."""
+"""Claims about kubeconfigs, put to our loader. The same behaviour is held against real
+kubectls in `lifecycle.agreements.kubeconfig`.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +12,19 @@ import yaml
 
 from lifecycle.compare.claims import rebuilt
 from lifecycle.kubectl.failures import CommandError
-from lifecycle.kubectl.kubeconfig import ClientConfig, client_config, load, loading_precedence, make
+from lifecycle.kubectl.kubeconfig import (
+    ClientConfig,
+    client_config,
+    load,
+    loading_precedence,
+    make,
+)
 
 
 class _Files:
-    """Three files with a token each, in a folder of their own: by flag, by variable, at home."""
+    """Three files with a token each, in a folder of their own: by flag, by variable, at
+    home.
+    """
 
     def __init__(self) -> None:
         self._folder = tempfile.TemporaryDirectory()
@@ -30,7 +40,11 @@ class _Files:
 
     def put(self, name: str, document: dict[str, Any] | None = None) -> Path:
         path = self.folder / name
-        path.write_text(yaml.safe_dump(document or make("a", "https://a", token=f"token-{path.name}")))
+        path.write_text(
+            yaml.safe_dump(
+                document or make("a", "https://a", token=f"token-{path.name}")
+            )
+        )
         return path
 
     def found(self, flag: str = "", kubeconfig: str = "", **flags: Any) -> ClientConfig:
@@ -72,7 +86,9 @@ def home_last() -> bool:
 
 @rebuilt("kubeconfig-first-file-found-in-home")
 def first_file_found() -> bool:
-    """If the first file found were taken alone, a list of two halves would be of no use."""
+    """If the first file found were taken alone, a list of two halves would be of no
+    use.
+    """
     with _Files() as files:
         whole = make("a", "https://a", token="merged")
         one = files.put("one", {**whole, "users": []})
@@ -85,9 +101,14 @@ def first_file_found() -> bool:
 
 @rebuilt("kubeconfig-context-selects-cluster-and-user")
 def context_selects() -> bool:
-    """Two contexts over the same entries: another server, another user, another namespace."""
+    """Two contexts over the same entries: another server, another user, another
+    namespace.
+    """
     one, two = make("a", "https://a", token="ta"), make("b", "https://b", token="tb")
-    both = {**one, **{section: one[section] + two[section] for section in ("clusters", "users")}}
+    both = {
+        **one,
+        **{section: one[section] + two[section] for section in ("clusters", "users")},
+    }
     both["contexts"] = [
         {"name": "x", "context": {"cluster": "a", "user": "b", "namespace": "n1"}},
         {"name": "y", "context": {"cluster": "b", "user": "a"}},
@@ -101,13 +122,16 @@ def context_selects() -> bool:
 
 @rebuilt("kubeconfig-flags-override-file-values")
 def flags_override() -> bool:
-    """A token and a server by flag; two kinds of credential at once are no override but an error."""
+    """A token and a server by flag; two kinds of credential at once are no override but
+    an error.
+    """
     made = make("a", "https://a", token="file")
     found = client_config(made, environ={}, token="flag", server="https://b")
     try:
         client_config(made, environ={}, username="jane")
     except CommandError as error:
-        return (found.token, found.server) == ("flag", "https://b") and "more than one authentication method" in str(
-            error
-        )
+        return (found.token, found.server) == (
+            "flag",
+            "https://b",
+        ) and "more than one authentication method" in str(error)
     return False

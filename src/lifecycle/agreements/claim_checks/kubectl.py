@@ -1,7 +1,9 @@
-"""Claims about kubectl's validation and generators, put to what recorded kubectls printed.
+"""Claims about kubectl's validation and generators, put to what recorded kubectls
+printed.
 
-The evidence is `kubectl/dry-run/*.txt`: lines of `create` and `run` with what `--dry-run=client -o json` made of them.
-Claims about requests that no recording shows (manifests, `apply`, `--record`, the strategies of a dry run) have no check here.
+The evidence is `kubectl/dry-run/*.txt`: lines of `create` and `run` with what
+`--dry-run=client -o json` made of them. Claims about requests that no recording shows
+(manifests, `apply`, `--record`, the strategies of a dry run) have no check here.
 """
 
 from __future__ import annotations
@@ -12,7 +14,14 @@ from lifecycle.compare.claims import Partly, check
 from lifecycle.inspector import Recording
 from lifecycle.inspector.transcript import Transcript, parse_transcript
 
-CONTROLLERS = {"Deployment", "ReplicaSet", "ReplicationController", "Job", "CronJob", "Pod"}
+CONTROLLERS = {
+    "Deployment",
+    "ReplicaSet",
+    "ReplicationController",
+    "Job",
+    "CronJob",
+    "Pod",
+}
 
 
 def printed(recording: Recording, name: str) -> Transcript:
@@ -31,30 +40,43 @@ def kinds(recording: Recording, *names: str) -> set[str]:
 
 
 def _refused_locally(recording: Recording, name: str) -> bool:
-    """A refusal that is kubectl's own: a server's would be announced as `Error from server`, or as an invalid object."""
+    """A refusal that is kubectl's own: a server's would be announced as `Error from
+    server`, or as an invalid object.
+    """
     answer = printed(recording, name)
     return (
-        answer.code == 1 and not answer.objects and "from server" not in answer.err and "is invalid" not in answer.err
+        answer.code == 1
+        and not answer.objects
+        and "from server" not in answer.err
+        and "is invalid" not in answer.err
     )
 
 
 @check("client-validation-fail-fast-without-request")
 def fail_fast(recording: Recording) -> bool:
-    """An impossible image, an impossible restart policy, and a flag without its companion are refused by kubectl itself."""
-    return all(_refused_locally(recording, name) for name in ("run-bad-image", "run-bad-restart", "run-expose-no-port"))
+    """An impossible image, an impossible restart policy, and a flag without its
+    companion are refused by kubectl itself.
+    """
+    return all(
+        _refused_locally(recording, name)
+        for name in ("run-bad-image", "run-bad-restart", "run-expose-no-port")
+    )
 
 
 @check("client-validation-malformed-image-name-rejected")
 def malformed_image(recording: Recording) -> Partly:
     """`run` refuses it; `create deployment`, of which the claim speaks, does not."""
     return Partly(
-        _refused_locally(recording, "run-bad-image"), not _refused_locally(recording, "create-deployment-bad-image")
+        _refused_locally(recording, "run-bad-image"),
+        not _refused_locally(recording, "create-deployment-bad-image"),
     )
 
 
 @check("client-validation-run-name-is-optional")
 def name_is_optional(recording: Recording) -> bool:
-    """The opening command as printed. (1.36 stumbles over `--replicas` before it can miss the name.)"""
+    """The opening command as printed. (1.36 stumbles over `--replicas` before it can
+    miss the name.)
+    """
     return printed(recording, "run-seed").code == 0
 
 
@@ -67,21 +89,32 @@ def run_replicas(recording: Recording) -> bool:
 @check("client-validation-create-deployment-replicas-flag")
 def create_replicas(recording: Recording) -> bool:
     """A Deployment, three replicas."""
-    return [(obj["kind"], obj["spec"]["replicas"]) for obj in made(recording, "create-deployment")] == [
-        ("Deployment", 3)
-    ]
+    return [
+        (obj["kind"], obj["spec"]["replicas"])
+        for obj in made(recording, "create-deployment")
+    ] == [("Deployment", 3)]
 
 
 @check("client-validation-printed-create-command-parses")
 def fused_command(recording: Recording) -> bool:
-    """A name and its flag run together are one word, so no image is given: exactly this line."""
+    """A name and its flag run together are one word, so no image is given: exactly this
+    line.
+    """
     return printed(recording, "create-deployment-no-image").code == 0
 
 
 @check("generators-run-creates-several-kinds")
 def several_kinds(recording: Recording) -> bool | None:
     """All workloads that any recorded `run` made."""
-    names = ("run-pod", "run-onfailure", "run-pod-never", "run-args", "run-command", "run-generator", "run-expose")
+    names = (
+        "run-pod",
+        "run-onfailure",
+        "run-pod-never",
+        "run-args",
+        "run-command",
+        "run-generator",
+        "run-expose",
+    )
     found = kinds(recording, *names) & CONTROLLERS
     return len(found) > 1 if found else None
 
@@ -108,7 +141,9 @@ def always_is_deployment(recording: Recording) -> bool | None:
 
 @check("generators-restart-policy-never-is-pod")
 def never_is_pod(recording: Recording) -> bool | None:
-    """A Pod *because of* the policy: under another policy it would have to be something else."""
+    """A Pod *because of* the policy: under another policy it would have to be something
+    else.
+    """
     never, always = kinds(recording, "run-pod-never"), kinds(recording, "run-pod")
     return never == {"Pod"} != always if never and always else None
 
@@ -117,7 +152,9 @@ def never_is_pod(recording: Recording) -> bool | None:
 def expose_adds_service(recording: Recording) -> bool:
     """A Service whose selector finds the Pod made with it."""
     objects = {obj["kind"]: obj for obj in made(recording, "run-expose")}
-    return objects["Service"]["spec"]["selector"] == objects["Pod"]["metadata"]["labels"]
+    return (
+        objects["Service"]["spec"]["selector"] == objects["Pod"]["metadata"]["labels"]
+    )
 
 
 @check("generators-deployment-apps-v1-generator")

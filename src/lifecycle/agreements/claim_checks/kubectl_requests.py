@@ -1,4 +1,6 @@
-"""Claims about validation and generators that no recording shows: put to our own kubectl in front of a server that remembers."""
+"""Claims about validation and generators that no recording shows: put to our own
+kubectl in front of a server that remembers.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +26,16 @@ def _applied(server: RememberingServer, manifest: str) -> tuple[int, str]:
 
 @rebuilt("client-validation-uses-cached-api-model")
 def uses_cached_model() -> bool:
-    """A misspelt field: a client that validates by a model of its own would refuse it. Ours sends it and asks the server to be strict."""
+    """A misspelt field: a client that validates by a model of its own would refuse it.
+    Ours sends it and asks the server to be strict.
+    """
     server = RememberingServer()
     code, _ = _applied(server, MANIFEST + "dta: {a: b}\n")
     posts = [request for request in server.requests if request.method == "POST"]
-    return not (code == 0 and [request.query.get("fieldValidation") for request in posts] == [["Strict"]])
+    return not (
+        code == 0
+        and [request.query.get("fieldValidation") for request in posts] == [["Strict"]]
+    )
 
 
 @rebuilt("client-validation-apply-equivalent-to-create")
@@ -40,13 +47,17 @@ def apply_equals_create() -> Partly:
     note = applied.requests[-1].obj["metadata"]["annotations"]  # type: ignore[index,call-overload]
     return Partly(
         created.asked == applied.asked[-1:],
-        len(applied.asked) == 2 and applied.asked[0].startswith("GET ") and len(note) == 1,
+        len(applied.asked) == 2
+        and applied.asked[0].startswith("GET ")
+        and len(note) == 1,
     )
 
 
 @rebuilt("generators-kind-inferred-from-args-or-manifest")
 def kind_inferred() -> Partly:
-    """The subcommand says the kind; a manifest has to say it itself, and is refused if it does not."""
+    """The subcommand says the kind; a manifest has to say it itself, and is refused if
+    it does not.
+    """
     server = RememberingServer()
     typed_at(server, DEPLOYMENT)
     [request] = server.requests
@@ -60,16 +71,23 @@ def kind_inferred() -> Partly:
 
 @rebuilt("generators-record-command")
 def record_command() -> bool:
-    """With `--record` the command is on the object, without it is not; `create deployment` does not know the flag."""
+    """With `--record` the command is on the object, without it is not; `create
+    deployment` does not know the flag.
+    """
     notes = []
     for more in ([], ["--record"]):
         server = RememberingServer()
         typed_at(server, [*RUN, *more])
         obj = server.requests[-1].obj
         assert isinstance(obj, dict)
-        notes.append((obj["metadata"].get("annotations") or {}).get("kubernetes.io/change-cause"))
+        notes.append(
+            (obj["metadata"].get("annotations") or {}).get("kubernetes.io/change-cause")
+        )
     refused = typed_at(RememberingServer(), [*DEPLOYMENT, "--record"]).code
-    return notes == [None, "kubectl run nginx --image=nginx --record=true"] and refused == 1
+    return (
+        notes == [None, "kubectl run nginx --image=nginx --record=true"]
+        and refused == 1
+    )
 
 
 @rebuilt("generators-dry-run-skips-send")
@@ -78,7 +96,9 @@ def dry_run_skips() -> Partly:
     client, server = RememberingServer(), RememberingServer()
     typed_at(client, [*RUN, "--dry-run=client"])
     typed_at(server, [*RUN, "--dry-run=server"])
-    return Partly(client.asked == [], server.requests[-1].query.get("dryRun") == ["All"])
+    return Partly(
+        client.asked == [], server.requests[-1].query.get("dryRun") == ["All"]
+    )
 
 
 @rebuilt("generators-maps-object-to-group-version")
@@ -87,13 +107,21 @@ def maps_to_group_version() -> Partly:
     looked, knew = RememberingServer(), RememberingServer()
     typed_at(looked, RUN)
     typed_at(knew, DEPLOYMENT)
-    return Partly(looked.discovered == ["/api", "/apis"], knew.discovered == [] and len(knew.asked) == 1)
+    return Partly(
+        looked.discovered == ["/api", "/apis"],
+        knew.discovered == [] and len(knew.asked) == 1,
+    )
 
 
 @rebuilt("generators-generators-build-request-body")
 def generators_build_body() -> Partly:
-    """What `run` generated is on the wire as JSON; `create deployment` has no generator, and a body in protobuf."""
+    """What `run` generated is on the wire as JSON; `create deployment` has no
+    generator, and a body in protobuf.
+    """
     generated, compiled_in = RememberingServer(), RememberingServer()
     typed_at(generated, RUN)
     typed_at(compiled_in, DEPLOYMENT)
-    return Partly(isinstance(generated.requests[-1].obj, dict), protobuf.is_protobuf(compiled_in.requests[-1].body))
+    return Partly(
+        isinstance(generated.requests[-1].obj, dict),
+        protobuf.is_protobuf(compiled_in.requests[-1].body),
+    )

@@ -15,7 +15,12 @@ from lifecycle.api.wire import Object
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.compare.claims import Partly, check, every, rebuilt
 from lifecycle.inspector import Recording
-from lifecycle.kubelet.active_deadline import REASON, ActiveDeadlineHandler, ShouldEvictResponse, generate_status
+from lifecycle.kubelet.active_deadline import (
+    REASON,
+    ActiveDeadlineHandler,
+    ShouldEvictResponse,
+    generate_status,
+)
 from lifecycle.kubelet.phase import get_phase, is_terminal
 from lifecycle.kubelet.pod_status import PodStatus, StatusInputs
 from lifecycle.kubelet.status import generate_api_pod_status
@@ -44,7 +49,12 @@ def story(recording: Recording) -> Played | None:
 
 def versions(played: Played) -> list[Object]:
     """Every status that a kubelet wrote."""
-    return [p["status"] for seen in played.statuses.values() for p in seen if p["status"].get("containerStatuses")]
+    return [
+        p["status"]
+        for seen in played.statuses.values()
+        for p in seen
+        if p["status"].get("containerStatuses")
+    ]
 
 
 def _status(name: str, state: Object, last: Object | None = None) -> Object:
@@ -53,14 +63,20 @@ def _status(name: str, state: Object, last: Object | None = None) -> Object:
 
 def _fresh() -> Object:
     """What our kubelet says of a pod of which nothing exists yet."""
-    return generate_api_pod_status(POD, PodStatus(), StatusInputs(host_ip="10.0.0.1"), {})
+    return generate_api_pod_status(
+        POD, PodStatus(), StatusInputs(host_ip="10.0.0.1"), {}
+    )
 
 
 @check("kubelet-status-generates-podstatus-with-phase")
 def with_phase(recording: Recording) -> bool | None:
     """Every status a kubelet wrote has one."""
     played = story(recording)
-    return every(status["phase"] in LIVE for status in versions(played)) if played else None
+    return (
+        every(status["phase"] in LIVE for status in versions(played))
+        if played
+        else None
+    )
 
 
 @rebuilt("kubelet-status-generates-podstatus-with-phase")
@@ -82,7 +98,9 @@ def our_phases() -> Partly:
     """All states of two containers, all policies: four words come out."""
     seen = set()
     states: tuple[Object, ...] = (RUNNING, WAITING, DONE, FAILED, {})
-    for policy, one, other, over in product(("Always", "OnFailure", "Never"), states, states, (False, True)):
+    for policy, one, other, over in product(
+        ("Always", "OnFailure", "Never"), states, states, (False, True)
+    ):
         spec = {"restartPolicy": policy, "containers": [{"name": "a"}, {"name": "b"}]}
         seen.add(get_phase(spec, [_status("a", one), _status("b", other)], over))
     return Partly(seen >= LIVE, "Unknown" not in seen)
@@ -90,7 +108,9 @@ def our_phases() -> Partly:
 
 @check("kubelet-status-sync-handler-chain")
 def handler_chain(recording: Recording) -> bool | None:
-    """All that can be seen of it: a pod whose containers are well was ended for a reason that no container gives."""
+    """All that can be seen of it: a pod whose containers are well was ended for a
+    reason that no container gives.
+    """
     played = story(recording)
     return played and any(status.get("reason") == REASON for status in versions(played))  # type: ignore[return-value]
 
@@ -107,17 +127,31 @@ def our_handler_chain() -> bool:
 
         return answer
 
-    status = generate_status(_fresh, POD, [handler("one", False), handler("two", True), handler("three", False)])
+    status = generate_status(
+        _fresh,
+        POD,
+        [handler("one", False), handler("two", True), handler("three", False)],
+    )
     return asked == ["one", "two"] and status["reason"] == "two"
 
 
 @check("kubelet-status-handlers-run-before-phase")
 def before_phase(recording: Recording) -> bool | None:
-    """If the handlers came first and ended the matter, as they did, nothing would be said of containers."""
+    """If the handlers came first and ended the matter, as they did, nothing would be
+    said of containers.
+    """
     played = story(recording)
-    statuses = [pod["status"] for seen in played.statuses.values() for pod in seen] if played else []
+    statuses = (
+        [pod["status"] for seen in played.statuses.values() for pod in seen]
+        if played
+        else []
+    )
     objected = [status for status in statuses if status.get("reason") == REASON]
-    return not any(status.get("containerStatuses") for status in objected) if objected else None
+    return (
+        not any(status.get("containerStatuses") for status in objected)
+        if objected
+        else None
+    )
 
 
 @rebuilt("kubelet-status-handlers-run-before-phase")
@@ -139,12 +173,17 @@ def our_order() -> bool:
 
 def _evicted(pod: Object) -> Partly:
     stopped = "terminated" in pod["status"]["containerStatuses"][0]["state"]
-    return Partly(pod["status"]["phase"] == "Failed" and stopped, bool(pod["spec"].get("nodeName")))
+    return Partly(
+        pod["status"]["phase"] == "Failed" and stopped,
+        bool(pod["spec"].get("nodeName")),
+    )
 
 
 @check("kubelet-status-evicted-pod-becomes-failed")
 def evicted(recording: Recording) -> Partly | None:
-    """It failed and its container was stopped; but it is still there, and still bound to its node."""
+    """It failed and its container was stopped; but it is still there, and still bound
+    to its node.
+    """
     played = story(recording)
     return _evicted(played.pods["deadline"]) if played else None
 
@@ -167,19 +206,32 @@ def our_deadline() -> bool:
     """Not a second before, and then."""
     pod = {**POD, "spec": {**POD["spec"], "activeDeadlineSeconds": 5}}
     started = {"startTime": "1970-01-01T00:01:40Z"}
-    verdicts = [ActiveDeadlineHandler(lambda uid: started, lambda at=at: at).should_evict(pod) for at in (104.0, 105.0)]  # type: ignore[misc]
+    verdicts = [
+        ActiveDeadlineHandler(lambda uid: started, lambda at=at: at).should_evict(pod)
+        for at in (104.0, 105.0)
+    ]  # type: ignore[misc]
     return [v.evict for v in verdicts] == [False, True] and verdicts[1].reason == REASON
 
 
 @check("kubelet-status-phase-derived-from-containers")
 def derived(recording: Recording) -> bool | None:
-    """Our function, given only the recorded container states, finds every recorded phase (an ending may be held back)."""
+    """Our function, given only the recorded container states, finds every recorded
+    phase (an ending may be held back).
+    """
     played = story(recording)
     if played is None:
         return None
-    pods = [pod for seen in played.statuses.values() for pod in seen if pod["status"].get("containerStatuses")]
+    pods = [
+        pod
+        for seen in played.statuses.values()
+        for pod in seen
+        if pod["status"].get("containerStatuses")
+    ]
     computed = [(phase_of(pod), pod["status"]["phase"]) for pod in pods]
-    return every(ours == theirs or (is_terminal(ours) and not is_terminal(theirs)) for ours, theirs in computed)
+    return every(
+        ours == theirs or (is_terminal(ours) and not is_terminal(theirs))
+        for ours, theirs in computed
+    )
 
 
 @rebuilt("kubelet-status-phase-derived-from-containers")
@@ -197,7 +249,9 @@ def not_started(recording: Recording) -> bool | None:
     played = story(recording)
     if played is None:
         return None
-    entries = [entry for status in versions(played) for entry in status["containerStatuses"]]
+    entries = [
+        entry for status in versions(played) for entry in status["containerStatuses"]
+    ]
     unstarted = [entry for entry in entries if not entry.get("containerID")]
     return bool(unstarted) and all("waiting" in entry["state"] for entry in unstarted)
 
@@ -215,7 +269,11 @@ def waiting_pending(recording: Recording) -> Partly | None:
     if played is None:
         return None
     first = played.statuses["plain"]
-    created = [p["status"] for p in first if WAITING in [c["state"] for c in p["status"].get("containerStatuses", [])]]
+    created = [
+        p["status"]
+        for p in first
+        if WAITING in [c["state"] for c in p["status"].get("containerStatuses", [])]
+    ]
     crashed = [
         p["status"]
         for p in played.statuses["crashloop"]
@@ -234,8 +292,14 @@ def waiting_pending(recording: Recording) -> Partly | None:
 def our_waiting_pending() -> Partly:
     """What makes the difference is an end in the past."""
     spec: Object = {"containers": [{"name": "c"}]}
-    never_ran, crashed = _status("c", WAITING), _status("c", {"waiting": {"reason": "CrashLoopBackOff"}}, FAILED)
-    return Partly(get_phase(spec, [never_ran], False) == "Pending", get_phase(spec, [crashed], False) == "Running")
+    never_ran, crashed = (
+        _status("c", WAITING),
+        _status("c", {"waiting": {"reason": "CrashLoopBackOff"}}, FAILED),
+    )
+    return Partly(
+        get_phase(spec, [never_ran], False) == "Pending",
+        get_phase(spec, [crashed], False) == "Running",
+    )
 
 
 def _not_ready(status: Object) -> bool:
@@ -252,7 +316,9 @@ def not_ready(recording: Recording) -> bool | None:
     firsts = []
     for seen in played.statuses.values():
         of_kubelet = [p["status"] for p in seen if p["status"].get("containerStatuses")]
-        if of_kubelet and not any(c.get("containerID") for c in of_kubelet[0]["containerStatuses"]):
+        if of_kubelet and not any(
+            c.get("containerID") for c in of_kubelet[0]["containerStatuses"]
+        ):
             firsts.append(of_kubelet[0])
     return bool(firsts) and all(map(_not_ready, firsts))
 
@@ -265,13 +331,16 @@ def our_not_ready() -> bool:
 
 @check("kubelet-status-manager-updates-asynchronously")
 def patches(recording: Recording) -> bool | None:
-    """Kubelets write with a PATCH of the status, some time after what they report. That they wait for no answer shows in ours."""
+    """Kubelets write with a PATCH of the status, some time after what they report. That
+    they wait for no answer shows in ours.
+    """
     if not (recording.path / "audit" / "journey.jsonl").exists():
         return None
     verbs = {
         event["verb"]
         for event in recording.audit("journey")
-        if event["user"]["username"].startswith("system:node:") and event["requestURI"].endswith("/status")
+        if event["user"]["username"].startswith("system:node:")
+        and event["requestURI"].endswith("/status")
     }
     return verbs == {"patch"}
 
@@ -290,7 +359,10 @@ def our_manager() -> bool:
 
     async def main() -> bool:
         manager = StatusManager(
-            cast(Any, _Blocked()), Clock(), could_have_running_containers=bool, can_be_deleted=lambda uid: False
+            cast(Any, _Blocked()),
+            Clock(),
+            could_have_running_containers=bool,
+            can_be_deleted=lambda uid: False,
         )
         manager.set_pod_status(POD, _fresh())
         await asyncio.sleep(1)

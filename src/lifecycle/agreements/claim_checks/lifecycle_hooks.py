@@ -1,4 +1,6 @@
-"""Claims about lifecycle hooks: put to the recorded pods with hooks, and to our own runner."""
+"""Claims about lifecycle hooks: put to the recorded pods with hooks, and to our own
+runner.
+"""
 
 from __future__ import annotations
 
@@ -39,19 +41,31 @@ def _run(hook: Object, runtime: _Runtime | None = None) -> str:
     """Why the hook failed; nothing if it did not."""
     container = {"name": "c", "ports": [{"name": "web", "containerPort": 8080}]}
     pod = {"metadata": {"name": "p", "namespace": "n", "uid": "u"}}
-    return on_virtual_time(HookRunner(cast(Any, runtime or _Runtime())).run(pod, "id", container, hook, "10.0.0.9"))
+    return on_virtual_time(
+        HookRunner(cast(Any, runtime or _Runtime())).run(
+            pod, "id", container, hook, "10.0.0.9"
+        )
+    )
 
 
 def _reasons(played: Played, name: str) -> list[str]:
     mine = [event for event in played.events if event["involvedObject"]["name"] == name]
     return [
-        e["reason"] for e in sorted(mine, key=lambda e: (e["firstTimestamp"], int(e["metadata"]["resourceVersion"])))
+        e["reason"]
+        for e in sorted(
+            mine,
+            key=lambda e: (e["firstTimestamp"], int(e["metadata"]["resourceVersion"])),
+        )
     ]
 
 
 def _ever_running(played: Played, name: str) -> bool:
     statuses = [pod["status"] for pod in played.statuses[name]]
-    return any("running" in c["state"] for status in statuses for c in status.get("containerStatuses", ()))
+    return any(
+        "running" in c["state"]
+        for status in statuses
+        for c in status.get("containerStatuses", ())
+    )
 
 
 @check("lifecycle-hooks-poststart-runs-after-start")
@@ -60,7 +74,11 @@ def after_start(recording: Recording) -> bool | None:
     played = story(recording)
     if played is None:
         return None
-    reasons = [r for r in _reasons(played, "post-start-fails") if r in ("Started", "FailedPostStartHook")]
+    reasons = [
+        r
+        for r in _reasons(played, "post-start-fails")
+        if r in ("Started", "FailedPostStartHook")
+    ]
     return reasons[:2] == ["Started", "FailedPostStartHook"]
 
 
@@ -68,8 +86,14 @@ def after_start(recording: Recording) -> bool | None:
 def our_after_start() -> bool:
     """Each command of a hook was run in a container that had been started."""
     calls = scene().calls
-    hooks = [(i, container) for i, (name, container) in enumerate(calls) if name == "exec_sync"]
-    return bool(hooks) and all(calls.index(("start_container", container)) < i for i, container in hooks)
+    hooks = [
+        (i, container)
+        for i, (name, container) in enumerate(calls)
+        if name == "exec_sync"
+    ]
+    return bool(hooks) and all(
+        calls.index(("start_container", container)) < i for i, container in hooks
+    )
 
 
 @check("lifecycle-hooks-exec-hook")
@@ -78,25 +102,40 @@ def exec_hook(recording: Recording) -> bool | None:
     played = story(recording)
     if played is None:
         return None
-    return _ever_running(played, "post-start-ok") and "FailedPostStartHook" in _reasons(played, "post-start-fails")
+    return _ever_running(played, "post-start-ok") and "FailedPostStartHook" in _reasons(
+        played, "post-start-fails"
+    )
 
 
 @rebuilt("lifecycle-hooks-exec-hook")
 def our_exec_hook() -> bool:
     """In that container, without a time limit."""
     runtime = _Runtime()
-    return _run({"exec": {"command": ["ls", "/"]}}, runtime) == "" and runtime.asked == [("id", ("ls", "/"), 0.0)]
+    return _run(
+        {"exec": {"command": ["ls", "/"]}}, runtime
+    ) == "" and runtime.asked == [("id", ("ls", "/"), 0.0)]
 
 
 @check("lifecycle-hooks-http-hook")
 def http_hook(recording: Recording) -> bool | None:
-    """Nginx was asked before it listened, and the kubelet notes what it got: an address, a port, a refused connection."""
+    """Nginx was asked before it listened, and the kubelet notes what it got: an
+    address, a port, a refused connection.
+    """
     played = story(recording)
     if played is None:
         return None
-    address = r'Failed to execute PostStartHook" err="Get \\"http://([\d.]+):80/\\".*pod="kubelet/post-start-http"'
-    asked = {ip for node in recording.nodes() for ip in re.findall(address, _kubelet_log(recording, node))}
-    addresses = {pod["status"].get("podIP") for pod in played.statuses["post-start-http"]}
+    address = (
+        r'Failed to execute PostStartHook" err="Get'
+        r' \\"http://([\d.]+):80/\\".*pod="kubelet/post-start-http"'
+    )
+    asked = {
+        ip
+        for node in recording.nodes()
+        for ip in re.findall(address, _kubelet_log(recording, node))
+    }
+    addresses = {
+        pod["status"].get("podIP") for pod in played.statuses["post-start-http"]
+    }
     return bool(asked) and asked <= addresses
 
 
@@ -107,7 +146,9 @@ def _kubelet_log(recording: Recording, node: str) -> str:
 
 @rebuilt("lifecycle-hooks-http-hook")
 def our_http_hook() -> bool:
-    """To the pod's address and the port of that name; a status of 500 is no failure, silence is."""
+    """To the pod's address and the port of that name; a status of 500 is no failure,
+    silence is.
+    """
     hook: Object = {"httpGet": {"path": "/warm", "port": "web"}}
     asked, unwell, silent = _Runtime(), _Runtime(500), _Runtime(0)
     return (
@@ -120,11 +161,19 @@ def our_http_hook() -> bool:
 
 @check("lifecycle-hooks-only-exec-and-http-exist")
 def only_two(recording: Recording) -> bool | None:
-    """A pod with a third kind was accepted as it was sent, and its hook did what it says."""
+    """A pod with a third kind was accepted as it was sent, and its hook did what it
+    says.
+    """
     if "kubelet" not in recording.scenarios():
         return None
-    made = [e.response for e in recording.exchanges("kubelet") if e.method == "POST" and e.path.endswith("/pods")]
-    hooks = [c.get("lifecycle") or {} for pod in made for c in pod["spec"]["containers"]]
+    made = [
+        e.response
+        for e in recording.exchanges("kubelet")
+        if e.method == "POST" and e.path.endswith("/pods")
+    ]
+    hooks = [
+        c.get("lifecycle") or {} for pod in made for c in pod["spec"]["containers"]
+    ]
     return not any("sleep" in handler for hook in hooks for handler in hook.values())
 
 
@@ -145,17 +194,29 @@ def our_only_two() -> bool:
 
 @check("lifecycle-hooks-failing-or-hanging-hook-blocks-running")
 def blocks_running(recording: Recording) -> Partly | None:
-    """One whose hook fails is never shown running, and is tried again and again; one whose hook is done is."""
+    """One whose hook fails is never shown running, and is tried again and again; one
+    whose hook is done is.
+    """
     played = story(recording)
     if played is None:
         return None
-    again = played.pods["post-start-fails"]["status"]["containerStatuses"][0]["restartCount"] > 0
-    return Partly(again and not _ever_running(played, "post-start-fails"), _ever_running(played, "post-start-ok"))
+    again = (
+        played.pods["post-start-fails"]["status"]["containerStatuses"][0][
+            "restartCount"
+        ]
+        > 0
+    )
+    return Partly(
+        again and not _ever_running(played, "post-start-fails"),
+        _ever_running(played, "post-start-ok"),
+    )
 
 
 @rebuilt("lifecycle-hooks-failing-or-hanging-hook-blocks-running")
 def our_blocks_running() -> Partly:
-    """A hook of twenty seconds: waiting all the while, then running. A failing one: never."""
+    """A hook of twenty seconds: waiting all the while, then running. A failing one:
+    never.
+    """
     played = scene()
     slow = [
         (at, next(iter(s["containerStatuses"][0]["state"])))
@@ -174,21 +235,35 @@ def our_blocks_running() -> Partly:
 
 @check("lifecycle-hooks-runtime-interprets-hooks")
 def runtime_interprets(recording: Recording) -> bool | None:
-    """The runtime would have to have been told: of a pod with a hook, nothing of it is in what the runtime got."""
+    """The runtime would have to have been told: of a pod with a hook, nothing of it is
+    in what the runtime got.
+    """
     if not recording.nodes():
         return None
     told = [
         d
         for d in configs(recording)
-        if d["info"]["config"]["labels"]["io.kubernetes.pod.name"].startswith("post-start")
+        if d["info"]["config"]["labels"]["io.kubernetes.pod.name"].startswith(
+            "post-start"
+        )
     ]
-    return any(b"postStart" in orjson.dumps(document["info"]) for document in told) if told else None
+    return (
+        any(b"postStart" in orjson.dumps(document["info"]) for document in told)
+        if told
+        else None
+    )
 
 
 @rebuilt("lifecycle-hooks-runtime-interprets-hooks")
 def our_runtime_interprets() -> bool:
-    """A hook is nowhere in our config but in an annotation, which is a note to the kubelet itself."""
+    """A hook is nowhere in our config but in an annotation, which is a note to the
+    kubelet itself.
+    """
     config = generated_config()
     annotations = [key for key in config.annotations if "preStop" in key]
-    others = repr((config.command, config.args, config.linux, config.labels, config.mounts))
-    return annotations != ["io.kubernetes.container.preStopHandler"] or "sleep" in others
+    others = repr(
+        (config.command, config.args, config.linux, config.labels, config.mounts)
+    )
+    return (
+        annotations != ["io.kubernetes.container.preStopHandler"] or "sleep" in others
+    )

@@ -1,4 +1,6 @@
-"""Running a few lines of asyncio from a check, wherever it is called from: a test, a command, or a notebook with a loop of its own."""
+"""Running a few lines of asyncio from a check, wherever it is called from: a test, a
+command, or a notebook with a loop of its own.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Claims about pause and the sandbox: put to recorded nodes, to our OCI specs, and to real processes that need no privileges."""
+"""Claims about pause and the sandbox: put to recorded nodes, to our OCI specs, and to
+real processes that need no privileges.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,19 @@ from lifecycle.agreements.claim_checks.cri import CONTAINER, POD, first_calls, h
 from lifecycle.agreements.container_runtime import PODS, all_documents, documents
 from lifecycle.api.wire import Object
 from lifecycle.compare.claims import Partly, check, rebuilt
-from lifecycle.cri.history import checkpoint, dockershim_run_pod_sandbox, make_sandbox_name, parse_name
-from lifecycle.cri.oci_spec import Spec, container_spec, namespaces_of, resources, sandbox_spec
+from lifecycle.cri.history import (
+    checkpoint,
+    dockershim_run_pod_sandbox,
+    make_sandbox_name,
+    parse_name,
+)
+from lifecycle.cri.oci_spec import (
+    Spec,
+    container_spec,
+    namespaces_of,
+    resources,
+    sandbox_spec,
+)
 from lifecycle.inspector import Recording
 
 OWN_PID = {"namespace_options": {"pid": "CONTAINER"}}
@@ -20,7 +33,11 @@ OWN_PID = {"namespace_options": {"pid": "CONTAINER"}}
 
 def pauses(recording: Recording) -> list[Object]:
     """Every recorded sandbox whose pause process ran."""
-    found = [document for node in recording.nodes() for document in documents(recording, node, PODS)]
+    found = [
+        document
+        for node in recording.nodes()
+        for document in documents(recording, node, PODS)
+    ]
     return [document for document in found if document["info"].get("runtimeSpec")]
 
 
@@ -31,7 +48,11 @@ def made(spec: Object) -> set[str]:
 
 def joined(spec: Object, pid: int) -> set[str]:
     """Kinds of namespaces that it joins through process `pid`."""
-    return {n["type"] for n in spec["linux"]["namespaces"] if n.get("path", "").startswith(f"/proc/{pid}/")}
+    return {
+        n["type"]
+        for n in spec["linux"]["namespaces"]
+        if n.get("path", "").startswith(f"/proc/{pid}/")
+    }
 
 
 def our_container(**options: object) -> Spec:
@@ -46,8 +67,13 @@ def docker_makes_pause(recording: Recording) -> bool | None:
     """There is a pause process in every sandbox; Docker is in none."""
     if not has_nodes(recording):
         return None
-    paused = all(document["info"]["runtimeSpec"]["process"]["args"] == ["/pause"] for document in pauses(recording))
-    docker = any("dockerd" in recording.node(node).run("ps") for node in recording.nodes())
+    paused = all(
+        document["info"]["runtimeSpec"]["process"]["args"] == ["/pause"]
+        for document in pauses(recording)
+    )
+    docker = any(
+        "dockerd" in recording.node(node).run("ps") for node in recording.nodes()
+    )
     return paused and docker
 
 
@@ -63,29 +89,47 @@ def docker_makes_pause_model() -> bool:
 
 @check("pause-sandbox-is-first-container-of-pod")
 def pause_is_first(recording: Recording) -> bool | None:
-    """Each container was created after its sandbox, by the runtime's own times and log."""
+    """Each container was created after its sandbox, by the runtime's own times and
+    log.
+    """
     if not has_nodes(recording):
         return None
-    pairs = [(d["status"]["createdAt"], p["status"]["createdAt"]) for _, d, p in all_documents(recording)]
-    return bool(pairs) and all(container > pause for container, pause in pairs) and bool(first_calls(recording))
+    pairs = [
+        (d["status"]["createdAt"], p["status"]["createdAt"])
+        for _, d, p in all_documents(recording)
+    ]
+    return (
+        bool(pairs)
+        and all(container > pause for container, pause in pairs)
+        and bool(first_calls(recording))
+    )
 
 
 @rebuilt("pause-sandbox-is-first-container-of-pod")
 def pause_is_first_here() -> bool:
-    """A container's spec names the pause process's number: it cannot be written before there is one."""
+    """A container's spec names the pause process's number: it cannot be written before
+    there is one.
+    """
     return joined(our_container(), 42) == {"ipc", "uts", "network"}
 
 
 @check("pause-sandbox-acts-as-parent-hosting-net-and-ipc")
 def parent(recording: Recording) -> Partly | None:
-    """The others join its namespaces. But their parent is a shim, and pause has no children."""
+    """The others join its namespaces. But their parent is a shim, and pause has no
+    children.
+    """
     if not has_nodes(recording):
         return None
     found = all_documents(recording)
-    hosts = all({"network", "ipc"} <= joined(d["info"]["runtimeSpec"], p["info"]["pid"]) for _, d, p in found)
+    hosts = all(
+        {"network", "ipc"} <= joined(d["info"]["runtimeSpec"], p["info"]["pid"])
+        for _, d, p in found
+    )
     childless = True
     for node in recording.nodes():
-        rows = [line.split(None, 3) for line in recording.node(node).run("ps").splitlines()]
+        rows = [
+            line.split(None, 3) for line in recording.node(node).run("ps").splitlines()
+        ]
         processes = [row for row in rows if len(row) == 4 and row[0].isdigit()]
         pausing = {row[0] for row in processes if row[3].strip(" \\_|") == "/pause"}
         childless &= bool(pausing) and not any(row[1] in pausing for row in processes)
@@ -94,25 +138,42 @@ def parent(recording: Recording) -> Partly | None:
 
 @rebuilt("pause-sandbox-acts-as-parent-hosting-net-and-ipc")
 def parent_here() -> Partly:
-    """The same in our specs: namespaces are joined by number; and a process's parent is whoever forked it, here this process."""
-    child = subprocess.Popen([sys.executable, "-c", "import os; print(os.getppid())"], stdout=subprocess.PIPE)
+    """The same in our specs: namespaces are joined by number; and a process's parent is
+    whoever forked it, here this process.
+    """
+    child = subprocess.Popen(
+        [sys.executable, "-c", "import os; print(os.getppid())"], stdout=subprocess.PIPE
+    )
     said, _ = child.communicate()
-    return Partly({"network", "ipc"} <= joined(our_container(), 42), int(said) == os.getpid())
+    return Partly(
+        {"network", "ipc"} <= joined(our_container(), 42), int(said) == os.getpid()
+    )
 
 
 @check("pause-sandbox-hosts-pid-namespace")
 def hosts_pid(recording: Recording) -> bool | None:
-    """By default? Containers that join the pause process's PID namespace are those of pods that asked for it."""
+    """By default? Containers that join the pause process's PID namespace are those of
+    pods that asked for it.
+    """
     if not has_nodes(recording):
         return None
-    return all("pid" in joined(d["info"]["runtimeSpec"], p["info"]["pid"]) for _, d, p in all_documents(recording))
+    return all(
+        "pid" in joined(d["info"]["runtimeSpec"], p["info"]["pid"])
+        for _, d, p in all_documents(recording)
+    )
 
 
 @rebuilt("pause-sandbox-hosts-pid-namespace")
 def hosts_pid_here() -> bool:
     """Three modes, and the kubelet's default is a namespace per container."""
-    shared = {n["type"] for n in namespaces_of({"namespace_options": {"pid": "POD"}}, 42) if n.get("path")}
-    node = {n["type"] for n in namespaces_of({"namespace_options": {"pid": "NODE"}}, 42)}
+    shared = {
+        n["type"]
+        for n in namespaces_of({"namespace_options": {"pid": "POD"}}, 42)
+        if n.get("path")
+    }
+    node = {
+        n["type"] for n in namespaces_of({"namespace_options": {"pid": "NODE"}}, 42)
+    }
     assert "pid" in shared, "with POD it is shared"
     assert "pid" not in node, "with NODE there is none"
     return "pid" in joined(our_container(), 42)
@@ -120,10 +181,16 @@ def hosts_pid_here() -> bool:
 
 @check("pause-sandbox-pid-one-reaps-zombies")
 def reaps(recording: Recording) -> bool | None:
-    """Process 1 for the containers of a pod? Only where they share its PID namespace."""
+    """Process 1 for the containers of a pod? Only where they share its PID
+    namespace.
+    """
     if not has_nodes(recording):
         return None
-    own = [d for _, d, p in all_documents(recording) if "pid" in made(d["info"]["runtimeSpec"])]
+    own = [
+        d
+        for _, d, p in all_documents(recording)
+        if "pid" in made(d["info"]["runtimeSpec"])
+    ]
     return not own
 
 
@@ -154,16 +221,26 @@ print(dead(), reap(), dead())
 
 
 def zombies() -> list[int]:
-    """An orphan's new parent: zombies before, how many `reap` buried, zombies after. Empty where there is no Linux."""
+    """An orphan's new parent: zombies before, how many `reap` buried, zombies after.
+    Empty where there is no Linux.
+    """
     if not sys.platform.startswith("linux"):
         return []
-    ran = subprocess.run([sys.executable, "-c", ORPHANS], capture_output=True, text=True, timeout=20, check=True)
+    ran = subprocess.run(
+        [sys.executable, "-c", ORPHANS],
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=True,
+    )
     return [int(word) for word in ran.stdout.split()]
 
 
 @rebuilt("pause-sandbox-pid-one-reaps-zombies")
 def reaps_here() -> bool:
-    """The reaping works (on real processes); but an ordinary container is its own process 1, so pause never sees its dead."""
+    """The reaping works (on real processes); but an ordinary container is its own
+    process 1, so pause never sees its dead.
+    """
     if zombies() not in ([], [2, 2, 0]):
         raise AssertionError("pause does not bury the dead")
     return "pid" not in made(our_container())
@@ -184,8 +261,13 @@ def localhost(recording: Recording) -> bool | None:
 
 @rebuilt("pause-sandbox-localhost-between-containers")
 def localhost_here() -> bool:
-    """Two containers of ours: the same network namespace, so the same loopback. The conformance suite fetches a page across it."""
-    spaces = [{n["type"]: n.get("path", "") for n in our_container()["linux"]["namespaces"]} for _ in range(2)]
+    """Two containers of ours: the same network namespace, so the same loopback. The
+    conformance suite fetches a page across it.
+    """
+    spaces = [
+        {n["type"]: n.get("path", "") for n in our_container()["linux"]["namespaces"]}
+        for _ in range(2)
+    ]
     return spaces[0]["network"] == spaces[1]["network"] == "/proc/42/ns/net"
 
 
@@ -195,21 +277,30 @@ def checkpointed(recording: Recording) -> bool | None:
     if not has_nodes(recording):
         return None
     return any(
-        "dockershim" in recording.node(node).run(what) for node in recording.nodes() for what in ("ps", "mounts")
+        "dockershim" in recording.node(node).run(what)
+        for node in recording.nodes()
+        for what in ("ps", "mounts")
     )
 
 
 @rebuilt("pause-sandbox-checkpointed-to-disk-then-started", model=True)
 def checkpointed_model() -> bool:
-    """dockershim: create, checkpoint, start, in that order; and the checkpoint remembers the pod."""
+    """dockershim: create, checkpoint, start, in that order; and the checkpoint
+    remembers the pod.
+    """
     steps = [call.what for call in dockershim_run_pod_sandbox(POD)]
-    order = [next(i for i, step in enumerate(steps) if word in step) for word in ("/create", "write /var", "/start")]
+    order = [
+        next(i for i, step in enumerate(steps) if word in step)
+        for word in ("/create", "write /var", "/start")
+    ]
     return order == sorted(order) and b'"web"' in checkpoint(POD)
 
 
 @check("pause-sandbox-namespaces-dedicate-resources")
 def dedicate(recording: Recording) -> bool | None:
-    """Containers without a limit have all the same namespaces as those with one: so namespaces are not what limits."""
+    """Containers without a limit have all the same namespaces as those with one: so
+    namespaces are not what limits.
+    """
     if not has_nodes(recording):
         return None
     limited: set[frozenset[str]] = set()
@@ -224,25 +315,39 @@ def dedicate(recording: Recording) -> bool | None:
 @rebuilt("pause-sandbox-namespaces-dedicate-resources")
 def dedicate_here() -> bool:
     """A limit changes the cgroup's part of our spec and no namespace."""
-    plain, limited = our_container(), our_container(resources={"memory_limit_in_bytes": 1 << 24})
-    assert plain["linux"]["resources"] != limited["linux"]["resources"], "the cgroup changes"
+    plain, limited = (
+        our_container(),
+        our_container(resources={"memory_limit_in_bytes": 1 << 24}),
+    )
+    assert plain["linux"]["resources"] != limited["linux"]["resources"], (
+        "the cgroup changes"
+    )
     return bool(plain["linux"]["namespaces"] != limited["linux"]["namespaces"])
 
 
 @check("pause-sandbox-docker-combines-namespaces-and-cgroups")
 def combines(recording: Recording) -> Partly | None:
-    """Every container has both. But Docker is not there, and without limits nothing is guaranteed."""
+    """Every container has both. But Docker is not there, and without limits nothing is
+    guaranteed.
+    """
     if not has_nodes(recording):
         return None
-    specs = [document["info"]["runtimeSpec"]["linux"] for _, document, _ in all_documents(recording)]
+    specs = [
+        document["info"]["runtimeSpec"]["linux"]
+        for _, document, _ in all_documents(recording)
+    ]
     both = all(spec["namespaces"] and spec["cgroupsPath"] for spec in specs)
     return Partly(both, any(not spec["resources"].get("memory") for spec in specs))
 
 
 @rebuilt("pause-sandbox-docker-combines-namespaces-and-cgroups")
 def combines_here() -> Partly:
-    """Ours as well: namespaces and a cgroup; without limits the cgroup limits nothing."""
+    """Ours as well: namespaces and a cgroup; without limits the cgroup limits
+    nothing.
+    """
     spec = our_container()["linux"]
-    pause = sandbox_spec(POD, "s-1", "/run/netns/s-1", "/run/s-1", "/run/s-1/shm")["linux"]
+    pause = sandbox_spec(POD, "s-1", "/run/netns/s-1", "/run/s-1", "/run/s-1/shm")[
+        "linux"
+    ]
     both = all(part["namespaces"] and part["cgroupsPath"] for part in (spec, pause))
     return Partly(both, not resources({})["memory"])

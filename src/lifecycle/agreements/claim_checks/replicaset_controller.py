@@ -1,4 +1,6 @@
-"""The claims about the ReplicaSet controller: put to its parts, to a rehearsed cluster, and to the recorded journeys."""
+"""The claims about the ReplicaSet controller: put to its parts, to a rehearsed cluster,
+and to the recorded journeys.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,11 @@ import asyncio
 from functools import cache
 from typing import Any, cast
 
-from lifecycle.agreements.claim_checks.deployment_controller import a_deployment, journey, life
+from lifecycle.agreements.claim_checks.deployment_controller import (
+    a_deployment,
+    journey,
+    life,
+)
 from lifecycle.api.clock import Clock
 from lifecycle.api.resources import resource
 from lifecycle.api.status import failure
@@ -16,7 +22,10 @@ from lifecycle.compare.claims import Partly, check, rebuilt
 from lifecycle.controllers.expectations import ControllerExpectations
 from lifecycle.controllers.pod_control import PodControl
 from lifecycle.controllers.replicaset.manage_replicas import manage_replicas
-from lifecycle.controllers.replicaset.slow_start_batch import SLOW_START_INITIAL_BATCH_SIZE, slow_start_batch
+from lifecycle.controllers.replicaset.slow_start_batch import (
+    SLOW_START_INITIAL_BATCH_SIZE,
+    slow_start_batch,
+)
 from lifecycle.inspector import Recording
 
 
@@ -48,7 +57,12 @@ def asked_for(replicas: int, *, fails: bool = False) -> int:
     async def main() -> None:
         expectations = ControllerExpectations(Clock())
         await manage_replicas(
-            rs, [], pod_control=cast(PodControl, control), expectations=expectations, related_pods=lambda: [], now=0.0
+            rs,
+            [],
+            pod_control=cast(PodControl, control),
+            expectations=expectations,
+            related_pods=lambda: [],
+            now=0.0,
         )
 
     on_virtual_time(main())
@@ -80,7 +94,9 @@ def reacts() -> bool:
 def owner(recording: Recording) -> bool:
     """Every recorded one, as its controller, and blocking."""
     references = [
-        s["metadata"]["ownerReferences"] for s in journey(recording)[1] if s["metadata"].get("ownerReferences")
+        s["metadata"]["ownerReferences"]
+        for s in journey(recording)[1]
+        if s["metadata"].get("ownerReferences")
     ]
     return bool(references) and all(_whole(of_one[0]) for of_one in references)
 
@@ -88,7 +104,9 @@ def owner(recording: Recording) -> bool:
 @rebuilt("replicaset-controller-replicaset-has-deployment-owner")
 def owner_here() -> bool:
     """Ours."""
-    references = [r for rs in life().first for r in rs["metadata"].get("ownerReferences") or ()]
+    references = [
+        r for rs in life().first for r in rs["metadata"].get("ownerReferences") or ()
+    ]
     return len(references) == 1 and _whole(references[0])
 
 
@@ -102,7 +120,10 @@ def _whole(reference: Any) -> bool:
 def missing(recording: Recording) -> bool:
     """Some recorded ReplicaSet got from none to what it wanted."""
     sets = journey(recording)[1]
-    return any((s.get("status") or {}).get("replicas") == s["spec"]["replicas"] > 0 for s in sets)
+    return any(
+        (s.get("status") or {}).get("replicas") == s["spec"]["replicas"] > 0
+        for s in sets
+    )
 
 
 @rebuilt("replicaset-controller-creates-missing-pods")
@@ -113,7 +134,9 @@ def missing_here() -> bool:
 
 @rebuilt("replicaset-controller-burst-count-always-matched")
 def burst() -> Partly:
-    """As a limit, yes: of 1200 it asks for 500. As a number that is always met, no: of seven it asks for seven."""
+    """As a limit, yes: of 1200 it asks for 500. As a number that is always met, no: of
+    seven it asks for seven.
+    """
     return Partly(asked_for(1200) == 500, asked_for(7) == 7)
 
 
@@ -147,12 +170,17 @@ def failing() -> bool:
 
 @check("replicaset-controller-status-and-observed-generation")
 def observed(recording: Recording) -> bool:
-    """The generation of the newest recorded state that is not on its way out was observed."""
+    """The generation of the newest recorded state that is not on its way out was
+    observed.
+    """
     last: dict[str, Object] = {
-        s["metadata"]["name"]: s for s in journey(recording)[1] if not s["metadata"].get("deletionTimestamp")
+        s["metadata"]["name"]: s
+        for s in journey(recording)[1]
+        if not s["metadata"].get("deletionTimestamp")
     }
     return bool(last) and all(
-        s["status"].get("observedGeneration") == s["metadata"]["generation"] for s in last.values()
+        s["status"].get("observedGeneration") == s["metadata"]["generation"]
+        for s in last.values()
     )
 
 
@@ -161,4 +189,7 @@ def observed_here() -> bool:
     """Ours."""
     [rs] = life().first
     status = rs.get("status") or {}
-    return (status.get("observedGeneration"), status.get("readyReplicas")) == (rs["metadata"]["generation"], 3)
+    return (status.get("observedGeneration"), status.get("readyReplicas")) == (
+        rs["metadata"]["generation"],
+        3,
+    )

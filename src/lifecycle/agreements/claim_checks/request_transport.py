@@ -1,4 +1,6 @@
-"""Claims about the request on its way: put to recorded traces, and to our own kubectl in front of a server that remembers."""
+"""Claims about the request on its way: put to recorded traces, and to our own kubectl
+in front of a server that remembers.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ REFUSAL = {"kind": "Status", "code": 403, "reason": "Forbidden", "message": "no"
 @check("request-transport-create-is-a-post")
 def create_is_a_post_recorded(recording: Recording) -> bool:
     """What the recorded command that creates put on the wire."""
-    return [r.method for r in traced_requests(journey(recording)["01-create"].err)] == ["POST"]
+    return [r.method for r in traced_requests(journey(recording)["01-create"].err)] == [
+        "POST"
+    ]
 
 
 @rebuilt("request-transport-create-is-a-post")
@@ -29,14 +33,21 @@ def create_is_a_post() -> bool:
 
 @check("request-transport-success-printed-after-response")
 def success_after_response_recorded(recording: Recording) -> bool:
-    """The trace has an answer of 201, and the line of success came on another stream after it: it names what was created."""
+    """The trace has an answer of 201, and the line of success came on another stream
+    after it: it names what was created.
+    """
     transcript = journey(recording)["01-create"]
-    return "201 Created" in transcript.err and transcript.out.strip() == "deployment.apps/nginx created"
+    return (
+        "201 Created" in transcript.err
+        and transcript.out.strip() == "deployment.apps/nginx created"
+    )
 
 
 @rebuilt("request-transport-success-printed-after-response")
 def success_after_response() -> bool:
-    """A refusal leaves nothing on stdout; success prints what the server sent, not what the client had."""
+    """A refusal leaves nothing on stdout; success prints what the server sent, not what
+    the client had.
+    """
     server = RememberingServer()
     server.refuse = (403, REFUSAL)
     refused = typed_at(server, RUN)
@@ -48,9 +59,9 @@ def success_after_response() -> bool:
 def message_follows_format_recorded(recording: Recording) -> bool:
     """The same kind of command with and without `-o json`."""
     plain = journey(recording)["01-create"]
-    return not plain.objects and [obj["kind"] for obj in printed(recording, "create-deployment").objects] == [
-        "Deployment"
-    ]
+    return not plain.objects and [
+        obj["kind"] for obj in printed(recording, "create-deployment").objects
+    ] == ["Deployment"]
 
 
 @rebuilt("request-transport-message-follows-output-format")
@@ -61,5 +72,7 @@ def message_follows_format() -> bool:
         for more in ([], ["-o", "name"], ["-o", "json"], ["-o", "yaml"])
     ]
     return (
-        said[:2] == ["pod/nginx created\n", "pod/nginx\n"] and said[2][:1] == "{" and said[3].startswith("apiVersion:")
+        said[:2] == ["pod/nginx created\n", "pod/nginx\n"]
+        and said[2][:1] == "{"
+        and said[3].startswith("apiVersion:")
     )

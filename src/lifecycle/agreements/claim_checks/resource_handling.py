@@ -26,7 +26,8 @@ DEPLOYMENT: Object = {
     "spec": {
         "replicas": 3, "selector": {"matchLabels": {"app": "nginx"}},
         "template": {
-            "metadata": {"labels": {"app": "nginx"}}, "spec": {"containers": [{"name": "nginx", "image": "nginx"}]},
+            "metadata": {"labels": {"app": "nginx"}},
+            "spec": {"containers": [{"name": "nginx", "image": "nginx"}]},
         },
     },
 }  # fmt: skip
@@ -34,23 +35,38 @@ DEPLOYMENT: Object = {
 
 @check("resource-handling-routes-registered-at-startup")
 def recorded_routes(recording: Recording) -> bool:
-    """Every resource of every list has verbs, and a path that is in no list is a 404."""
+    """Every resource of every list has verbs, and a path that is in no list is a
+    404.
+    """
     lists = [
         each.response
         for each in recording.exchanges("discovery")
-        if isinstance(each.response, dict) and each.response.get("kind") == "APIResourceList"
+        if isinstance(each.response, dict)
+        and each.response.get("kind") == "APIResourceList"
     ]
     rows = [row for each in lists for row in each["resources"]]
-    strangers = [each.status for each in recording.exchanges("storage") if each.moment == "unknown subresource"]
-    return len(rows) > 80 and all(row["verbs"] for row in rows) and set(strangers) == {404}
+    strangers = [
+        each.status
+        for each in recording.exchanges("storage")
+        if each.moment == "unknown subresource"
+    ]
+    return (
+        len(rows) > 80 and all(row["verbs"] for row in rows) and set(strangers) == {404}
+    )
 
 
 @rebuilt("resource-handling-routes-registered-at-startup")
 def routes() -> bool:
-    """On a fresh server every list that discovery names answers, and an unknown version does not."""
+    """On a fresh server every list that discovery names answers, and an unknown version
+    does not.
+    """
 
     async def scene(server: APIServer, client: Client) -> bool:
-        listed = [row for row in all_resources() if "list" in row.verbs and row.plural != "componentstatuses"]
+        listed = [
+            row
+            for row in all_resources()
+            if "list" in row.verbs and row.plural != "componentstatuses"
+        ]
         for row in {(row.group, row.plural): row for row in reversed(listed)}.values():
             if (row.group, row.plural) in server.stores:
                 await client.list(row)
@@ -65,21 +81,33 @@ def routes() -> bool:
 
 @check("resource-handling-method-and-path-choose-handler")
 def recorded_methods(recording: Recording) -> bool:
-    """One path, several methods, several things that happen; and a method that has no handler there."""
+    """One path, several methods, several things that happen; and a method that has no
+    handler there.
+    """
     by_path: dict[str, set[tuple[str, int]]] = {}
     for each in recording.exchanges("storage"):
-        by_path.setdefault(each.path.partition("?")[0], set()).add((each.method, each.status))
+        by_path.setdefault(each.path.partition("?")[0], set()).add(
+            (each.method, each.status)
+        )
     maps = by_path["/api/v1/namespaces/default/configmaps"]
-    refused = {each.status for each in recording.exchanges("storage") if each.moment == "method not allowed"}
+    refused = {
+        each.status
+        for each in recording.exchanges("storage")
+        if each.moment == "method not allowed"
+    }
     return {("POST", 201), ("GET", 200), ("DELETE", 200)} <= maps and refused == {405}
 
 
 def _handlers_reached(*asked: tuple[str, str]) -> list[str]:
-    """The name of the verb's handler that each request lands in, or the code of the refusal."""
+    """The name of the verb's handler that each request lands in, or the code of the
+    refusal.
+    """
     reached: list[str] = []
 
     def stand_in(name: str):  # type: ignore[no-untyped-def]
-        async def handler(self: ResourceHandler, request: Request, scope: RequestScope) -> Response:
+        async def handler(
+            self: ResourceHandler, request: Request, scope: RequestScope
+        ) -> Response:
             reached.append(f"{name} {scope.resource.plural}")
             return Response(200, obj={"kind": "Status", "apiVersion": "v1"})
 
@@ -106,42 +134,69 @@ def methods() -> bool:
     one = "/apis/apps/v1/namespaces/default/deployments/nginx"
     many = one.removesuffix("/nginx")
     expected = {
-        ("GET", one): "get deployments", ("GET", many): "list deployments", ("PUT", one): "update deployments",
-        ("DELETE", one): "delete deployments", ("DELETE", many): "deletecollection deployments", ("PUT", many): "405",
+        ("GET", one): "get deployments", ("GET", many): "list deployments", ("PUT",
+        one): "update deployments",
+        ("DELETE", one): "delete deployments", ("DELETE",
+        many): "deletecollection deployments", ("PUT", many): "405",
     }  # fmt: skip
     return _handlers_reached(*expected) == list(expected.values())
 
 
 @check("resource-handling-post-reaches-create-handler")
 def recorded_post(recording: Recording) -> bool:
-    """kubectl's POST made a Deployment: the next list has it. Where an audit log was kept, the server called the request *create*."""
+    """kubectl's POST made a Deployment: the next list has it. Where an audit log was
+    kept, the server called the request *create*.
+    """
     [request] = traced_requests(journey(recording)["01-create"].err)
-    listed = recording.at("journey", "after create").get(request.path.partition("?")[0])["items"]
+    listed = recording.at("journey", "after create").get(
+        request.path.partition("?")[0]
+    )["items"]
     try:
-        events = [event for event in recording.audit("journey") if event["userAgent"].startswith("kubectl")]
+        events = [
+            event
+            for event in recording.audit("journey")
+            if event["userAgent"].startswith("kubectl")
+        ]
     except InspectorError:
         events = []
-    verbs = {event["verb"] for event in events if event["requestURI"].startswith(f"{request.path}?fieldManager=")}
+    verbs = {
+        event["verb"]
+        for event in events
+        if event["requestURI"].startswith(f"{request.path}?fieldManager=")
+    }
     return request.method == "POST" and len(listed) == 1 and verbs <= {"create"}
 
 
 @rebuilt("resource-handling-post-reaches-create-handler")
 def post() -> bool:
     """Ours lands in `create`."""
-    return _handlers_reached(("POST", "/apis/apps/v1/namespaces/default/deployments")) == ["create deployments"]
+    return _handlers_reached(
+        ("POST", "/apis/apps/v1/namespaces/default/deployments")
+    ) == ["create deployments"]
 
 
 @check("resource-handling-create-handler-decodes-and-validates")
 def recorded_validation(recording: Recording) -> Partly:
-    """A body that is no JSON is a 400; one that is, and is wrong in what it says, a 422 with causes: two judges, two voices."""
-    undecoded = [each.status for each in recording.exchanges("storage") if each.moment == "malformed body"]
+    """A body that is no JSON is a 400; one that is, and is wrong in what it says, a 422
+    with causes: two judges, two voices.
+    """
+    undecoded = [
+        each.status
+        for each in recording.exchanges("storage")
+        if each.moment == "malformed body"
+    ]
     judged = [each for each in recording.exchanges("corpus") if each.status == 422]
-    return Partly(set(undecoded) == {400}, any(each.response["details"].get("causes") for each in judged))
+    return Partly(
+        set(undecoded) == {400},
+        any(each.response["details"].get("causes") for each in judged),
+    )
 
 
 @rebuilt("resource-handling-create-handler-decodes-and-validates")
 def validation() -> Partly:
-    """Decoding comes before admission, validation after it, and both before the store."""
+    """Decoding comes before admission, validation after it, and both before the
+    store.
+    """
 
     async def scene(server: APIServer, client: Client) -> None:
         await client.create(DEPLOYMENTS, DEPLOYMENT, "default")
@@ -150,12 +205,20 @@ def validation() -> Partly:
     return Partly(order[0] == "decode", order == list(_STAGES))
 
 
-_STAGES = ("decode", "mutating admission", "validation", "validating admission", "storage")
+_STAGES = (
+    "decode",
+    "mutating admission",
+    "validation",
+    "validating admission",
+    "storage",
+)
 
 
 @check("resource-handling-performance-trace-and-audit")
 def recorded_audit(recording: Recording) -> bool | None:
-    """The audit event of a create holds the object as it was decoded: with fields that kubectl never sent."""
+    """The audit event of a create holds the object as it was decoded: with fields that
+    kubectl never sent.
+    """
     try:
         events = list(recording.audit("journey"))
     except (InspectorError, FileNotFoundError):
@@ -163,9 +226,15 @@ def recorded_audit(recording: Recording) -> bool | None:
     made = [
         each
         for each in events
-        if each["verb"] == "create" and each.get("requestObject") and each["stage"] == "ResponseComplete"
+        if each["verb"] == "create"
+        and each.get("requestObject")
+        and each["stage"] == "ResponseComplete"
     ]
-    deployments = [each["requestObject"] for each in made if each["objectRef"]["resource"] == "deployments"]
+    deployments = [
+        each["requestObject"]
+        for each in made
+        if each["objectRef"]["resource"] == "deployments"
+    ]
     if not deployments:
         return None
     return all("progressDeadlineSeconds" in each["spec"] for each in deployments)
@@ -193,13 +262,19 @@ def audit() -> bool:
 
 @check("resource-handling-response-carries-persisted-object")
 def recorded_response(recording: Recording) -> bool:
-    """What a create answered is what was read later, wherever that is still the same version: to the last field."""
+    """What a create answered is what was read later, wherever that is still the same
+    version: to the last field.
+    """
     same = []
     for scenario in ("storage", "services", "admission"):
         made: dict[tuple[str, str], Object] = {}
         for each in recording.exchanges(scenario):
             answer = each.response
-            if not isinstance(answer, dict) or "Table" in each.accept or "Partial" in each.accept:
+            if (
+                not isinstance(answer, dict)
+                or "Table" in each.accept
+                or "Partial" in each.accept
+            ):
                 continue
             found = answer.get("items") if "items" in answer else [answer]
             for obj in found or ():
@@ -208,7 +283,9 @@ def recorded_response(recording: Recording) -> bool:
                 if each.method == "POST" and each.status == 201 and all(version):
                     made[version] = obj
                 elif each.method == "GET" and version in made:
-                    same.append({k: v for k, v in made[version].items() if k in obj} == obj)
+                    same.append(
+                        {k: v for k, v in made[version].items() if k in obj} == obj
+                    )
     return bool(same) and all(same)
 
 
@@ -219,6 +296,8 @@ def response() -> bool:
     async def scene(server: APIServer, client: Client) -> bool:
         made = await client.create(MAPS, config_map(), "default")
         found = await client.get(MAPS, "m", "default")
-        return orjson.dumps(made) == orjson.dumps(found) and bool(made["metadata"]["resourceVersion"])
+        return orjson.dumps(made) == orjson.dumps(found) and bool(
+            made["metadata"]["resourceVersion"]
+        )
 
     return on_a_server(scene)

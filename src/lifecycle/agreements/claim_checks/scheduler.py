@@ -1,6 +1,8 @@
-"""The claims about the scheduler: put to recorded decisions and logs, and to our own scheduler.
+"""The claims about the scheduler: put to recorded decisions and logs, and to our own
+scheduler.
 
-What is gone (predicates, priorities, the Policy file) is put to the model of it in `scheduler/historical`.
+What is gone (predicates, priorities, the Policy file) is put to the model of it in
+`scheduler/historical`.
 """
 
 from __future__ import annotations
@@ -21,10 +23,23 @@ from lifecycle.inspector import Recording
 from lifecycle.scheduler.cache import Cache
 from lifecycle.scheduler.config import Profile, SchedulerConfiguration
 from lifecycle.scheduler.event_handlers import EventHandlers
-from lifecycle.scheduler.framework import CycleState, FilterPlugin, FitError, ScorePlugin, Status, unschedulable
+from lifecycle.scheduler.framework import (
+    CycleState,
+    FilterPlugin,
+    FitError,
+    ScorePlugin,
+    Status,
+    unschedulable,
+)
 from lifecycle.scheduler.historical.policy import GenericScheduler, parse_policy
-from lifecycle.scheduler.historical.predicates import DEFAULT_PREDICATES, pod_fits_on_node
-from lifecycle.scheduler.historical.priorities import DEFAULT_PRIORITIES, prioritize_nodes
+from lifecycle.scheduler.historical.predicates import (
+    DEFAULT_PREDICATES,
+    pod_fits_on_node,
+)
+from lifecycle.scheduler.historical.priorities import (
+    DEFAULT_PRIORITIES,
+    prioritize_nodes,
+)
 from lifecycle.scheduler.node_info import NodeInfo, PodInfo
 from lifecycle.scheduler.nominator import Nominator
 from lifecycle.scheduler.profile import default_framework
@@ -37,11 +52,17 @@ PODS = resource("pods")
 OLD_SCORES = re.compile(r"Plugin (\w+) scores on sched/([^ ]+) => \[(.*)\]")
 
 
-def node(name: str, cpu: str = "4", taints: tuple[Object, ...] = (), **status: Any) -> Object:
+def node(
+    name: str, cpu: str = "4", taints: tuple[Object, ...] = (), **status: Any
+) -> Object:
     """A node with so much to give."""
     give = {"cpu": cpu, "memory": "8Gi", "pods": "110"}
     meta = {"name": name, "labels": {"kubernetes.io/hostname": name}}
-    return {"metadata": meta, "spec": {"taints": list(taints)}, "status": {"allocatable": give, **status}}
+    return {
+        "metadata": meta,
+        "spec": {"taints": list(taints)},
+        "status": {"allocatable": give, **status},
+    }
 
 
 def pod(name: str, cpu: str = "", **spec: Any) -> Object:
@@ -50,10 +71,17 @@ def pod(name: str, cpu: str = "", **spec: Any) -> Object:
     if cpu:
         container["resources"] = {"requests": {"cpu": cpu}}
     meta = {"name": name, "namespace": "default", "uid": name}
-    return {"kind": "Pod", "apiVersion": "v1", "metadata": meta, "spec": {"containers": [container], **spec}}
+    return {
+        "kind": "Pod",
+        "apiVersion": "v1",
+        "metadata": meta,
+        "spec": {"containers": [container], **spec},
+    }
 
 
-def decide(nodes: list[Object], there: list[Object], new: Object, *plugins: Any) -> ScheduleResult:
+def decide(
+    nodes: list[Object], there: list[Object], new: Object, *plugins: Any
+) -> ScheduleResult:
     """One decision. Raises FitError."""
     cached, snapshot, framework = Cache(), Snapshot(), default_framework()
     for one in nodes:
@@ -63,7 +91,9 @@ def decide(nodes: list[Object], there: list[Object], new: Object, *plugins: Any)
     framework.filter_plugins += [p for p in plugins if isinstance(p, FilterPlugin)]
     framework.score_plugins += [p for p in plugins if isinstance(p, ScorePlugin)]
     cached.update_snapshot(snapshot)
-    return Algorithm(framework, snapshot, batch=False).schedule_pod(CycleState(), PodInfo(new))
+    return Algorithm(framework, snapshot, batch=False).schedule_pod(
+        CycleState(), PodInfo(new)
+    )
 
 
 def fits(nodes: list[Object], there: list[Object], new: Object) -> bool:
@@ -77,7 +107,9 @@ def fits(nodes: list[Object], there: list[Object], new: Object) -> bool:
 
 def scored(recording: Recording) -> dict[str, dict[str, dict[str, int]]]:
     """Pod → plugin → node → weighted score, however that version's log words it."""
-    found: dict[str, dict[str, dict[str, int]]] = {d.name: d.recorded_scores for d in decide_again(recording)}
+    found: dict[str, dict[str, dict[str, int]]] = {
+        d.name: d.recorded_scores for d in decide_again(recording)
+    }
     for plugin, name, scores in OLD_SCORES.findall(recording.log()):
         pairs = (entry.split() for entry in re.findall(r"\{([^}]*)\}", scores))
         found.setdefault(name, {})[plugin] = {host: int(score) for host, score in pairs}
@@ -86,24 +118,40 @@ def scored(recording: Recording) -> dict[str, dict[str, dict[str, int]]]:
 
 @cache
 def _hand_over() -> dict[str, Any]:
-    """A second scheduler, run like any program, and pods that ask for it or for the first."""
+    """A second scheduler, run like any program, and pods that ask for it or for the
+    first.
+    """
 
     async def scene(cluster: RehearsedCluster) -> dict[str, Any]:
         admin = cluster.client("test")
-        await admin.create(PODS, {**pod("ours"), "metadata": {"name": "ours"}}, "default")
-        await admin.create(PODS, {**pod("custom", schedulerName="custom"), "metadata": {"name": "custom"}}, "default")
+        await admin.create(
+            PODS, {**pod("ours"), "metadata": {"name": "ours"}}, "default"
+        )
+        await admin.create(
+            PODS,
+            {**pod("custom", schedulerName="custom"), "metadata": {"name": "custom"}},
+            "default",
+        )
         await asyncio.sleep(10)
-        before = {p["metadata"]["name"]: p["spec"].get("nodeName") for p in await cluster.items("pods")}
+        before = {
+            p["metadata"]["name"]: p["spec"].get("nodeName")
+            for p in await cluster.items("pods")
+        }
         client = cluster.client("custom")
         informers = SharedInformerFactory(client)
         profile = SchedulerConfiguration((Profile("custom"),))
-        running = asyncio.create_task(Scheduler(client, informers, clock=Clock(), configuration=profile).run())
+        running = asyncio.create_task(
+            Scheduler(client, informers, clock=Clock(), configuration=profile).run()
+        )
         informers.start()
         await asyncio.sleep(10)
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
         await informers.stop()
-        after = {p["metadata"]["name"]: p["spec"].get("nodeName") for p in await cluster.items("pods")}
+        after = {
+            p["metadata"]["name"]: p["spec"].get("nodeName")
+            for p in await cluster.items("pods")
+        }
         return {
             "before": before,
             "after": after,
@@ -116,21 +164,36 @@ def _hand_over() -> dict[str, Any]:
 
 @check("scheduler-runs-in-control-plane-as-controller")
 def own_component(recording: Recording) -> bool:
-    """Its log tells of a pod's event before each attempt to place it. Where the nodes were looked at, it is a process of its own."""
+    """Its log tells of a pod's event before each attempt to place it. Where the nodes
+    were looked at, it is a process of its own.
+    """
     told, after_its_event = set(), []
     for line in recording.log().splitlines():
-        if event := re.search(r'[Aa]dd event for unscheduled pod"? (?:pod=")?([\w./-]+)', line):
+        if event := re.search(
+            r'[Aa]dd event for unscheduled pod"? (?:pod=")?([\w./-]+)', line
+        ):
             told.add(event[1])
-        elif attempt := re.search(r'Attempting to schedule pod"?:? (?:pod=")?([\w./-]+)', line):
+        elif attempt := re.search(
+            r'Attempting to schedule pod"?:? (?:pod=")?([\w./-]+)', line
+        ):
             after_its_event.append(attempt[1] in told)
-    processes = [recording.node(name).run("ps") for name in recording.nodes() if "control-plane" in name]
-    alone = all(re.search(r"^.*\bkube-scheduler -(?!.*controller-manager)", text, re.M) for text in processes)
+    processes = [
+        recording.node(name).run("ps")
+        for name in recording.nodes()
+        if "control-plane" in name
+    ]
+    alone = all(
+        re.search(r"^.*\bkube-scheduler -(?!.*controller-manager)", text, re.M)
+        for text in processes
+    )
     return bool(after_its_event) and all(after_its_event) and alone
 
 
 @rebuilt("scheduler-runs-in-control-plane-as-controller")
 def reacts() -> bool:
-    """Without it nothing places pods; the moment a second one runs, its pod is placed."""
+    """Without it nothing places pods; the moment a second one runs, its pod is
+    placed.
+    """
     seen = _hand_over()
     return not seen["before"]["custom"] and bool(seen["after"]["custom"])
 
@@ -145,7 +208,10 @@ def picks() -> bool:
         handlers = EventHandlers(cached, queue, Nominator(), lambda p: True)
         handlers.pod_added(pod("free"))
         handlers.pod_added(pod("bound", nodeName="a"))
-        return queue.pending_pods()["active"] == ["default/free"] and "default/bound" in cached
+        return (
+            queue.pending_pods()["active"] == ["default/free"]
+            and "default/bound" in cached
+        )
 
     return on_virtual_time(main())
 
@@ -153,7 +219,12 @@ def picks() -> bool:
 @check("scheduler-pods-pending-until-scheduled")
 def pending(recording: Recording) -> bool:
     """Every pod that has no node."""
-    phases = {p["status"]["phase"] for pair in pods_of(recording) for p in pair if not p["spec"].get("nodeName")}
+    phases = {
+        p["status"]["phase"]
+        for pair in pods_of(recording)
+        for p in pair
+        if not p["spec"].get("nodeName")
+    }
     return phases == {"Pending"}
 
 
@@ -162,7 +233,9 @@ def pending_here() -> bool:
     """And ours."""
 
     async def scene(cluster: RehearsedCluster) -> str:
-        await cluster.client("t").create(PODS, {**pod("p"), "metadata": {"name": "p"}}, "default")
+        await cluster.client("t").create(
+            PODS, {**pod("p"), "metadata": {"name": "p"}}, "default"
+        )
         await asyncio.sleep(100)
         return str((await cluster.items("pods"))[0]["status"]["phase"])
 
@@ -175,42 +248,66 @@ def no_predicates(recording: Recording) -> bool | None:
     log = recording.log()
     if "Attempting to schedule pod" not in log:
         return None
-    return any(name in log for name in ("PodFitsResources", "GeneralPredicates", "predicate"))
+    return any(
+        name in log for name in ("PodFitsResources", "GeneralPredicates", "predicate")
+    )
 
 
 @rebuilt("scheduler-default-predicates-filter-nodes", model=True)
 def predicates() -> bool:
-    """The default ones of the model drop a node that is too small, one that is tainted, and keep the third."""
+    """The default ones of the model drop a node that is too small, one that is tainted,
+    and keep the third.
+    """
     taint = {"key": "a", "effect": "NoSchedule"}
-    nodes = [NodeInfo(node("small", "1")), NodeInfo(node("tainted", taints=(taint,))), NodeInfo(node("good"))]
+    nodes = [
+        NodeInfo(node("small", "1")),
+        NodeInfo(node("tainted", taints=(taint,))),
+        NodeInfo(node("good")),
+    ]
     info = PodInfo(pod("p", "2"))
-    return [n.name for n in nodes if not pod_fits_on_node(info, n, DEFAULT_PREDICATES)] == ["good"]
+    return [
+        n.name for n in nodes if not pod_fits_on_node(info, n, DEFAULT_PREDICATES)
+    ] == ["good"]
 
 
 @rebuilt("scheduler-filters-run-on-all-schedulable-nodes")
 def sampled() -> Partly:
     """All of three; of a thousand only until enough fit."""
     few = decide([node(str(i)) for i in range(3)], [], pod("p")).evaluated_nodes == 3
-    return Partly(few, decide([node(str(i)) for i in range(1000)], [], pod("p")).evaluated_nodes < 1000)
+    return Partly(
+        few,
+        decide([node(str(i)) for i in range(1000)], [], pod("p")).evaluated_nodes
+        < 1000,
+    )
 
 
 @check("scheduler-resource-requests-are-checked")
 def requests_checked(recording: Recording) -> bool:
     """The recorded pod that is too big for any node."""
-    found = next(settled for posted, settled in pods_of(recording) if posted["metadata"]["name"] == "too-big")
+    found = next(
+        settled
+        for posted, settled in pods_of(recording)
+        if posted["metadata"]["name"] == "too-big"
+    )
     messages = [c.get("message", "") for c in found["status"].get("conditions") or ()]
-    return not found["spec"].get("nodeName") and any("Insufficient" in message for message in messages)
+    return not found["spec"].get("nodeName") and any(
+        "Insufficient" in message for message in messages
+    )
 
 
 @rebuilt("scheduler-resource-requests-are-checked")
 def requests_checked_here() -> bool:
     """Three CPUs do not go into two; one does."""
-    return not fits([node("a", "2")], [], pod("p", "3")) and fits([node("a", "2")], [], pod("p", "1"))
+    return not fits([node("a", "2")], [], pod("p", "3")) and fits(
+        [node("a", "2")], [], pod("p", "1")
+    )
 
 
 @rebuilt("scheduler-capacity-is-total-minus-requests")
 def of_capacity() -> bool:
-    """Four CPUs, of which two are for pods: a pod that asks for three would fit if capacity counted."""
+    """Four CPUs, of which two are for pods: a pod that asks for three would fit if
+    capacity counted.
+    """
     machine = node("a", "2", capacity={"cpu": "4", "memory": "8Gi", "pods": "110"})
     assert fits([machine], [], pod("small", "1"))
     return fits([machine], [], pod("p", "3"))
@@ -221,13 +318,20 @@ def counts() -> Partly:
     """Running containers count; but so does a pod that has not started yet."""
     running = {**pod("r", "3", nodeName="a"), "status": {"phase": "Running"}}
     waiting = {**pod("w", "3", nodeName="a"), "status": {"phase": "Pending"}}
-    return Partly(not fits([node("a")], [running], pod("p", "2")), not fits([node("a")], [waiting], pod("p", "2")))
+    return Partly(
+        not fits([node("a")], [running], pod("p", "2")),
+        not fits([node("a")], [waiting], pod("p", "2")),
+    )
 
 
 @check("scheduler-scores-after-filtering")
 def plugins_score(recording: Recording) -> bool | None:
     """By priority functions, a log would have to say."""
-    return some(plugin.endswith("Priority") for scores in scored(recording).values() for plugin in scores)
+    return some(
+        plugin.endswith("Priority")
+        for scores in scored(recording).values()
+        for plugin in scores
+    )
 
 
 @rebuilt("scheduler-scores-after-filtering", model=True)
@@ -241,7 +345,11 @@ def priorities() -> bool:
 @check("scheduler-scores-before-checking-fit")
 def infeasible_scored(recording: Recording) -> bool | None:
     """A pod that fits nowhere would have scores, too."""
-    nowhere = {s["metadata"]["name"] for _, s in pods_of(recording) if not s["spec"].get("nodeName")}
+    nowhere = {
+        s["metadata"]["name"]
+        for _, s in pods_of(recording)
+        if not s["spec"].get("nodeName")
+    }
     scores = scored(recording)
     return bool(nowhere & set(scores)) if nowhere and scores else None
 
@@ -254,7 +362,9 @@ def score_sees() -> bool:
     class Refuse(FilterPlugin):
         name = "Refuse"
 
-        def filter(self, state: CycleState, info: PodInfo, node: NodeInfo) -> Status | None:
+        def filter(
+            self, state: CycleState, info: PodInfo, node: NodeInfo
+        ) -> Status | None:
             return unschedulable(self.name, "no") if node.name == "c" else None
 
     class Look(ScorePlugin):
@@ -271,10 +381,19 @@ def score_sees() -> bool:
 
 @check("scheduler-scores-use-usage-metrics")
 def usage_plugins(recording: Recording) -> bool | None:
-    """A pod's score would have to differ although requests do not; every score is explained by requests alone."""
+    """A pod's score would have to differ although requests do not; every score is
+    explained by requests alone.
+    """
     if not any(d.recorded_scores for d in decide_again(recording)):
-        return some("metrics" in plugin.lower() for scores in scored(recording).values() for plugin in scores)
-    return any(d.recorded_scores and d.scores != d.recorded_scores for d in decide_again(recording))
+        return some(
+            "metrics" in plugin.lower()
+            for scores in scored(recording).values()
+            for plugin in scores
+        )
+    return any(
+        d.recorded_scores and d.scores != d.recorded_scores
+        for d in decide_again(recording)
+    )
 
 
 @rebuilt("scheduler-scores-use-usage-metrics")
@@ -286,8 +405,12 @@ def asks_for_metrics() -> bool:
 
 @rebuilt("scheduler-favours-least-requested-nodes")
 def favours() -> bool:
-    """Of two equal nodes the one with less on it, and not only for the sake of balance."""
-    decided = decide([node("a"), node("b")], [pod("r", "2", nodeName="a")], pod("p", "1"))
+    """Of two equal nodes the one with less on it, and not only for the sake of
+    balance.
+    """
+    decided = decide(
+        [node("a"), node("b")], [pod("r", "2", nodeName="a")], pod("p", "1")
+    )
     room = decided.scores["NodeResourcesFit"]
     return decided.suggested_host == "b" and room["b"] > room["a"]
 
@@ -295,7 +418,9 @@ def favours() -> bool:
 @check("scheduler-highest-rank-wins")
 def highest(recording: Recording) -> bool:
     """The recorded choice has the highest recorded sum, each time."""
-    hosts = {s["metadata"]["name"]: s["spec"].get("nodeName") for _, s in pods_of(recording)}
+    hosts = {
+        s["metadata"]["name"]: s["spec"].get("nodeName") for _, s in pods_of(recording)
+    }
     for name, plugins in scored(recording).items():
         totals: dict[str, int] = {}
         for scores in plugins.values():
@@ -310,20 +435,30 @@ def highest(recording: Recording) -> bool:
 def highest_here() -> bool:
     """Our choice has the highest of our sums."""
     result = decide([node("a"), node("b", "8"), node("c", "2")], [], pod("p", "1"))
-    totals = {host: sum(scores[host] for scores in result.scores.values()) for host in "abc"}
+    totals = {
+        host: sum(scores[host] for scores in result.scores.values()) for host in "abc"
+    }
     return totals[result.suggested_host] == max(totals.values()) > min(totals.values())
 
 
 @rebuilt("scheduler-policy-config-file-flag", model=True)
 def policy_file() -> bool:
-    """In the model: a file that only wants full nodes decides otherwise than the defaults."""
+    """In the model: a file that only wants full nodes decides otherwise than the
+    defaults.
+    """
     nodes = [NodeInfo(node("idle")), NodeInfo(node("busy"))]
     nodes[1].add_pod(PodInfo(pod("r", "2", nodeName="busy")))
     priorities_of = [{"name": "MostRequestedPriority", "weight": 1}]
-    packed = parse_policy({"kind": "Policy", "apiVersion": "v1", "priorities": priorities_of})
+    packed = parse_policy(
+        {"kind": "Policy", "apiVersion": "v1", "priorities": priorities_of}
+    )
     plain = parse_policy({"kind": "Policy", "apiVersion": "v1"})
     info = PodInfo(pod("p", "100m"))
-    return GenericScheduler(packed).best(info, nodes) == ["busy"] != GenericScheduler(plain).best(info, nodes)
+    return (
+        GenericScheduler(packed).best(info, nodes)
+        == ["busy"]
+        != GenericScheduler(plain).best(info, nodes)
+    )
 
 
 @rebuilt("scheduler-custom-scheduler-as-deployment")
@@ -334,21 +469,38 @@ def custom_runs() -> bool:
 
 @check("scheduler-scheduler-name-hands-over")
 def left_alone(recording: Recording) -> bool:
-    """The recorded pod of another scheduler stays without a node, and without a word."""
-    found = [e.response for e in recording.exchanges("scheduling") if e.path.endswith(f"/pods/{NOBODYS}")]
-    return bool(found) and not any(p["spec"].get("nodeName") or p["status"].get("conditions") for p in found)
+    """The recorded pod of another scheduler stays without a node, and without a
+    word.
+    """
+    found = [
+        e.response
+        for e in recording.exchanges("scheduling")
+        if e.path.endswith(f"/pods/{NOBODYS}")
+    ]
+    return bool(found) and not any(
+        p["spec"].get("nodeName") or p["status"].get("conditions") for p in found
+    )
 
 
 @rebuilt("scheduler-scheduler-name-hands-over")
 def left_alone_here() -> bool:
-    """The default scheduler leaves it; the one it asks for takes it, and leaves the other."""
+    """The default scheduler leaves it; the one it asks for takes it, and leaves the
+    other.
+    """
     seen = _hand_over()
     ours = seen["before"]["ours"], seen["after"]["ours"]
-    return seen["before"]["custom"] is None and bool(seen["after"]["custom"]) and bool(ours[0]) and ours[0] == ours[1]
+    return (
+        seen["before"]["custom"] is None
+        and bool(seen["after"]["custom"])
+        and bool(ours[0])
+        and ours[0] == ours[1]
+    )
 
 
 @rebuilt("scheduler-schedulers-register-their-name")
 def registers() -> bool:
     """Whether it ever writes anything but bindings and events."""
     written = _hand_over()["custom"]
-    return not written or any(not path.endswith(("/binding", "/events", "/status")) for path in written)
+    return not written or any(
+        not path.endswith(("/binding", "/events", "/status")) for path in written
+    )

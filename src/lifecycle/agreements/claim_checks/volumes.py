@@ -1,4 +1,6 @@
-"""Claims about pods' directories and volumes: put to recorded nodes, and to our own kubelet's disk."""
+"""Claims about pods' directories and volumes: put to recorded nodes, and to our own
+kubelet's disk.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +19,14 @@ from lifecycle.kubelet.directories import DEFAULT_ROOT_DIR, PodDirectories
 
 @check("volumes-pod-directory-path")
 def pod_directory_path(recording: Recording) -> bool | None:
-    """Whether pods are where the claim says. The listing's own command names the place."""
+    """Whether pods are where the claim says. The listing's own command names the
+    place.
+    """
     if not recording.nodes():
         return None
-    first = recording.node(recording.nodes()[-1]).run("kubelet-pods-tree").splitlines()[0]
+    first = (
+        recording.node(recording.nodes()[-1]).run("kubelet-pods-tree").splitlines()[0]
+    )
     return first == "/var/run/kubelet/pods"
 
 
@@ -49,7 +55,11 @@ def _ours_has() -> set[str]:
 
     async def scene(node: OneNode) -> set[str]:
         directory = node.pod_directory(await node.run_pod("a"))
-        return {path.name for path in directory.iterdir() if path.is_dir()} if directory.is_dir() else set()
+        return (
+            {path.name for path in directory.iterdir() if path.is_dir()}
+            if directory.is_dir()
+            else set()
+        )
 
     return on_one_node(scene)
 
@@ -80,34 +90,64 @@ def our_plugins_subdirectory() -> bool:
 
 @check("volumes-manager-attaches-volumes")
 def manager_attaches(recording: Recording) -> Partly | None:
-    """The kubelet mounts; about attaching it only verifies that the controller did it. It says so in its log for every volume."""
+    """The kubelet mounts; about attaching it only verifies that the controller did it.
+    It says so in its log for every volume.
+    """
     if not recording.nodes():
         return None
     worker = recording.node(recording.nodes()[-1])
     log = worker.run("kubelet-log")
-    return Partly("/volumes/kubernetes.io~" in worker.run("mounts"), "VerifyControllerAttachedVolume started" in log)
+    return Partly(
+        "/volumes/kubernetes.io~" in worker.run("mounts"),
+        "VerifyControllerAttachedVolume started" in log,
+    )
 
 
 @rebuilt("volumes-manager-attaches-volumes")
 def our_manager_attaches() -> Partly:
-    """A ConfigMap is mounted. A disk is not, until somebody else has attached it: no complaint, no container."""
+    """A ConfigMap is mounted. A disk is not, until somebody else has attached it: no
+    complaint, no container.
+    """
 
     async def scene(node: OneNode) -> Partly:
-        await node.create("configmaps", {"kind": "ConfigMap", "metadata": {"name": "x"}})
-        local = await node.run_pod("a", volumes=[{"name": "v", "configMap": {"name": "x"}}])
-        claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
-        csi = {"driver": "disk.example.com", "volumeHandle": "h"}
-        disk = {"accessModes": ["ReadWriteOnce"], "capacity": {"storage": "1Gi"}, "csi": csi}
         await node.create(
-            "persistentvolumes", {"kind": "PersistentVolume", "metadata": {"name": "pv"}, "spec": disk}, ""
+            "configmaps", {"kind": "ConfigMap", "metadata": {"name": "x"}}
         )
-        bound = {"kind": "PersistentVolumeClaim", "metadata": {"name": "data"}, "spec": {**claim, "volumeName": "pv"}}
+        local = await node.run_pod(
+            "a", volumes=[{"name": "v", "configMap": {"name": "x"}}]
+        )
+        claim = {
+            "accessModes": ["ReadWriteOnce"],
+            "resources": {"requests": {"storage": "1Gi"}},
+        }
+        csi = {"driver": "disk.example.com", "volumeHandle": "h"}
+        disk = {
+            "accessModes": ["ReadWriteOnce"],
+            "capacity": {"storage": "1Gi"},
+            "csi": csi,
+        }
+        await node.create(
+            "persistentvolumes",
+            {"kind": "PersistentVolume", "metadata": {"name": "pv"}, "spec": disk},
+            "",
+        )
+        bound = {
+            "kind": "PersistentVolumeClaim",
+            "metadata": {"name": "data"},
+            "spec": {**claim, "volumeName": "pv"},
+        }
         made = await node.create("persistentvolumeclaims", bound)
         await node.admin.update(
-            resource("persistentvolumeclaims"), {**made, "status": {"phase": "Bound"}}, subresource="status"
+            resource("persistentvolumeclaims"),
+            {**made, "status": {"phase": "Bound"}},
+            subresource="status",
         )
-        disk_pod = await node.run_pod("b", volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}])
-        waits = disk_pod["status"]["phase"] == "Pending" and not await node.events("FailedMount")
+        disk_pod = await node.run_pod(
+            "b", volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]
+        )
+        waits = disk_pod["status"]["phase"] == "Pending" and not await node.events(
+            "FailedMount"
+        )
         return Partly(local["status"]["phase"] == "Running", waits)
 
     return on_one_node(scene)
@@ -115,12 +155,19 @@ def our_manager_attaches() -> Partly:
 
 @check("volumes-start-waits-for-volumes")
 def start_waits(recording: Recording) -> bool | None:
-    """The pod whose Secret is missing has an event, and neither sandbox nor container."""
+    """The pod whose Secret is missing has an event, and neither sandbox nor
+    container.
+    """
     if not recording.nodes():
         return None
-    (waiting,) = (pod for pod in settled(recording) if pod["metadata"]["name"] == "missing-volume")
+    (waiting,) = (
+        pod for pod in settled(recording) if pod["metadata"]["name"] == "missing-volume"
+    )
     sandboxes = recording.node(waiting["spec"]["nodeName"]).run("crictl-pods")
-    states = [status["state"]["waiting"]["reason"] for status in waiting["status"]["containerStatuses"]]
+    states = [
+        status["state"]["waiting"]["reason"]
+        for status in waiting["status"]["containerStatuses"]
+    ]
     return states == ["ContainerCreating"] and "missing-volume" not in sandboxes
 
 
@@ -129,7 +176,9 @@ def ours_waits() -> bool:
     """Ours waits with the same words, and starts once the Secret is there."""
 
     async def scene(node: OneNode) -> bool:
-        pod = await node.run_pod("a", volumes=[{"name": "v", "secret": {"secretName": "absent"}}], seconds=20)
+        pod = await node.run_pod(
+            "a", volumes=[{"name": "v", "secret": {"secretName": "absent"}}], seconds=20
+        )
         told = await node.events("FailedMount") == [
             'MountVolume.SetUp failed for volume "v" : secret "absent" not found'
         ]

@@ -1,8 +1,9 @@
 """Defaulting: what an object says without saying it.
 
-Runs after decoding, on the versioned object, before admission; and again on everything read from storage, so it must be idempotent. One
-function per kind, chosen by apiVersion and kind; a kind that is not here has no defaults. All work in place on an object in normal form
-that the caller owns.
+Runs after decoding, on the versioned object, before admission; and again on everything
+read from storage, so it must be idempotent. One function per kind, chosen by apiVersion
+and kind; a kind that is not here has no defaults. All work in place on an object in
+normal form that the caller owns.
 
 Upstream: `pkg/apis/*/v1/defaults.go`, wired by `zz_generated.defaults.go`, v1.36.
 """
@@ -33,24 +34,48 @@ _DEFAULTERS: dict[tuple[str, str], Callable[[Object], None]] = {
     ("apps/v1", "StatefulSet"): workloads.set_stateful_set_defaults,
     ("batch/v1", "Job"): workloads.set_job_defaults,
     ("batch/v1", "CronJob"): workloads.set_cron_job_defaults,
-    ("autoscaling/v1", "HorizontalPodAutoscaler"): workloads.set_horizontal_pod_autoscaler_v1_defaults,
-    ("autoscaling/v2", "HorizontalPodAutoscaler"): workloads.set_horizontal_pod_autoscaler_defaults,
+    (
+        "autoscaling/v1",
+        "HorizontalPodAutoscaler",
+    ): workloads.set_horizontal_pod_autoscaler_v1_defaults,
+    (
+        "autoscaling/v2",
+        "HorizontalPodAutoscaler",
+    ): workloads.set_horizontal_pod_autoscaler_defaults,
     ("rbac.authorization.k8s.io/v1", "RoleBinding"): cluster.set_binding_defaults,
-    ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding"): cluster.set_binding_defaults,
+    (
+        "rbac.authorization.k8s.io/v1",
+        "ClusterRoleBinding",
+    ): cluster.set_binding_defaults,
     ("networking.k8s.io/v1", "IngressClass"): cluster.set_ingress_class_defaults,
     ("networking.k8s.io/v1", "NetworkPolicy"): cluster.set_network_policy_defaults,
     ("storage.k8s.io/v1", "StorageClass"): cluster.set_storage_class_defaults,
     ("storage.k8s.io/v1", "CSIDriver"): cluster.set_csi_driver_defaults,
     ("storage.k8s.io/v1", "VolumeAttachment"): core.set_volume_attachment_defaults,
     ("resource.k8s.io/v1", "ResourceClaim"): devices.set_resource_claim_defaults,
-    ("resource.k8s.io/v1", "ResourceClaimTemplate"): devices.set_resource_claim_template_defaults,
+    (
+        "resource.k8s.io/v1",
+        "ResourceClaimTemplate",
+    ): devices.set_resource_claim_template_defaults,
     ("resource.k8s.io/v1", "ResourceSlice"): devices.set_resource_slice_defaults,
     ("discovery.k8s.io/v1", "EndpointSlice"): cluster.set_endpoint_slice_defaults,
     ("scheduling.k8s.io/v1", "PriorityClass"): cluster.set_priority_class_defaults,
-    ("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration"): cluster.set_webhook_configuration_defaults,
-    ("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration"): cluster.set_webhook_configuration_defaults,
-    ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy"): cluster.set_admission_policy_defaults,
-    ("admissionregistration.k8s.io/v1", "MutatingAdmissionPolicy"): cluster.set_admission_policy_defaults,
+    (
+        "admissionregistration.k8s.io/v1",
+        "MutatingWebhookConfiguration",
+    ): cluster.set_webhook_configuration_defaults,
+    (
+        "admissionregistration.k8s.io/v1",
+        "ValidatingWebhookConfiguration",
+    ): cluster.set_webhook_configuration_defaults,
+    (
+        "admissionregistration.k8s.io/v1",
+        "ValidatingAdmissionPolicy",
+    ): cluster.set_admission_policy_defaults,
+    (
+        "admissionregistration.k8s.io/v1",
+        "MutatingAdmissionPolicy",
+    ): cluster.set_admission_policy_defaults,
     (
         "admissionregistration.k8s.io/v1",
         "ValidatingAdmissionPolicyBinding",
@@ -59,16 +84,24 @@ _DEFAULTERS: dict[tuple[str, str], Callable[[Object], None]] = {
         "admissionregistration.k8s.io/v1",
         "MutatingAdmissionPolicyBinding",
     ): cluster.set_admission_policy_binding_defaults,
-    ("apiextensions.k8s.io/v1", "CustomResourceDefinition"): cluster.set_custom_resource_definition_defaults,
+    (
+        "apiextensions.k8s.io/v1",
+        "CustomResourceDefinition",
+    ): cluster.set_custom_resource_definition_defaults,
     ("apiregistration.k8s.io/v1", "APIService"): cluster.set_api_service_defaults,
     ("flowcontrol.apiserver.k8s.io/v1", "FlowSchema"): cluster.set_flow_schema_defaults,
-    ("flowcontrol.apiserver.k8s.io/v1", "PriorityLevelConfiguration"): cluster.set_priority_level_defaults,
+    (
+        "flowcontrol.apiserver.k8s.io/v1",
+        "PriorityLevelConfiguration",
+    ): cluster.set_priority_level_defaults,
     ("authentication.k8s.io/v1", "TokenRequest"): cluster.set_token_request_defaults,
 }
 
 
 def set_defaults(obj: Object) -> None:
-    """Fill in the defaults of an object in place, by its apiVersion and kind. The caller owns the object."""
+    """Fill in the defaults of an object in place, by its apiVersion and kind. The
+    caller owns the object.
+    """
     defaulter = _DEFAULTERS.get((obj.get("apiVersion", ""), obj.get("kind", "")))
     if defaulter is not None:
         defaulter(obj)

@@ -1,7 +1,10 @@
-"""Defaults of the smaller groups: RBAC, networking, storage, discovery, scheduling, admission, custom resources, flow control.
+"""Defaults of the smaller groups: RBAC, networking, storage, discovery, scheduling,
+admission, custom resources, flow control.
 
-Upstream: `pkg/apis/{rbac,networking,storage,scheduling,discovery,admissionregistration,flowcontrol,authentication}/v1/defaults.go`,
-`apiextensions-apiserver/pkg/apis/apiextensions/v1/defaults.go`, `kube-aggregator/pkg/apis/apiregistration/v1/defaults.go`, v1.36.
+Upstream:
+`pkg/apis/{rbac,networking,storage,scheduling,discovery,admissionregistration,flowcontrol,authentication}/v1/defaults.go`,
+`apiextensions-apiserver/pkg/apis/apiextensions/v1/defaults.go`,
+`kube-aggregator/pkg/apis/apiregistration/v1/defaults.go`, v1.36.
 """
 
 from __future__ import annotations
@@ -43,7 +46,9 @@ def set_network_policy_defaults(policy: Object) -> None:
             for port in rule.get("ports") or ():
                 _default(port, "protocol", "TCP")
     if not spec.get("policyTypes"):
-        spec["policyTypes"] = ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
+        spec["policyTypes"] = (
+            ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
+        )
 
 
 def set_storage_class_defaults(storage_class: Object) -> None:
@@ -87,7 +92,9 @@ def _set_service_reference_defaults(config: Object | None) -> None:
 
 
 def set_webhook_configuration_defaults(configuration: Object) -> None:
-    """Fail closed, match equivalent requests, every namespace and object, ten seconds."""
+    """Fail closed, match equivalent requests, every namespace and object, ten
+    seconds.
+    """
     mutating = configuration.get("kind") == "MutatingWebhookConfiguration"
     for webhook in configuration.get("webhooks") or ():
         _set_service_reference_defaults(webhook.get("clientConfig"))
@@ -141,7 +148,11 @@ def set_custom_resource_definition_defaults(definition: Object) -> None:
         _set_service_reference_defaults(webhook.get("clientConfig"))
     status = definition.setdefault("status", {})
     if not status.get("storedVersions"):
-        stored = [version.get("name", "") for version in spec.get("versions") or () if version.get("storage")]
+        stored = [
+            version.get("name", "")
+            for version in spec.get("versions") or ()
+            if version.get("storage")
+        ]
         status["storedVersions"] = stored[:1] or None
 
 
@@ -169,7 +180,11 @@ def set_priority_level_defaults(level: Object) -> None:
         _default(limited, "lendablePercent", 0)
         queuing = (limited.get("limitResponse") or {}).get("queuing")
         if queuing is not None:
-            for key, value in (("handSize", 8), ("queues", 64), ("queueLengthLimit", 50)):
+            for key, value in (
+                ("handSize", 8),
+                ("queues", 64),
+                ("queueLengthLimit", 50),
+            ):
                 if not queuing.get(key):
                     queuing[key] = value
 

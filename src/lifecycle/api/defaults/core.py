@@ -7,7 +7,11 @@ from __future__ import annotations
 
 import base64
 
-from lifecycle.api.defaults.pods import set_claim_spec_defaults, set_pod_template_defaults, set_volume_source_defaults
+from lifecycle.api.defaults.pods import (
+    set_claim_spec_defaults,
+    set_pod_template_defaults,
+    set_volume_source_defaults,
+)
 from lifecycle.api.defaults.resource_lists import round_up_resource_list
 from lifecycle.api.wire import Object
 
@@ -24,7 +28,9 @@ def set_service_defaults(service: Object) -> None:
     elif spec["sessionAffinity"] == "ClientIP":
         config = spec.get("sessionAffinityConfig") or {}
         if (config.get("clientIP") or {}).get("timeoutSeconds") is None:
-            spec["sessionAffinityConfig"] = {"clientIP": {"timeoutSeconds": CLIENT_IP_TIMEOUT_SECONDS}}
+            spec["sessionAffinityConfig"] = {
+                "clientIP": {"timeoutSeconds": CLIENT_IP_TIMEOUT_SECONDS}
+            }
     type_ = spec.get("type")
     if not type_:
         type_ = spec["type"] = "ClusterIP"
@@ -35,29 +41,44 @@ def set_service_defaults(service: Object) -> None:
             port["targetPort"] = port.get("port", 0)
     if externally_accessible(spec) and not spec.get("externalTrafficPolicy"):
         spec["externalTrafficPolicy"] = "Cluster"
-    if spec.get("internalTrafficPolicy") is None and type_ in ("NodePort", "LoadBalancer", "ClusterIP"):
+    if spec.get("internalTrafficPolicy") is None and type_ in (
+        "NodePort",
+        "LoadBalancer",
+        "ClusterIP",
+    ):
         spec["internalTrafficPolicy"] = "Cluster"
     if type_ == "LoadBalancer":
         if spec.get("allocateLoadBalancerNodePorts") is None:
             spec["allocateLoadBalancerNodePorts"] = True
-        for ingress in ((service.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ():
+        for ingress in ((service.get("status") or {}).get("loadBalancer") or {}).get(
+            "ingress"
+        ) or ():
             if ingress.get("ip") and ingress.get("ipMode") is None:
                 ingress["ipMode"] = "VIP"
 
 
 def externally_accessible(spec: Object) -> bool:
-    """Can traffic from outside reach the Service? Upstream: `pkg/api/service/util.go` (`ExternallyAccessible`)."""
+    """Can traffic from outside reach the Service? Upstream: `pkg/api/service/util.go`
+    (`ExternallyAccessible`).
+    """
     type_ = spec.get("type")
-    return type_ in ("LoadBalancer", "NodePort") or (type_ == "ClusterIP" and bool(spec.get("externalIPs")))
+    return type_ in ("LoadBalancer", "NodePort") or (
+        type_ == "ClusterIP" and bool(spec.get("externalIPs"))
+    )
 
 
 def set_secret_defaults(secret: Object) -> None:
-    """A Secret without a type is `Opaque`; `stringData` is write-only and becomes `data` (upstream: in conversion)."""
+    """A Secret without a type is `Opaque`; `stringData` is write-only and becomes
+    `data` (upstream: in conversion).
+    """
     if not secret.get("type"):
         secret["type"] = "Opaque"
     plain = secret.pop("stringData", None)
     if plain:
-        encoded = {key: base64.b64encode(value.encode()).decode() for key, value in plain.items()}
+        encoded = {
+            key: base64.b64encode(value.encode()).decode()
+            for key, value in plain.items()
+        }
         secret["data"] = {**(secret.get("data") or {}), **encoded}
 
 
@@ -85,7 +106,9 @@ def set_persistent_volume_defaults(volume: Object) -> None:
 
 def set_volume_attachment_defaults(attachment: Object) -> None:
     """A volume that stands in the attachment itself has its source's defaults."""
-    inline = ((attachment.get("spec") or {}).get("source") or {}).get("inlineVolumeSpec")
+    inline = ((attachment.get("spec") or {}).get("source") or {}).get(
+        "inlineVolumeSpec"
+    )
     if inline:
         set_volume_source_defaults(inline)
         round_up_resource_list(inline.get("capacity"))
@@ -101,7 +124,9 @@ def set_persistent_volume_claim_defaults(claim: Object) -> None:
 
 
 def set_namespace_defaults(namespace: Object) -> None:
-    """The phase, and the label that carries the name (a generated name gets its label when it is known: see the strategy)."""
+    """The phase, and the label that carries the name (a generated name gets its label
+    when it is known: see the strategy).
+    """
     status = namespace.setdefault("status", {})
     if not status.get("phase"):
         status["phase"] = "Active"
@@ -109,19 +134,28 @@ def set_namespace_defaults(namespace: Object) -> None:
 
 
 def set_namespace_label(namespace: Object) -> None:
-    """`kubernetes.io/metadata.name`. Upstream: also `pkg/registry/core/namespace/strategy.go` (`Canonicalize`)."""
+    """`kubernetes.io/metadata.name`. Upstream: also
+    `pkg/registry/core/namespace/strategy.go` (`Canonicalize`).
+    """
     meta = namespace.get("metadata") or {}
     if meta.get("name"):
         labels = meta.get("labels")
         if labels is None or labels.get("kubernetes.io/metadata.name") != meta["name"]:
-            meta["labels"] = {**(labels or {}), "kubernetes.io/metadata.name": meta["name"]}
+            meta["labels"] = {
+                **(labels or {}),
+                "kubernetes.io/metadata.name": meta["name"],
+            }
 
 
 def set_node_defaults(node: Object) -> None:
     """Everything a node has is allocatable unless it says otherwise."""
     spec, status = node.setdefault("spec", {}), node.setdefault("status", {})
-    if spec.get("podCIDR") and spec["podCIDR"] != next(iter(spec.get("podCIDRs") or ()), ""):
-        spec["podCIDRs"] = [spec["podCIDR"]]  # who knows only the older field has the last word
+    if spec.get("podCIDR") and spec["podCIDR"] != next(
+        iter(spec.get("podCIDRs") or ()), ""
+    ):
+        spec["podCIDRs"] = [
+            spec["podCIDR"]
+        ]  # who knows only the older field has the last word
     elif spec.get("podCIDRs"):
         spec["podCIDR"] = spec["podCIDRs"][0]
     if status.get("allocatable") is None and status.get("capacity") is not None:
@@ -131,14 +165,20 @@ def set_node_defaults(node: Object) -> None:
 
 
 def set_limit_range_defaults(limit_range: Object) -> None:
-    """For containers: default limits from the maximum, default requests from default limits, then from the minimum."""
+    """For containers: default limits from the maximum, default requests from default
+    limits, then from the minimum.
+    """
     for item in (limit_range.get("spec") or {}).get("limits") or ():
         for name in ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio"):
             round_up_resource_list(item.get(name))
         if item.get("type") != "Container":
             continue
         default = {**(item.get("max") or {}), **(item.get("default") or {})}
-        request = {**(item.get("min") or {}), **default, **(item.get("defaultRequest") or {})}
+        request = {
+            **(item.get("min") or {}),
+            **default,
+            **(item.get("defaultRequest") or {}),
+        }
         if default:
             item["default"] = default
         if request:

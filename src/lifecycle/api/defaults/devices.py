@@ -1,6 +1,8 @@
-"""Defaults of dynamic resource allocation: how many devices a request means, what a toleration compares, when a taint was added.
+"""Defaults of dynamic resource allocation: how many devices a request means, what a
+toleration compares, when a taint was added.
 
-Upstream: `pkg/apis/resource/v1/defaults.go`, declarative `+default` markers of `k8s.io/api/resource/v1/types.go`, v1.36.
+Upstream: `pkg/apis/resource/v1/defaults.go`, declarative `+default` markers of
+`k8s.io/api/resource/v1/types.go`, v1.36.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ def set_resource_claim_template_defaults(template: Object) -> None:
 def _set_claim_spec_defaults(spec: Object) -> None:
     for request in (spec.get("devices") or {}).get("requests") or ():
         exactly = request.get("exactly")
-        for one in ([exactly] if exactly is not None else []) + (request.get("firstAvailable") or []):
+        for one in ([exactly] if exactly is not None else []) + (
+            request.get("firstAvailable") or []
+        ):
             if not one.get("allocationMode"):
                 one["allocationMode"] = "ExactCount"
             if one["allocationMode"] == "ExactCount" and not one.get("count"):

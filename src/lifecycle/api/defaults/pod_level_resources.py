@@ -1,10 +1,12 @@
 """Requests and limits of the pod as a whole.
 
-Only what is half said is completed: a pod-level limit without a request takes the containers' sum, or the limit itself; huge pages,
-which cannot be overcommitted, are summed up first.
+Only what is half said is completed: a pod-level limit without a request takes the
+containers' sum, or the limit itself; huge pages, which cannot be overcommitted, are
+summed up first.
 
-Upstream: `pkg/apis/core/v1/defaults.go` (`defaultPodRequests`, `defaultHugePagePodLimits`, `defaultPodLimits`),
-`component-helpers/resource/helpers.go` (`AggregateContainerRequests`), v1.36.
+Upstream: `pkg/apis/core/v1/defaults.go` (`defaultPodRequests`,
+`defaultHugePagePodLimits`, `defaultPodLimits`), `component-helpers/resource/helpers.go`
+(`AggregateContainerRequests`), v1.36.
 """
 
 from __future__ import annotations
@@ -19,7 +21,11 @@ def _supported(name: str) -> bool:
 
 def _add(total: dict[str, str], amounts: Object) -> dict[str, str]:
     for name, text in amounts.items():
-        total[name] = str(parse_quantity(total[name]) + parse_quantity(text)) if name in total else text
+        total[name] = (
+            str(parse_quantity(total[name]) + parse_quantity(text))
+            if name in total
+            else text
+        )
     return total
 
 
@@ -31,7 +37,9 @@ def _maximum(total: dict[str, str], amounts: Object) -> dict[str, str]:
 
 
 def aggregate_containers(spec: Object, key: str) -> dict[str, str]:
-    """The effective sum of `requests` or `limits`: running containers and sidecars added, init containers as peaks before them."""
+    """The effective sum of `requests` or `limits`: running containers and sidecars
+    added, init containers as peaks before them.
+    """
     total: dict[str, str] = {}
     for container in spec.get("containers") or ():
         _add(total, (container.get("resources") or {}).get(key) or {})
@@ -51,7 +59,10 @@ def aggregate_containers(spec: Object, key: str) -> dict[str, str]:
 def set_pod_level_defaults(spec: Object) -> None:
     """Complete `spec.resources` in place."""
     resources = spec["resources"]
-    limits, requests = dict(resources.get("limits") or {}), dict(resources.get("requests") or {})
+    limits, requests = (
+        dict(resources.get("limits") or {}),
+        dict(resources.get("requests") or {}),
+    )
     if limits or requests:
         for name, text in aggregate_containers(spec, "limits").items():
             if name.startswith("hugepages-") and name not in requests:
@@ -64,10 +75,14 @@ def set_pod_level_defaults(spec: Object) -> None:
             if _supported(name):
                 requests.setdefault(name, text)
     elif requests:
-        everyone = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
+        everyone = [
+            *(spec.get("containers") or ()),
+            *(spec.get("initContainers") or ()),
+        ]
         for name, text in aggregate_containers(spec, "limits").items():
             if name in ("cpu", "memory") and all(
-                name in ((c.get("resources") or {}).get("limits") or {}) for c in everyone
+                name in ((c.get("resources") or {}).get("limits") or {})
+                for c in everyone
             ):
                 limits[name] = text
     if limits:

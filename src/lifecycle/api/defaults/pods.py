@@ -1,11 +1,13 @@
 """Defaults of pods, and of the pod templates inside workloads.
 
-Two layers, as upstream: what every pod spec gets wherever it stands (`set_pod_spec_defaults`), and what only a real Pod gets
-(`set_pod_defaults`: requests from limits, service links, host ports). A Deployment's template therefore shows `restartPolicy` but
-no `enableServiceLinks`.
+Two layers, as upstream: what every pod spec gets wherever it stands
+(`set_pod_spec_defaults`), and what only a real Pod gets (`set_pod_defaults`: requests
+from limits, service links, host ports). A Deployment's template therefore shows
+`restartPolicy` but no `enableServiceLinks`.
 
-Upstream: `pkg/apis/core/v1/defaults.go` (`SetDefaults_Pod`, `SetDefaults_PodSpec`, `SetDefaults_Container`, `SetDefaults_Probe` …),
-declarative `+default` markers of `k8s.io/api/core/v1/types.go`, v1.36.
+Upstream: `pkg/apis/core/v1/defaults.go` (`SetDefaults_Pod`, `SetDefaults_PodSpec`,
+`SetDefaults_Container`, `SetDefaults_Probe` …), declarative `+default` markers of
+`k8s.io/api/core/v1/types.go`, v1.36.
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ _tags: dict[str, str] = {}
 
 
 def image_tag(image: str) -> str:
-    """The tag an image name ends in: `latest` if it gives neither tag nor digest, empty if it is no image name at all.
+    """The tag an image name ends in: `latest` if it gives neither tag nor digest, empty
+    if it is no image name at all.
 
     Upstream: `pkg/util/parsers/parsers.go` (`ParseImageName`).
     """
@@ -58,7 +61,9 @@ def set_pod_defaults(pod: Object) -> None:
     if spec is None:
         spec = pod["spec"] = {}
     set_pod_spec_defaults(spec)
-    if spec["terminationGracePeriodSeconds"] < 0:  # kept in templates, where it may already be stored
+    if (
+        spec["terminationGracePeriodSeconds"] < 0
+    ):  # kept in templates, where it may already be stored
         spec["terminationGracePeriodSeconds"] = 1
     for group in ("containers", "initContainers"):
         for container in spec.get(group) or ():
@@ -66,7 +71,11 @@ def set_pod_defaults(pod: Object) -> None:
             limits = resources and resources.get("limits")
             if limits:
                 requests = resources.get("requests")
-                missing = {name: value for name, value in limits.items() if name not in (requests or ())}
+                missing = {
+                    name: value
+                    for name, value in limits.items()
+                    if name not in (requests or ())
+                }
                 if missing:
                     resources["requests"] = {**(requests or {}), **missing}
     if spec.get("resources"):
@@ -119,7 +128,9 @@ def set_pod_spec_defaults(spec: Object) -> None:
 
 
 def set_service_account_names(spec: Object) -> None:
-    """`serviceAccount` is an old name for `serviceAccountName`; both are always shown. Upstream: `pkg/apis/core/v1/conversion.go`."""
+    """`serviceAccount` is an old name for `serviceAccountName`; both are always shown.
+    Upstream: `pkg/apis/core/v1/conversion.go`.
+    """
     name = spec.get("serviceAccountName") or spec.get("serviceAccount")
     if name:
         spec["serviceAccountName"] = spec["serviceAccount"] = name
@@ -166,7 +177,12 @@ def _set_env_source_defaults(source: Object) -> None:
 
 def set_probe_defaults(probe: Object) -> None:
     """Defaults of a probe and its handler."""
-    for key, value in (("timeoutSeconds", 1), ("periodSeconds", 10), ("successThreshold", 1), ("failureThreshold", 3)):
+    for key, value in (
+        ("timeoutSeconds", 1),
+        ("periodSeconds", 10),
+        ("successThreshold", 1),
+        ("failureThreshold", 3),
+    ):
         if not probe.get(key):
             probe[key] = value
     if probe.get("httpGet") is not None:
@@ -191,7 +207,12 @@ _VOLUME_DEFAULTS: dict[str, tuple[tuple[str, Any], ...]] = {
     "hostPath": (("type", ""),),
     "iscsi": (("iscsiInterface", "default"),),
     "rbd": (("pool", "rbd"), ("user", "admin"), ("keyring", "/etc/ceph/keyring")),
-    "azureDisk": (("cachingMode", "ReadWrite"), ("fsType", "ext4"), ("readOnly", False), ("kind", "Shared")),
+    "azureDisk": (
+        ("cachingMode", "ReadWrite"),
+        ("fsType", "ext4"),
+        ("readOnly", False),
+        ("kind", "Shared"),
+    ),
     "scaleIO": (("storageMode", "ThinProvisioned"), ("fsType", "xfs")),
 }
 

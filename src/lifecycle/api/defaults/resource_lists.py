@@ -9,7 +9,9 @@ from lifecycle.api.wire import Object
 
 
 def round_up_resource_list(amounts: Object | None) -> None:
-    """Round each quantity up to a whole thousandth, in place. Only canonical text ending in `n` or `u` can be finer."""
+    """Round each quantity up to a whole thousandth, in place. Only canonical text
+    ending in `n` or `u` can be finer.
+    """
     if not amounts:
         return
     for name, text in amounts.items():

@@ -1,6 +1,7 @@
 """Defaults of the workloads: replicas, strategies, history, deadlines.
 
-Upstream: `pkg/apis/{apps,batch,autoscaling}/v1/defaults.go`, `pkg/apis/autoscaling/v2/defaults.go`, v1.36.
+Upstream: `pkg/apis/{apps,batch,autoscaling}/v1/defaults.go`,
+`pkg/apis/autoscaling/v2/defaults.go`, v1.36.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ def _default(holder: Object, key: str, value: Any) -> None:
 
 
 def set_deployment_defaults(deployment: Object) -> None:
-    """One replica, RollingUpdate with a quarter more and a quarter fewer, ten old replica sets, ten minutes to progress."""
+    """One replica, RollingUpdate with a quarter more and a quarter fewer, ten old
+    replica sets, ten minutes to progress.
+    """
     spec = deployment.setdefault("spec", {})
     set_pod_template_defaults(spec.setdefault("template", {}))
     _default(spec, "replicas", 1)
@@ -27,7 +30,9 @@ def set_deployment_defaults(deployment: Object) -> None:
     _default(spec, "progressDeadlineSeconds", 600)
 
 
-def _set_rolling_defaults(spec: Object, field: str, *, max_unavailable: int | str, max_surge: int | str) -> None:
+def _set_rolling_defaults(
+    spec: Object, field: str, *, max_unavailable: int | str, max_surge: int | str
+) -> None:
     strategy = spec.get(field)
     if strategy is None:
         strategy = spec[field] = {}
@@ -80,7 +85,10 @@ def set_stateful_set_defaults(stateful_set: Object) -> None:
         strategy["type"] = "RollingUpdate"
         if strategy.get("rollingUpdate") is None:
             strategy["rollingUpdate"] = {}
-    if strategy["type"] == "RollingUpdate" and strategy.get("rollingUpdate") is not None:
+    if (
+        strategy["type"] == "RollingUpdate"
+        and strategy.get("rollingUpdate") is not None
+    ):
         _default(strategy["rollingUpdate"], "partition", 0)
         _default(strategy["rollingUpdate"], "maxUnavailable", 1)
     retention = spec.get("persistentVolumeClaimRetentionPolicy")
@@ -106,15 +114,23 @@ def set_job_defaults(job: Object) -> None:
         spec["completions"] = spec["parallelism"] = 1
     _default(spec, "parallelism", 1)
     if spec.get("backoffLimit") is None:
-        spec["backoffLimit"] = 6 if spec.get("backoffLimitPerIndex") is None else 2147483647
+        spec["backoffLimit"] = (
+            6 if spec.get("backoffLimitPerIndex") is None else 2147483647
+        )
     _default(spec, "completionMode", "NonIndexed")
     _default(spec, "suspend", False)
     _default(spec, "manualSelector", False)
-    _default(spec, "podReplacementPolicy", "TerminatingOrFailed" if spec.get("podFailurePolicy") is None else "Failed")
+    _default(
+        spec,
+        "podReplacementPolicy",
+        "TerminatingOrFailed" if spec.get("podFailurePolicy") is None else "Failed",
+    )
 
 
 def set_job_spec_defaults(spec: Object) -> None:
-    """What a Job's spec gets even inside a CronJob's template: the pod template's defaults, conditions of failure rules."""
+    """What a Job's spec gets even inside a CronJob's template: the pod template's
+    defaults, conditions of failure rules.
+    """
     set_pod_template_defaults(spec.setdefault("template", {}))
     for rule in (spec.get("podFailurePolicy") or {}).get("rules") or ():
         for pattern in rule.get("onPodConditions") or ():
@@ -144,7 +160,9 @@ def set_horizontal_pod_autoscaler_defaults(autoscaler: Object) -> None:
     _default(spec, "minReplicas", 1)
     if not spec.get("metrics"):
         target = {"type": "Utilization", "averageUtilization": 80}
-        spec["metrics"] = [{"type": "Resource", "resource": {"name": "cpu", "target": target}}]
+        spec["metrics"] = [
+            {"type": "Resource", "resource": {"name": "cpu", "target": target}}
+        ]
     behavior = spec.get("behavior")
     if behavior is not None:
         up = {
@@ -155,7 +173,13 @@ def set_horizontal_pod_autoscaler_defaults(autoscaler: Object) -> None:
                 {"type": "Percent", "value": 100, "periodSeconds": 15},
             ],
         }
-        down = {"selectPolicy": "Max", "policies": [{"type": "Percent", "value": 100, "periodSeconds": 15}]}
+        down = {
+            "selectPolicy": "Max",
+            "policies": [{"type": "Percent", "value": 100, "periodSeconds": 15}],
+        }
         for key, rules in (("scaleUp", up), ("scaleDown", down)):
             given = behavior.get(key) or {}
-            behavior[key] = {**rules, **{name: value for name, value in given.items() if value is not None}}
+            behavior[key] = {
+                **rules,
+                **{name: value for name, value in given.items() if value is not None},
+            }

@@ -1,6 +1,8 @@
-"""Who owns which field of an object (`metadata.managedFields`), and server-side apply, which is built on it.
+"""Who owns which field of an object (`metadata.managedFields`), and server-side apply,
+which is built on it.
 
-- `update_managed_fields(live, new, …)` – the bookkeeping of creates, updates and patches
+- `update_managed_fields(live, new, …)` – the bookkeeping of creates, updates and
+  patches
 - `apply_patch(live, patch_obj, …)` – server-side apply
 - `ignore_timestamps(new, old)` – so that writing the same again stays a no-op
 - `scale_entries`, `parent_entries` – the way through `/scale`
@@ -11,4 +13,10 @@ from lifecycle.api.managed_fields.entries import ignore_timestamps
 from lifecycle.api.managed_fields.scale import parent_entries, scale_entries
 from lifecycle.api.managed_fields.update import update_managed_fields
 
-__all__ = ["apply_patch", "ignore_timestamps", "parent_entries", "scale_entries", "update_managed_fields"]
+__all__ = [
+    "apply_patch",
+    "ignore_timestamps",
+    "parent_entries",
+    "scale_entries",
+    "update_managed_fields",
+]

@@ -1,10 +1,13 @@
 """Server-side apply: say what you care about, and own exactly that.
 
-The configuration is laid over the live object; what the applier owned before and no longer names is taken away again, unless somebody
-else owns it too; and if any of this changes what another manager owns, the answer is a conflict – or, with force, the fields change hands.
+The configuration is laid over the live object; what the applier owned before and no
+longer names is taken away again, unless somebody else owns it too; and if any of this
+changes what another manager owns, the answer is a conflict – or, with force, the fields
+change hands.
 
-Upstream: `structured-merge-diff/merge/update.go` (`Updater.Apply`, `prune`), `apimachinery/pkg/util/managedfields/internal/fieldmanager.go`
-(`FieldManager.Apply`), `structuredmerge.go`, `skipnonapplied.go`, v1.36. Left out: as in `update`.
+Upstream: `structured-merge-diff/merge/update.go` (`Updater.Apply`, `prune`),
+`apimachinery/pkg/util/managedfields/internal/fieldmanager.go` (`FieldManager.Apply`),
+`structuredmerge.go`, `skipnonapplied.go`, v1.36. Left out: as in `update`.
 """
 
 from __future__ import annotations
@@ -15,13 +18,26 @@ from lifecycle.api.managed_fields.config_check import check_config
 from lifecycle.api.managed_fields.config_set import field_set, with_named_fields
 from lifecycle.api.managed_fields.conflicts import Conflicts, conflicts_from
 from lifecycle.api.managed_fields.entries import APPLY, Entry, Managed, decode, encode
-from lifecycle.api.managed_fields.field_sets import Fields, difference, intersection, union
-from lifecycle.api.managed_fields.last_applied import allowed_by_last_applied, refresh_last_applied
+from lifecycle.api.managed_fields.field_sets import (
+    Fields,
+    difference,
+    intersection,
+    union,
+)
+from lifecycle.api.managed_fields.last_applied import (
+    allowed_by_last_applied,
+    refresh_last_applied,
+)
 from lifecycle.api.managed_fields.merge import merge
 from lifecycle.api.managed_fields.remove import remove
 from lifecycle.api.managed_fields.reset_fields import without_reset_fields
 from lifecycle.api.managed_fields.typed import Type, type_for
-from lifecycle.api.managed_fields.update import STRIP_SET, changes, empty_object, record_update
+from lifecycle.api.managed_fields.update import (
+    STRIP_SET,
+    changes,
+    empty_object,
+    record_update,
+)
 from lifecycle.api.status import bad_request, failure
 from lifecycle.api.wire import Object
 
@@ -39,19 +55,29 @@ def apply_patch(
     subresource: str = "",
     type_: Type | None = None,
 ) -> Object:
-    """The live object (None: there is none yet) with the configuration applied, `managedFields` updated.
+    """The live object (None: there is none yet) with the configuration applied,
+    `managedFields` updated.
 
-    The result is a new object in which defaults are still missing: decode and default it as after any patch. Raises StatusError 409 for
-    conflicts (unless `force`), 400 and 500 for configurations that cannot be applied at all.
+    The result is a new object in which defaults are still missing: decode and default
+    it as after any patch. Raises StatusError 409 for conflicts (unless `force`), 400
+    and 500 for configurations that cannot be applied at all.
     """
     _check(live, patch_obj, type_)
     api_version = patch_obj["apiVersion"]
-    before = _without_managed_fields(live) if live is not None else empty_object(api_version, patch_obj["kind"])
+    before = (
+        _without_managed_fields(live)
+        if live is not None
+        else empty_object(api_version, patch_obj["kind"])
+    )
     try:
         managed = decode((live or {}).get("metadata", {}).get("managedFields"))
         if not managed:  # never tracked: whatever is there belongs to those before us
             changed, gone = changes(
-                empty_object(api_version, patch_obj["kind"]), before, api_version, subresource, type_
+                empty_object(api_version, patch_obj["kind"]),
+                before,
+                api_version,
+                subresource,
+                type_,
             )
             record_update(
                 managed,
@@ -62,11 +88,15 @@ def apply_patch(
                 subresource=subresource,
                 now=now,
             )
-        attempt = _Apply(before, patch_obj, manager or "unknown", subresource, now, type_)
+        attempt = _Apply(
+            before, patch_obj, manager or "unknown", subresource, now, type_
+        )
         try:
             new = attempt.run(managed, force)
         except Conflicts as conflicts:
-            if manager != KUBECTL or not allowed_by_last_applied(before, patch_obj, conflicts.fields()):
+            if manager != KUBECTL or not allowed_by_last_applied(
+                before, patch_obj, conflicts.fields()
+            ):
                 raise conflicts.status_error() from None
             new = attempt.run(managed, True)
     except ValueError as wrong:
@@ -78,7 +108,10 @@ def apply_patch(
 
 def _check(live: Object | None, patch_obj: Object, type_: Type | None) -> None:
     api_version, kind = patch_obj.get("apiVersion", ""), patch_obj.get("kind", "")
-    if live is not None and (live.get("apiVersion", api_version), live.get("kind", kind)) != (api_version, kind):
+    if live is not None and (
+        live.get("apiVersion", api_version),
+        live.get("kind", kind),
+    ) != (api_version, kind):
         group, _, version = api_version.rpartition("/")
         raise bad_request(f"invalid object type: {group}/{version}, Kind={kind}")
     if (patch_obj.get("metadata") or {}).get("managedFields") is not None:
@@ -87,14 +120,27 @@ def _check(live: Object | None, patch_obj: Object, type_: Type | None) -> None:
 
 
 def _without_managed_fields(obj: Object) -> Object:
-    return {**obj, "metadata": {key: value for key, value in obj["metadata"].items() if key != "managedFields"}}
+    return {
+        **obj,
+        "metadata": {
+            key: value
+            for key, value in obj["metadata"].items()
+            if key != "managedFields"
+        },
+    }
 
 
 class _Apply:
     """One apply; may be run twice, without force and then with."""
 
     def __init__(
-        self, live: Object, config: Object, manager: str, subresource: str, now: str, type_: Type | None = None
+        self,
+        live: Object,
+        config: Object,
+        manager: str,
+        subresource: str,
+        now: str,
+        type_: Type | None = None,
     ) -> None:
         self.live = live
         self.config = config
@@ -103,7 +149,11 @@ class _Apply:
         self.api_version = config["apiVersion"]
         self.type: Type = type_ or type_for(self.api_version, config["kind"])
         fields = without_reset_fields(
-            field_set(self.type, config), self.api_version, config["kind"], subresource, self.type
+            field_set(self.type, config),
+            self.api_version,
+            config["kind"],
+            subresource,
+            self.type,
         )
         self.mine = Entry(manager, APPLY, self.api_version, "", fields, subresource)
 
@@ -120,7 +170,13 @@ class _Apply:
         if mine is not None:
             fields = difference(mine.fields, STRIP_SET)
             if fields:
-                time = self.now if new != self.live else last.time if last is not None else ""
+                time = (
+                    self.now
+                    if new != self.live
+                    else last.time
+                    if last is not None
+                    else ""
+                )
                 managed[mine.identifier] = replace(mine, fields=fields, time=time)
             else:
                 del managed[mine.identifier]
@@ -137,17 +193,25 @@ class _Apply:
             owned = union(owned, entry.fields)
         pruned = remove(t, merged, with_named_fields(t, last))
         everything = with_named_fields(t, field_set(t, merged))
-        kept = union(with_named_fields(t, field_set(t, pruned)), with_named_fields(t, owned))
+        kept = union(
+            with_named_fields(t, field_set(t, pruned)), with_named_fields(t, owned)
+        )
         pruned = remove(t, merged, difference(everything, kept))
         left = with_named_fields(t, field_set(t, pruned))
-        dangling = intersection(difference(everything, left), with_named_fields(t, last))
+        dangling = intersection(
+            difference(everything, left), with_named_fields(t, last)
+        )
         pruned_object: Object = remove(t, merged, dangling)
         return pruned_object
 
     def _settle(self, managed: Managed, new: Object, force: bool) -> None:
         """Find conflicts, or hand the fields over. Changes `managed`."""
         changed, gone = changes(
-            {**self.live, "kind": self.config["kind"]}, new, self.api_version, self.subresource, self.type
+            {**self.live, "kind": self.config["kind"]},
+            new,
+            self.api_version,
+            self.subresource,
+            self.type,
         )
         disputed: list[tuple[Entry, Fields]] = []
         for identifier, entry in list(managed.items()):

@@ -1,10 +1,12 @@
-"""What changed between two objects, as two sets of fields: those that are new or different, and those that are gone.
+"""What changed between two objects, as two sets of fields: those that are new or
+different, and those that are gone.
 
-Equal parts are skipped with one comparison, so an update of a status costs what the status costs. Where a whole part appears (or
-disappears), every place in it counts, the part itself included.
+Equal parts are skipped with one comparison, so an update of a status costs what the
+status costs. Where a whole part appears (or disappears), every place in it counts, the
+part itself included.
 
-Upstream: `structured-merge-diff/typed/compare.go` (`compareWalker`), v6. Upstream tells *added* from *modified*; nobody who asks needs to
-know, so here they are one set.
+Upstream: `structured-merge-diff/typed/compare.go` (`compareWalker`), v6. Upstream tells
+*added* from *modified*; nobody who asks needs to know, so here they are one set.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ _ABSENT: Any = object()
 
 
 def whole(t: Type, value: Any) -> Fields:
-    """The set of all places in a part that has no counterpart. Raises ValueError for list items without their keys."""
+    """The set of all places in a part that has no counterpart. Raises ValueError for
+    list items without their keys.
+    """
     if t.leaf or not value:
         return LEAF
     kind = type(value)
@@ -34,7 +38,9 @@ def whole(t: Type, value: Any) -> Fields:
                 else:
                     element, child = known
                     below = value[name]
-                    out[element] = LEAF if child.leaf or not below else whole(child, below)
+                    out[element] = (
+                        LEAF if child.leaf or not below else whole(child, below)
+                    )
         else:
             child = t.element
             leaf = child.leaf
@@ -68,7 +74,8 @@ def _by_key(t: Type, items: list[Any]) -> dict[str, list[Any]]:
 
 
 def compare(t: Type, old: Any, new: Any) -> tuple[Fields, Fields]:
-    """(changed, gone) below a place that exists on both sides; `changed` is `{".": {}}` if the place itself is one differing value.
+    """(changed, gone) below a place that exists on both sides; `changed` is `{".": {}}`
+    if the place itself is one differing value.
 
     The two values must differ. Raises ValueError for list items without their keys.
     """
@@ -113,7 +120,9 @@ def _dicts(t: Type, old: dict[str, Any], new: dict[str, Any]) -> tuple[Fields, F
     return changed, gone
 
 
-def _enter(child: Type, element: str, old: Any, new: Any, changed: Fields, gone: Fields) -> None:
+def _enter(
+    child: Type, element: str, old: Any, new: Any, changed: Fields, gone: Fields
+) -> None:
     more, less = compare(child, old, new) if not child.leaf else ({SELF: LEAF}, LEAF)
     if more:
         changed[element] = LEAF if SELF in more else more
@@ -121,7 +130,9 @@ def _enter(child: Type, element: str, old: Any, new: Any, changed: Fields, gone:
         gone[element] = less
 
 
-def _lists(t: Type, old: dict[str, list[Any]], new: dict[str, list[Any]]) -> tuple[Fields, Fields]:
+def _lists(
+    t: Type, old: dict[str, list[Any]], new: dict[str, list[Any]]
+) -> tuple[Fields, Fields]:
     changed: Fields = {}
     gone: Fields = {}
     child = t.element if t.shape == KEYED else None
@@ -141,9 +152,16 @@ def _lists(t: Type, old: dict[str, list[Any]], new: dict[str, list[Any]]) -> tup
 
 
 def _duplicates(
-    child: Type | None, element: str, before: list[Any], after: list[Any], changed: Fields, gone: Fields
+    child: Type | None,
+    element: str,
+    before: list[Any],
+    after: list[Any],
+    changed: Fields,
+    gone: Fields,
 ) -> None:
-    """Items that share their key: as long as there are several, they are owned as one."""
+    """Items that share their key: as long as there are several, they are owned as
+    one.
+    """
     if len(before) > 1 and len(after) > 1:
         changed[element] = LEAF
     elif len(before) > 1:

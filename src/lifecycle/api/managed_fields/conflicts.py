@@ -1,6 +1,7 @@
 """Conflicts: an applier wants to change what somebody else owns.
 
-Upstream: `apimachinery/pkg/util/managedfields/internal/conflict.go` (`NewConflictError`), `structured-merge-diff/merge/conflict.go`, v1.36.
+Upstream: `apimachinery/pkg/util/managedfields/internal/conflict.go`
+(`NewConflictError`), `structured-merge-diff/merge/conflict.go`, v1.36.
 """
 
 from __future__ import annotations
@@ -26,7 +27,11 @@ class Conflicts(Exception):
     def status_error(self) -> StatusError:
         """409, one cause for each field."""
         causes = [
-            {"reason": "FieldManagerConflict", "message": f"conflict with {_manager(entry)}", "field": path_text(path)}
+            {
+                "reason": "FieldManagerConflict",
+                "message": f"conflict with {_manager(entry)}",
+                "field": path_text(path),
+            }
             for entry, path in self.found
         ]
         return failure(409, "Conflict", self._message(), {"causes": causes})
@@ -34,7 +39,10 @@ class Conflicts(Exception):
     def _message(self) -> str:
         if len(self.found) == 1:
             entry, path = self.found[0]
-            return f"Apply failed with 1 conflict: conflict with {_manager(entry)}: {path_text(path)}"
+            return (
+                f"Apply failed with 1 conflict: conflict with {_manager(entry)}:"
+                f" {path_text(path)}"
+            )
         lines: list[str] = []
         named: Entry | None = None
         for entry, path in self.found:
@@ -48,7 +56,9 @@ class Conflicts(Exception):
 def conflicts_from(disputed: list[tuple[Entry, Fields]]) -> Conflicts:
     """Conflicts, managers in order of their names."""
     disputed.sort(key=lambda pair: (pair[0].manager, pair[0].identifier))
-    return Conflicts([(entry, path) for entry, fields in disputed for path in paths(fields)])
+    return Conflicts(
+        [(entry, path) for entry, fields in disputed for path in paths(fields)]
+    )
 
 
 def _manager(entry: Entry) -> str:

@@ -1,10 +1,13 @@
-"""`metadata.managedFields`: who owns which fields, one entry for each manager, operation, version and subresource.
+"""`metadata.managedFields`: who owns which fields, one entry for each manager,
+operation, version and subresource.
 
-Inside, entries live in a dict from identifier to entry; outside they are a list in a fixed order: applies before updates, older before
-newer, then by name. No more than ten updaters are kept apart; the oldest are put together as `ancient-changes`.
+Inside, entries live in a dict from identifier to entry; outside they are a list in a
+fixed order: applies before updates, older before newer, then by name. No more than ten
+updaters are kept apart; the oldest are put together as `ancient-changes`.
 
-Upstream: `apimachinery/pkg/util/managedfields/internal/managedfields.go` (`DecodeManagedFields`, `BuildManagerIdentifier`,
-`sortEncodedManagedFields`), `capmanagers.go`, `apiserver/pkg/endpoints/handlers/fieldmanager/equality.go`, v1.36.
+Upstream: `apimachinery/pkg/util/managedfields/internal/managedfields.go`
+(`DecodeManagedFields`, `BuildManagerIdentifier`, `sortEncodedManagedFields`),
+`capmanagers.go`, `apiserver/pkg/endpoints/handlers/fieldmanager/equality.go`, v1.36.
 """
 
 from __future__ import annotations
@@ -21,12 +24,16 @@ APPLY = "Apply"
 UPDATE = "Update"
 
 Identifier = tuple[str, str, str, str]
-"""(operation, manager, API version – empty for applies, which have one entry for all versions –, subresource)."""
+"""(operation, manager, API version – empty for applies, which have one entry for all
+versions –, subresource).
+"""
 
 
 @dataclass(slots=True, frozen=True)
 class Entry:
-    """One manager's fields. `time` is a `metav1.Time`, or empty where upstream knows none."""
+    """One manager's fields. `time` is a `metav1.Time`, or empty where upstream knows
+    none.
+    """
 
     manager: str
     operation: str
@@ -38,7 +45,12 @@ class Entry:
     @property
     def identifier(self) -> Identifier:
         """What makes it the same manager."""
-        return self.operation, self.manager, "" if self.operation == APPLY else self.api_version, self.subresource
+        return (
+            self.operation,
+            self.manager,
+            "" if self.operation == APPLY else self.api_version,
+            self.subresource,
+        )
 
     @property
     def applied(self) -> bool:
@@ -47,7 +59,11 @@ class Entry:
 
     def encoded(self) -> Object:
         """The entry as it stands in the object."""
-        out: Object = {"manager": self.manager, "operation": self.operation, "apiVersion": self.api_version}
+        out: Object = {
+            "manager": self.manager,
+            "operation": self.operation,
+            "apiVersion": self.api_version,
+        }
         if self.time:
             out["time"] = self.time
         out["fieldsType"] = "FieldsV1"
@@ -61,7 +77,8 @@ Managed = dict[Identifier, Entry]
 
 
 def decode(encoded: Any, *, trusted: bool = True) -> Managed:
-    """Entries by identifier. `trusted` entries were written by this server; others are checked and put in normal form.
+    """Entries by identifier. `trusted` entries were written by this server; others are
+    checked and put in normal form.
 
     Raises ValueError for an entry that upstream would not decode.
     """
@@ -76,7 +93,9 @@ def decode(encoded: Any, *, trusted: bool = True) -> Managed:
         if not fields_type:
             raise ValueError(f"missing fieldsType in managed fields entry {i}")
         if fields_type != "FieldsV1":
-            raise ValueError(f'invalid fieldsType "{fields_type}" in managed fields entry {i}')
+            raise ValueError(
+                f'invalid fieldsType "{fields_type}" in managed fields entry {i}'
+            )
         fields = given.get("fieldsV1") or {}
         entry = Entry(
             given.get("manager", ""),
@@ -94,13 +113,20 @@ def encode(managed: Managed) -> list[Object]:
     """The list for `metadata.managedFields`, in upstream's order."""
     entries = list(managed.values())
     if len(entries) > 1:
-        entries.sort(key=lambda e: (e.operation, e.time, e.manager, e.api_version, e.subresource))
+        entries.sort(
+            key=lambda e: (e.operation, e.time, e.manager, e.api_version, e.subresource)
+        )
     return [entry.encoded() for entry in entries]
 
 
 def cap_update_managers(managed: Managed) -> None:
-    """Fold the oldest updaters of each version into one bucket until ten are left. Changes `managed`."""
-    updaters = sorted((e for e in managed.values() if not e.applied), key=lambda e: (e.time, e.identifier))
+    """Fold the oldest updaters of each version into one bucket until ten are left.
+    Changes `managed`.
+    """
+    updaters = sorted(
+        (e for e in managed.values() if not e.applied),
+        key=lambda e: (e.time, e.identifier),
+    )
     excess = len(updaters) - MAX_UPDATE_MANAGERS
     if excess <= 0:
         return
@@ -116,14 +142,23 @@ def cap_update_managers(managed: Managed) -> None:
         if bucket not in managed:
             oldest = managed.pop(first[version].identifier)
             managed[bucket] = replace(oldest, manager=ANCIENT, subresource="")
-        managed[bucket] = replace(managed[bucket], fields=union(entry.fields, managed[bucket].fields), time=entry.time)
+        managed[bucket] = replace(
+            managed[bucket],
+            fields=union(entry.fields, managed[bucket].fields),
+            time=entry.time,
+        )
         managed.pop(entry.identifier, None)
         excess -= 1
 
 
 def ignore_timestamps(new: Object, old: Object) -> None:
-    """Give `new` the old times back if nothing else differs, so that writing the same again changes nothing. Changes `new`'s metadata."""
-    mine, theirs = new["metadata"].get("managedFields"), old["metadata"].get("managedFields")
+    """Give `new` the old times back if nothing else differs, so that writing the same
+    again changes nothing. Changes `new`'s metadata.
+    """
+    mine, theirs = (
+        new["metadata"].get("managedFields"),
+        old["metadata"].get("managedFields"),
+    )
     if not mine or not theirs or len(mine) != len(theirs) or mine == theirs:
         return
     if any({**a, "time": ""} != {**b, "time": ""} for a, b in zip(mine, theirs)):

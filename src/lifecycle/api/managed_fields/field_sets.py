@@ -1,17 +1,19 @@
 """Sets of fields, in the form in which they are stored: FieldsV1.
 
-A set is a nested dict from path element to what is in the set below it. An empty dict means *this place*; a dict with children means *only
-what is below*, unless it also holds `"."`:
+A set is a nested dict from path element to what is in the set below it. An empty dict
+means *this place*; a dict with children means *only what is below*, unless it also
+holds `"."`:
 
     {"f:data": {".": {}, "f:k": {}}}   holds .data and .data.k
     {"f:data": {"f:k": {}}}            holds .data.k
     {"f:data": {}}                     holds .data
 
-The operations work on this form directly, so nothing has to be converted on the way in or out. Sets are never changed in place;
-results share their unchanged parts with the operands. The empty set is `{}`. Keys are kept in upstream's order.
+The operations work on this form directly, so nothing has to be converted on the way in
+or out. Sets are never changed in place; results share their unchanged parts with the
+operands. The empty set is `{}`. Keys are kept in upstream's order.
 
-Upstream: `structured-merge-diff/fieldpath/set.go` (`Set.Union`, `Difference`, `RecursiveDifference`, `Intersection`, `Iterate`),
-`serialize.go`, v6.
+Upstream: `structured-merge-diff/fieldpath/set.go` (`Set.Union`, `Difference`,
+`RecursiveDifference`, `Intersection`, `Iterate`), `serialize.go`, v6.
 """
 
 from __future__ import annotations
@@ -26,11 +28,15 @@ from lifecycle.api.managed_fields.path_elements import SELF, order
 Fields = dict[str, Any]
 
 LEAF: Fields = {}
-"""The one shared empty dict: a place without children. Never to be changed, as everything stored."""
+"""The one shared empty dict: a place without children. Never to be changed, as
+everything stored.
+"""
 
 
 def in_order(node: Fields) -> Fields:
-    """The same node with its keys in order. Fields sort as strings; items of lists by their keys."""
+    """The same node with its keys in order. Fields sort as strings; items of lists by
+    their keys.
+    """
     keys = sorted(node) if all(k[0] in "f." for k in node) else sorted(node, key=order)
     return {k: node[k] for k in keys}
 
@@ -39,7 +45,9 @@ _shared: dict[bytes, Fields] = {}
 
 
 def shared(fields: Fields) -> Fields:
-    """One copy of each set: the ten thousand pods of a deployment own the same fields, and need not own ten thousand dicts."""
+    """One copy of each set: the ten thousand pods of a deployment own the same fields,
+    and need not own ten thousand dicts.
+    """
     key = orjson.dumps(fields)
     known = _shared.get(key)
     if known is None:
@@ -90,7 +98,9 @@ def _join(x: Fields, y: Fields) -> Fields:
 
 
 def difference(a: Fields, b: Fields) -> Fields:
-    """What is in `a` and not in `b`, place by place: taking `.spec` away leaves `.spec.replicas`."""
+    """What is in `a` and not in `b`, place by place: taking `.spec` away leaves
+    `.spec.replicas`.
+    """
     if not b:
         return a
     out: Fields | None = None
@@ -115,14 +125,25 @@ def _minus(x: Fields, y: Fields) -> Fields | None:
     if not x:
         return None if taken else x
     member = SELF in x
-    below = difference({k: v for k, v in x.items() if k != SELF}, {k: v for k, v in y.items() if k != SELF})
+    below = difference(
+        {k: v for k, v in x.items() if k != SELF},
+        {k: v for k, v in y.items() if k != SELF},
+    )
     if member and not taken:
         if not below:
             return LEAF
-        return x if len(below) == len(x) - 1 and all(below[k] is x[k] for k in below) else {SELF: LEAF, **below}
+        return (
+            x
+            if len(below) == len(x) - 1 and all(below[k] is x[k] for k in below)
+            else {SELF: LEAF, **below}
+        )
     if not below:
         return None
-    return x if not member and len(below) == len(x) and all(below[k] is x[k] for k in below) else below
+    return (
+        x
+        if not member and len(below) == len(x) and all(below[k] is x[k] for k in below)
+        else below
+    )
 
 
 def recursive_difference(a: Fields, b: Fields) -> Fields:
@@ -148,7 +169,8 @@ def intersection(a: Fields, b: Fields) -> Fields:
             continue
         both = is_member(mine) and is_member(theirs)
         below = intersection(
-            {k: v for k, v in mine.items() if k != SELF}, {k: v for k, v in theirs.items() if k != SELF}
+            {k: v for k, v in mine.items() if k != SELF},
+            {k: v for k, v in theirs.items() if k != SELF},
         )
         if below:
             out[key] = {SELF: LEAF, **below} if both else below
@@ -158,7 +180,9 @@ def intersection(a: Fields, b: Fields) -> Fields:
 
 
 def paths(fields: Fields, prefix: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Every place in a set, level by level: first the places at this depth, then those below each of them."""
+    """Every place in a set, level by level: first the places at this depth, then those
+    below each of them.
+    """
     for key, node in fields.items():
         if key != SELF and is_member(node):
             yield (*prefix, key)
@@ -189,7 +213,8 @@ def from_paths(*found: tuple[str, ...]) -> Fields:
 
 
 def normalized(fields: Any) -> Fields:
-    """A set as sent by a client, in normal form: `{".": {}}` is `{}`, unknown elements dropped, keys in order.
+    """A set as sent by a client, in normal form: `{".": {}}` is `{}`, unknown elements
+    dropped, keys in order.
 
     Raises ValueError for elements that are not of a known form.
     """

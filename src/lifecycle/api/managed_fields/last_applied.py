@@ -1,9 +1,12 @@
-"""From client-side to server-side apply without a fight over fields that kubectl itself wrote.
+"""From client-side to server-side apply without a fight over fields that kubectl itself
+wrote.
 
-`kubectl apply` keeps what it last applied in an annotation. When the same kubectl applies server-side, it may take over, without
-force, every field that is still as the annotation says; and the annotation is kept up to date, so that one can go back.
+`kubectl apply` keeps what it last applied in an annotation. When the same kubectl
+applies server-side, it may take over, without force, every field that is still as the
+annotation says; and the annotation is kept up to date, so that one can go back.
 
-Upstream: `apimachinery/pkg/util/managedfields/internal/lastappliedmanager.go`, `lastappliedupdater.go`, v1.36.
+Upstream: `apimachinery/pkg/util/managedfields/internal/lastappliedmanager.go`,
+`lastappliedupdater.go`, v1.36.
 """
 
 from __future__ import annotations
@@ -39,13 +42,24 @@ def allowed_by_last_applied(live: Object, patch_obj: Object, disputed: Fields) -
 
 
 def refresh_last_applied(new: Object, patch_obj: Object) -> None:
-    """Write the configuration into the annotation, if the object has one. Changes `new`'s metadata."""
+    """Write the configuration into the annotation, if the object has one. Changes
+    `new`'s metadata.
+    """
     annotations = new["metadata"].get("annotations") or {}
     if not annotations.get(LAST_APPLIED):
         return
     metadata = dict(patch_obj.get("metadata") or {})
-    mine = {key: value for key, value in (metadata.pop("annotations", None) or {}).items() if key != LAST_APPLIED}
+    mine = {
+        key: value
+        for key, value in (metadata.pop("annotations", None) or {}).items()
+        if key != LAST_APPLIED
+    }
     if mine:
         metadata["annotations"] = mine
-    text = orjson.dumps({**patch_obj, "metadata": metadata}, option=orjson.OPT_SORT_KEYS).decode() + "\n"
+    text = (
+        orjson.dumps(
+            {**patch_obj, "metadata": metadata}, option=orjson.OPT_SORT_KEYS
+        ).decode()
+        + "\n"
+    )
     new["metadata"]["annotations"] = {**annotations, LAST_APPLIED: text}

@@ -1,14 +1,16 @@
 """Path elements: one step into an object, as FieldsV1 writes it.
 
-    f:NAME          a field of an object, or a key of a map
-    k:{"name":"c"}  the item of a list that is identified by keys (all of its key fields, sorted by name)
+    f:NAME          a field of an object, or a key of a map k:{"name":"c"}  the item of
+    a list that is identified by keys (all of its key fields, sorted by name)
     v:"value"       the item of a list that is a set
     i:0             an item by position (read, never written: such lists are atomic)
     .               the place itself, besides what lies below it
 
-Elements are kept as these strings everywhere; they are only taken apart to print a path or to order a list's items.
+Elements are kept as these strings everywhere; they are only taken apart to print a path
+or to order a list's items.
 
-Upstream: `structured-merge-diff/fieldpath/serialize-pe.go` (`SerializePathElement`), `element.go` (`PathElement.Compare`, `String`), v6.
+Upstream: `structured-merge-diff/fieldpath/serialize-pe.go` (`SerializePathElement`),
+`element.go` (`PathElement.Compare`, `String`), v6.
 """
 
 from __future__ import annotations
@@ -22,7 +24,13 @@ import orjson
 from lifecycle.api.go_format import go_quote
 
 SELF = "."
-_HTML = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+_HTML = {
+    "<": "\\u003c",
+    ">": "\\u003e",
+    "&": "\\u0026",
+    "\u2028": "\\u2028",
+    "\u2029": "\\u2029",
+}
 
 
 def _json(value: Any) -> str:
@@ -40,7 +48,9 @@ def name_key(field: str, value: str) -> str:
 
 
 def key_element(keys: dict[str, Any]) -> str:
-    """The element of an item identified by several fields or by something other than a string."""
+    """The element of an item identified by several fields or by something other than a
+    string.
+    """
     return f"k:{_json(keys)}"
 
 
@@ -64,12 +74,17 @@ def _ordered(value: Any) -> tuple[int, Any]:
 
 @lru_cache(maxsize=65536)
 def order(element: str) -> tuple[int, Any]:
-    """A sort key: fields by name, then keys (numbers as numbers), then values, then positions; the place itself first."""
+    """A sort key: fields by name, then keys (numbers as numbers), then values, then
+    positions; the place itself first.
+    """
     kind = element[:2]
     if kind == "f:":
         return 1, element
     if kind == "k:":
-        return 2, [(name, _ordered(value)) for name, value in sorted(orjson.loads(element[2:]).items())]
+        return 2, [
+            (name, _ordered(value))
+            for name, value in sorted(orjson.loads(element[2:]).items())
+        ]
     if kind == "v:":
         return 3, _ordered(orjson.loads(element[2:]))
     if kind == "i:":
@@ -96,7 +111,12 @@ def path_text(path: Iterable[str]) -> str:
             parts.append(f".{rest}")
         elif kind == "k:":
             parts.append(
-                "[" + ",".join(f"{name}={_shown(value)}" for name, value in sorted(orjson.loads(rest).items())) + "]"
+                "["
+                + ",".join(
+                    f"{name}={_shown(value)}"
+                    for name, value in sorted(orjson.loads(rest).items())
+                )
+                + "]"
             )
         elif kind == "v:":
             parts.append(f"[={_shown(orjson.loads(rest))}]")

@@ -13,7 +13,9 @@ from lifecycle.api.managed_fields.typed import KEYED, SET, Type
 
 
 def remove(t: Type, value: Any, fields: Fields) -> Any:
-    """A new value without the fields; None where nothing is left of an object or a list."""
+    """A new value without the fields; None where nothing is left of an object or a
+    list.
+    """
     if not fields or t.leaf:
         return value
     if isinstance(value, dict):
@@ -28,10 +30,16 @@ def remove(t: Type, value: Any, fields: Fields) -> Any:
     if isinstance(value, list) and t.shape in (KEYED, SET):
         out = []
         for item in value:
-            node = fields.get(t.item_element(item) if t.shape == KEYED else value_element(item))
+            node = fields.get(
+                t.item_element(item) if t.shape == KEYED else value_element(item)
+            )
             if node is None:
                 out.append(item)
             elif not is_member(node):
-                out.append(remove(t.element, item, {k: v for k, v in node.items() if k != SELF}))
+                out.append(
+                    remove(
+                        t.element, item, {k: v for k, v in node.items() if k != SELF}
+                    )
+                )
         return out or None
     return value

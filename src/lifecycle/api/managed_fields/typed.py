@@ -1,11 +1,14 @@
-"""Types as server-side apply sees them: what is one value, and what has parts that can be owned separately.
+"""Types as server-side apply sees them: what is one value, and what has parts that can
+be owned separately.
 
-Five shapes are enough. A *leaf* is owned as a whole: scalars, atomic lists, atomic maps (a label selector!). A *struct* has known
-fields, a *map* free keys; a *keyed list* has items identified by some of their fields (containers by name), a *set* items that are
-their own identity (finalizers). Where nothing is published (custom resources without a schema) shapes are deduced from the values:
-objects are maps, lists are leaves.
+Five shapes are enough. A *leaf* is owned as a whole: scalars, atomic lists, atomic maps
+(a label selector!). A *struct* has known fields, a *map* free keys; a *keyed list* has
+items identified by some of their fields (containers by name), a *set* items that are
+their own identity (finalizers). Where nothing is published (custom resources without a
+schema) shapes are deduced from the values: objects are maps, lists are leaves.
 
-Upstream: `kube-openapi/pkg/schemaconv/smd.go` (OpenAPI extensions to shapes), `structured-merge-diff/schema/elements.go`, v6.
+Upstream: `kube-openapi/pkg/schemaconv/smd.go` (OpenAPI extensions to shapes),
+`structured-merge-diff/schema/elements.go`, v6.
 """
 
 from __future__ import annotations
@@ -20,12 +23,24 @@ LEAF_SHAPE, STRUCT, MAP, KEYED, SET = range(5)
 
 
 class Type:
-    """One node: `shape`, and by shape `fields` (name → (path element, Type)), `element` (of maps and lists), `keys` and `defaults`.
+    """One node: `shape`, and by shape `fields` (name → (path element, Type)), `element`
+    (of maps and lists), `keys` and `defaults`.
 
-    `resets`: for the root of a custom resource, what a write resets, by subresource (see `reset_fields`).
+    `resets`: for the root of a custom resource, what a write resets, by subresource
+    (see `reset_fields`).
     """
 
-    __slots__ = ("_fields", "_schema", "defaults", "element", "keys", "leaf", "only_key", "resets", "shape")
+    __slots__ = (
+        "_fields",
+        "_schema",
+        "defaults",
+        "element",
+        "keys",
+        "leaf",
+        "only_key",
+        "resets",
+        "shape",
+    )
 
     def __init__(self, shape: int, schema: Schema | None = None) -> None:
         self.shape = shape
@@ -45,15 +60,21 @@ class Type:
 
     @property
     def fields(self) -> dict[str, tuple[str, Type]]:
-        """The known fields of a struct, made when first asked for (types may contain themselves)."""
+        """The known fields of a struct, made when first asked for (types may contain
+        themselves).
+        """
         fields = self._fields
         if fields is None:
             known = self._schema.fields if self._schema is not None else {}
-            fields = self._fields = {name: (f"f:{name}", type_of(schema)) for name, schema in known.items()}
+            fields = self._fields = {
+                name: (f"f:{name}", type_of(schema)) for name, schema in known.items()
+            }
         return fields
 
     def item_element(self, item: Any) -> str:
-        """The path element of an item of a keyed list. Raises ValueError for an item without any key."""
+        """The path element of an item of a keyed list. Raises ValueError for an item
+        without any key.
+        """
         if type(item) is not dict:
             raise ValueError("associative list with keys may not have non-map elements")
         only = self.only_key
@@ -69,8 +90,8 @@ class Type:
         if not found:
             names = " ".join(f'"{key}"' for key in self.keys)
             raise ValueError(
-                f"associative list with keys has an element that omits all key fields [{names}] "
-                "(and doesn't have default values for any key fields)"
+                "associative list with keys has an element that omits all key fields"
+                f" [{names}] (and doesn't have default values for any key fields)"
             )
         return key_element(found)
 

@@ -1,13 +1,16 @@
 """Who changed what: the bookkeeping of every create, update and patch.
 
-Compare the object with what it was. What is new or different now belongs to the one who wrote it, and no longer to anybody else; what is
-gone belongs to nobody. Identity and bookkeeping fields of the metadata are nobody's, and neither are fields that the write is
-not allowed to touch (`status` outside of `/status`).
+Compare the object with what it was. What is new or different now belongs to the one who
+wrote it, and no longer to anybody else; what is gone belongs to nobody. Identity and
+bookkeeping fields of the metadata are nobody's, and neither are fields that the write
+is not allowed to touch (`status` outside of `/status`).
 
-Upstream: `apimachinery/pkg/util/managedfields/internal/fieldmanager.go` (`FieldManager.Update`, `decodeLiveOrNew`), `structuredmerge.go`,
-`managedfieldsupdater.go`, `stripmeta.go`, `skipnonapplied.go`, `structured-merge-diff/merge/update.go` (`Updater.Update`), v1.36.
-Left out: converting between versions before comparing (built-in versions agree on the names of what they share), and
-managers that own fields of versions no longer served.
+Upstream: `apimachinery/pkg/util/managedfields/internal/fieldmanager.go`
+(`FieldManager.Update`, `decodeLiveOrNew`), `structuredmerge.go`,
+`managedfieldsupdater.go`, `stripmeta.go`, `skipnonapplied.go`,
+`structured-merge-diff/merge/update.go` (`Updater.Update`), v1.36. Left out: converting
+between versions before comparing (built-in versions agree on the names of what they
+share), and managers that own fields of versions no longer served.
 """
 
 from __future__ import annotations
@@ -16,8 +19,21 @@ from dataclasses import replace
 from functools import cache
 
 from lifecycle.api.managed_fields.compare import compare
-from lifecycle.api.managed_fields.entries import UPDATE, Entry, Managed, cap_update_managers, decode, encode
-from lifecycle.api.managed_fields.field_sets import LEAF, Fields, difference, shared, union
+from lifecycle.api.managed_fields.entries import (
+    UPDATE,
+    Entry,
+    Managed,
+    cap_update_managers,
+    decode,
+    encode,
+)
+from lifecycle.api.managed_fields.field_sets import (
+    LEAF,
+    Fields,
+    difference,
+    shared,
+    union,
+)
 from lifecycle.api.managed_fields.reset_fields import without_reset_fields
 from lifecycle.api.managed_fields.typed import Type, type_for
 from lifecycle.api.schema import decode as normal_form
@@ -43,7 +59,9 @@ STRIP_SET: Fields = {
 
 @cache
 def empty_object(api_version: str, kind: str) -> Object:
-    """A new object of a kind before anything was said about it: its structs are there, empty. A create is compared with this."""
+    """A new object of a kind before anything was said about it: its structs are there,
+    empty. A create is compared with this.
+    """
     given = {"apiVersion": api_version, "kind": kind}
     return normal_form(given, api_version, kind)[0]
 
@@ -52,8 +70,12 @@ def _is_reset(given: list[Object] | None) -> bool:
     return given is not None and (not given or given == [{}])
 
 
-def _managed_before(live: Object | None, given: list[Object] | None, subresource: str) -> Managed:
-    """The entries to start from: those the client sent back, unless it may not, sent none, or sent nonsense."""
+def _managed_before(
+    live: Object | None, given: list[Object] | None, subresource: str
+) -> Managed:
+    """The entries to start from: those the client sent back, unless it may not, sent
+    none, or sent nonsense.
+    """
     recorded = (live or {}).get("metadata", {}).get("managedFields")
     if given is not None and not subresource:
         if _is_reset(given):
@@ -71,16 +93,26 @@ def _managed_before(live: Object | None, given: list[Object] | None, subresource
 
 
 def changes(
-    live: Object, new: Object, api_version: str, subresource: str, type_: Type | None = None
+    live: Object,
+    new: Object,
+    api_version: str,
+    subresource: str,
+    type_: Type | None = None,
 ) -> tuple[Fields, Fields]:
-    """(changed, gone) between two objects, metadata bookkeeping and reset fields left out. Raises ValueError for unusable lists."""
+    """(changed, gone) between two objects, metadata bookkeeping and reset fields left
+    out. Raises ValueError for unusable lists.
+    """
     kind = new.get("kind") or live.get("kind", "")
     t = type_ or type_for(api_version, kind)
     changed, gone = compare(t, live, new)
     if not changed and not gone:
         return LEAF, LEAF
-    changed = without_reset_fields(difference(changed, STRIP_SET), api_version, kind, subresource, t)
-    return changed, without_reset_fields(difference(gone, STRIP_SET), api_version, kind, subresource, t)
+    changed = without_reset_fields(
+        difference(changed, STRIP_SET), api_version, kind, subresource, t
+    )
+    return changed, without_reset_fields(
+        difference(gone, STRIP_SET), api_version, kind, subresource, t
+    )
 
 
 def update_managed_fields(
@@ -93,31 +125,55 @@ def update_managed_fields(
     now: str,
     type_: Type | None = None,
 ) -> None:
-    """Set `new["metadata"]["managedFields"]` for a create (`live` is None), an update or a patch other than an apply.
+    """Set `new["metadata"]["managedFields"]` for a create (`live` is None), an update
+    or a patch other than an apply.
 
-    `new` is in normal form, its metadata belongs to the caller; `manager` is the field manager (or the first part of the user agent);
-    `api_version` is that of the request; `now` is a `metav1.Time`; `type_` is given for custom
-    resources. A client may hand in the entries itself: `[]` resets the tracking.
+    `new` is in normal form, its metadata belongs to the caller; `manager` is the field
+    manager (or the first part of the user agent); `api_version` is that of the request;
+    `now` is a `metav1.Time`; `type_` is given for custom resources. A client may hand
+    in the entries itself: `[]` resets the tracking.
     """
     metadata = new["metadata"]
     given = metadata.pop("managedFields", None)
     managed = _managed_before(live, given, subresource)
     if not managed and live is not None and live.get("metadata", {}).get("uid"):
-        return  # untracked, or the tracking was reset: starts again with the first apply
-    before = live if live is not None else empty_object(new.get("apiVersion", api_version), new.get("kind", ""))
+        # untracked, or the tracking was reset: starts again with the first apply
+        return
+    before = (
+        live
+        if live is not None
+        else empty_object(new.get("apiVersion", api_version), new.get("kind", ""))
+    )
     try:
         changed, gone = changes(before, new, api_version, subresource, type_)
     except ValueError:
         return  # lists that cannot be keyed: upstream drops the tracking as well
-    record_update(managed, changed, gone, manager=manager, api_version=api_version, subresource=subresource, now=now)
+    record_update(
+        managed,
+        changed,
+        gone,
+        manager=manager,
+        api_version=api_version,
+        subresource=subresource,
+        now=now,
+    )
     if managed:
         metadata["managedFields"] = encode(managed)
 
 
 def record_update(
-    managed: Managed, changed: Fields, gone: Fields, *, manager: str, api_version: str, subresource: str, now: str
+    managed: Managed,
+    changed: Fields,
+    gone: Fields,
+    *,
+    manager: str,
+    api_version: str,
+    subresource: str,
+    now: str,
 ) -> None:
-    """Hand what changed to `manager`, take it and what is gone from everybody. Changes `managed`."""
+    """Hand what changed to `manager`, take it and what is gone from everybody. Changes
+    `managed`.
+    """
     touched = union(changed, gone)
     if touched:
         for identifier, entry in list(managed.items()):
@@ -129,7 +185,9 @@ def record_update(
             else:
                 del managed[identifier]
     if changed:
-        mine = Entry(manager or "unknown", UPDATE, api_version, now, changed, subresource)
+        mine = Entry(
+            manager or "unknown", UPDATE, api_version, now, changed, subresource
+        )
         previous = managed.get(mine.identifier)
         owned = changed if previous is None else union(previous.fields, changed)
         managed[mine.identifier] = replace(mine, fields=shared(owned))

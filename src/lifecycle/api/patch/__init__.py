@@ -1,1 +1,3 @@
-"""The three patch formats that change an object without knowing who owns its fields. Server-side apply is in `managed_fields`."""
+"""The three patch formats that change an object without knowing who owns its fields.
+Server-side apply is in `managed_fields`.
+"""

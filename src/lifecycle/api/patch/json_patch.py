@@ -1,10 +1,12 @@
 """JSON patch (RFC 6902): a list of operations on paths, all of them or none.
 
-The API server's library is more lenient than the RFC here and there, and clients have come to rely on it: `replace` of a missing
-key sets it, a negative index counts from the end, `move` and `copy` of a missing key give null. A client never learns which
-operation failed: the answer is always the same 422.
+The API server's library is more lenient than the RFC here and there, and clients have
+come to rely on it: `replace` of a missing key sets it, a negative index counts from the
+end, `move` and `copy` of a missing key give null. A client never learns which operation
+failed: the answer is always the same 422.
 
-Upstream: `apiserver/pkg/endpoints/handlers/patch.go` (`jsonPatcher.applyJSPatch`), `gopkg.in/evanphx/json-patch.v4/patch.go`, v1.36.
+Upstream: `apiserver/pkg/endpoints/handlers/patch.go` (`jsonPatcher.applyJSPatch`),
+`gopkg.in/evanphx/json-patch.v4/patch.go`, v1.36.
 """
 
 from __future__ import annotations
@@ -23,18 +25,31 @@ class _Failed(Exception):
 
 def rejected() -> StatusError:
     """422: a patch that cannot be applied, without saying why."""
-    return failure(422, "Invalid", "the server rejected our request due to an error in our request", {})
+    return failure(
+        422,
+        "Invalid",
+        "the server rejected our request due to an error in our request",
+        {},
+    )
 
 
 def apply_json_patch(doc: Any, ops: Any) -> Any:
-    """A new document: `doc` with the operations applied in order. Shares unchanged parts with `doc`, changes neither argument.
+    """A new document: `doc` with the operations applied in order. Shares unchanged
+    parts with `doc`, changes neither argument.
 
-    Raises StatusError 400 for something that is no patch, 413 for more than 10,000 operations, 422 for an operation that fails.
+    Raises StatusError 400 for something that is no patch, 413 for more than 10,000
+    operations, 422 for an operation that fails.
     """
     if not isinstance(ops, list) or not all(isinstance(op, dict) for op in ops):
-        raise bad_request(f"json: cannot unmarshal {_json_kind(ops)} into Go value of type jsonpatch.Patch")
+        raise bad_request(
+            f"json: cannot unmarshal {_json_kind(ops)} into Go value of type"
+            " jsonpatch.Patch"
+        )
     if len(ops) > MAX_OPERATIONS:
-        message = f"Request entity too large: The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {len(ops)}"
+        message = (
+            "Request entity too large: The allowed maximum operations in a JSON patch"
+            f" is {MAX_OPERATIONS}, got {len(ops)}"
+        )
         raise failure(413, "RequestEntityTooLarge", message)
     try:
         for op in ops:
@@ -50,7 +65,9 @@ def apply_json_patch(doc: Any, ops: Any) -> Any:
 def _json_kind(value: Any) -> str:
     if isinstance(value, list):
         value = next(item for item in value if not isinstance(item, dict))
-    return {dict: "object", list: "array", str: "string", bool: "bool"}.get(type(value), "number")
+    return {dict: "object", list: "array", str: "string", bool: "bool"}.get(
+        type(value), "number"
+    )
 
 
 def _pointer(op: dict[str, Any], name: str = "path") -> list[str]:
@@ -77,7 +94,9 @@ def _get(container: Any, key: str) -> Any:
 
 
 def _change(doc: Any, path: list[str], change: Any) -> Any:
-    """A copy of `doc` along `path`, its last container changed by `change(copy, key)`."""
+    """A copy of `doc` along `path`, its last container changed by `change(copy,
+    key)`.
+    """
     if not path or not isinstance(doc, (dict, list)):
         raise _Failed
     copy: Any = dict(doc) if isinstance(doc, dict) else list(doc)
@@ -88,7 +107,9 @@ def _change(doc: Any, path: list[str], change: Any) -> Any:
     inner = _get(doc, key)
     if not isinstance(inner, (dict, list)):
         raise _Failed
-    copy[key if isinstance(copy, dict) else _index(key, len(copy))] = _change(inner, path[1:], change)
+    copy[key if isinstance(copy, dict) else _index(key, len(copy))] = _change(
+        inner, path[1:], change
+    )
     return in_key_order(copy) if isinstance(copy, dict) else copy
 
 
@@ -142,7 +163,9 @@ def _replace(doc: Any, op: dict[str, Any]) -> Any:
         return value
 
     def change(container: Any, key: str) -> None:
-        container[key if isinstance(container, dict) else _index(key, len(container))] = value
+        container[
+            key if isinstance(container, dict) else _index(key, len(container))
+        ] = value
 
     return _change(doc, path, change)
 
@@ -176,4 +199,11 @@ def _same(a: Any, b: Any) -> bool:
     return bool(a == b)
 
 
-_OPERATIONS = {"add": _add, "remove": _remove, "replace": _replace, "move": _move, "copy": _copy, "test": _test}
+_OPERATIONS = {
+    "add": _add,
+    "remove": _remove,
+    "replace": _replace,
+    "move": _move,
+    "copy": _copy,
+    "test": _test,
+}

@@ -1,7 +1,8 @@
-"""JSON merge patch (RFC 7386): the patch looks like the object; null deletes, objects merge, all else replaces.
+"""JSON merge patch (RFC 7386): the patch looks like the object; null deletes, objects
+merge, all else replaces.
 
-Upstream: `apiserver/pkg/endpoints/handlers/patch.go` (`jsonPatcher.applyJSPatch`), `gopkg.in/evanphx/json-patch.v4/merge.go`
-(`MergePatch`), v1.36.
+Upstream: `apiserver/pkg/endpoints/handlers/patch.go` (`jsonPatcher.applyJSPatch`),
+`gopkg.in/evanphx/json-patch.v4/merge.go` (`MergePatch`), v1.36.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ from lifecycle.api.status import bad_request
 
 
 def apply_merge_patch(doc: Any, patch: Any) -> Any:
-    """A new document: `doc` with `patch` merged in. Shares unchanged parts with both, changes neither.
+    """A new document: `doc` with `patch` merged in. Shares unchanged parts with both,
+    changes neither.
 
-    Raises StatusError 400 for a patch that is no object (an array replaces the whole document, which no API object survives).
+    Raises StatusError 400 for a patch that is no object (an array replaces the whole
+    document, which no API object survives).
     """
     if isinstance(patch, list):
         return _without_nulls(patch)
@@ -38,14 +41,22 @@ def _merge(doc: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
 
 
 def in_key_order(doc: dict[str, Any]) -> dict[str, Any]:
-    """What upstream's library has looked into is a Go map afterwards, and a Go map is written in the order of its keys."""
+    """What upstream's library has looked into is a Go map afterwards, and a Go map is
+    written in the order of its keys.
+    """
     return dict(sorted(doc.items()))
 
 
 def _without_nulls(value: Any) -> Any:
     """What arrives where nothing was: there is nothing for its nulls to delete."""
     if isinstance(value, dict):
-        return in_key_order({key: _without_nulls(item) for key, item in value.items() if item is not None})
+        return in_key_order(
+            {
+                key: _without_nulls(item)
+                for key, item in value.items()
+                if item is not None
+            }
+        )
     if isinstance(value, list):
         return [_without_nulls(item) for item in value if item is not None]
     return value

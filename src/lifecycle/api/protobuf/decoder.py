@@ -1,11 +1,11 @@
 """Message bytes → JSON object, as the JSON codec would have shown the same Go value.
 
-Each message is compiled once into a look-up from tag to (how to store, JSON name, how to read). Whatever Go would
-show in JSON without having been written (`status: {}`, `lastProbeTime: null`, `"rules": null`) is filled in at the
-end.
+Each message is compiled once into a look-up from tag to (how to store, JSON name, how
+to read). Whatever Go would show in JSON without having been written (`status: {}`,
+`lastProbeTime: null`, `"rules": null`) is filled in at the end.
 
-Upstream: `Unmarshal` in every `generated.pb.go`, and `encoding/json` for what appears, v1.36. Left out: merging a
-message that is written twice (the last one wins).
+Upstream: `Unmarshal` in every `generated.pb.go`, and `encoding/json` for what appears,
+v1.36. Left out: merging a message that is written twice (the last one wins).
 """
 
 from __future__ import annotations
@@ -18,12 +18,31 @@ from typing import Any
 from lifecycle.api.protobuf.fields import INLINE, Field, messages
 from lifecycle.api.protobuf.leaves import LEAVES, Decode
 from lifecycle.api.protobuf.schema_unions import SCHEMA, UNIONS, union_decoder
-from lifecycle.api.protobuf.wire_format import FIXED64, LENGTH, VARINT, read_varint, signed, skip
+from lifecycle.api.protobuf.wire_format import (
+    FIXED64,
+    LENGTH,
+    VARINT,
+    read_varint,
+    signed,
+    skip,
+)
 
 _double = struct.Struct("<d")
 
 # How a value is stored. The numbers below _NUMBER are length-delimited.
-_ONE, _TEXT, _NONEMPTY, _LIST, _MAP, _INLINE, _PACKED, _NUMBER, _NUMBER_NONZERO, _NUMBER_LIST, _DOUBLE = range(11)
+(
+    _ONE,
+    _TEXT,
+    _NONEMPTY,
+    _LIST,
+    _MAP,
+    _INLINE,
+    _PACKED,
+    _NUMBER,
+    _NUMBER_NONZERO,
+    _NUMBER_LIST,
+    _DOUBLE,
+) = range(11)
 
 Step = tuple[int, str, Callable[[Any], Any]]
 
@@ -34,7 +53,8 @@ _decoders: dict[str, Decode] = {}
 def decoder(message: str) -> Decode:
     """The decoder of a message of the table: the message's bytes in, a dict out.
 
-    It raises IndexError or ValueError for malformed bytes; `decode` turns both into ValueError.
+    It raises IndexError or ValueError for malformed bytes; `decode` turns both into
+    ValueError.
     """
     found = _decoders.get(message)
     if found is not None:
@@ -48,7 +68,11 @@ def decoder(message: str) -> Decode:
         while position < end:
             tag = data[position]
             position += 1
-            if tag > 0x7F:  # two bytes for numbers from 16 on; written out, since this is the innermost loop
+            if (
+                tag > 0x7F
+                # two bytes for numbers from 16 on; written out, since this is the
+                # innermost loop
+            ):
                 if data[position] < 0x80:
                     tag += (data[position] << 7) - 0x80
                     position += 1
@@ -62,7 +86,9 @@ def decoder(message: str) -> Decode:
             if how < _NUMBER:
                 size = data[position]
                 position += 1
-                if not size and how == _TEXT:  # the commonest field of all: an empty string that Go always writes
+                if (
+                    not size and how == _TEXT
+                ):  # the commonest field of all: an empty string that Go always writes
                     continue
                 if size > 0x7F:
                     if data[position] < 0x80:
@@ -130,7 +156,9 @@ def decoder(message: str) -> Decode:
 
 
 def _unknown(message: str, data: bytes, position: int, tag: int) -> int:
-    """The position after a field that the table does not have. Raises ValueError if it has it with another wire type."""
+    """The position after a field that the table does not have. Raises ValueError if it
+    has it with another wire type.
+    """
     number, wire_type = tag >> 3, tag & 7
     if not number:
         raise ValueError(f"proto: {message}: illegal tag {number} (wire type {tag})")
@@ -168,12 +196,28 @@ def _steps(field: Field) -> list[tuple[int, Step]]:
     if kind in _NUMBERS:
         read = _NUMBERS[kind]
         if field.label == "list":
-            return [(number | VARINT, (_NUMBER_LIST, name, read)), (number | LENGTH, (_PACKED, name, _packed(read)))]
+            return [
+                (number | VARINT, (_NUMBER_LIST, name, read)),
+                (number | LENGTH, (_PACKED, name, _packed(read))),
+            ]
         if field.label == "one":
-            return [(number | VARINT, (_NUMBER_NONZERO if omit and field.always else _NUMBER, name, read))]
+            return [
+                (
+                    number | VARINT,
+                    (_NUMBER_NONZERO if omit and field.always else _NUMBER, name, read),
+                )
+            ]
     if kind == "double" and field.label == "one":
         return [(number | FIXED64, (_DOUBLE, name, _read_double))]
-    return [(number | LENGTH, (*_how(field, omit), _map_entry(field) if field.label == "map" else _payload(kind)))]
+    return [
+        (
+            number | LENGTH,
+            (
+                *_how(field, omit),
+                _map_entry(field) if field.label == "map" else _payload(kind),
+            ),
+        )
+    ]
 
 
 def _how(field: Field, omit: bool) -> tuple[int, str]:
@@ -216,16 +260,29 @@ def _packed(read: Callable[[int], Any]) -> Decode:
 
 def _map_entry(field: Field) -> Decode:
     """A map's entry: {key = 1, value = 2} → (key, value)."""
-    value_steps = {tag: (how, read) for tag, (how, _, read) in _steps(Field(2, "", field.type, "one", False, "keep"))}
-    zero: Callable[[], Any] = _default(Field(2, "", field.type, "one", True, "keep")) or (lambda: None)
+    value_steps = {
+        tag: (how, read)
+        for tag, (how, _, read) in _steps(
+            Field(2, "", field.type, "one", False, "keep")
+        )
+    }
+    zero: Callable[[], Any] = _default(
+        Field(2, "", field.type, "one", True, "keep")
+    ) or (lambda: None)
 
     plain = value_steps.get(0x12, (0, None))[1]
 
     def decode_entry(data: bytes) -> tuple[str, Any]:
         end = len(data)
-        if plain is not None and end > 3 and data[0] == 0x0A and data[1] < 0x80:  # as everybody writes it
+        if (
+            plain is not None and end > 3 and data[0] == 0x0A and data[1] < 0x80
+        ):  # as everybody writes it
             stop = 2 + data[1]
-            if stop + 1 < end and data[stop] == 0x12 and data[stop + 1] == end - stop - 2 < 0x80:
+            if (
+                stop + 1 < end
+                and data[stop] == 0x12
+                and data[stop + 1] == end - stop - 2 < 0x80
+            ):
                 return data[2:stop].decode(), plain(data[stop + 2 :])
         key, value, found = "", None, False
         position = 0
@@ -264,7 +321,14 @@ def _default(field: Field) -> Callable[[], Any] | None:
     if field.type in LEAVES or field.type in UNIONS:
         zero = structs.get(field.type)
         return lambda: zero
-    zeros: dict[str, Any] = {"string": "", "bool": False, "int32": 0, "int64": 0, "double": 0, "bytes": ""}
+    zeros: dict[str, Any] = {
+        "string": "",
+        "bool": False,
+        "int32": 0,
+        "int64": 0,
+        "double": 0,
+        "bytes": "",
+    }
     if field.omit == "keep":
         kept = zeros[field.type]
         return lambda: kept

@@ -1,10 +1,12 @@
 """JSON object → message bytes, byte for byte as Go's generated marshallers write them.
 
-Each message is compiled once into a flat plan: for every field, in ascending order, its JSON name, a function from
-the value to the whole field (tag included), and what to write when the value is absent: nothing for a pointer, the
-empty value for a plain one. Maps are written in the order of their keys, so equal objects are equal bytes.
+Each message is compiled once into a flat plan: for every field, in ascending order, its
+JSON name, a function from the value to the whole field (tag included), and what to
+write when the value is absent: nothing for a pointer, the empty value for a plain one.
+Maps are written in the order of their keys, so equal objects are equal bytes.
 
-Upstream: `MarshalToSizedBuffer` in every `generated.pb.go` (written backwards there, to the same result), v1.36.
+Upstream: `MarshalToSizedBuffer` in every `generated.pb.go` (written backwards there, to
+the same result), v1.36.
 """
 
 from __future__ import annotations
@@ -16,7 +18,14 @@ from typing import Any
 from lifecycle.api.protobuf.fields import INLINE, Field, messages
 from lifecycle.api.protobuf.leaves import LEAVES, Encode
 from lifecycle.api.protobuf.schema_unions import SCHEMA, UNIONS, union_encoder
-from lifecycle.api.protobuf.wire_format import FIXED64, LENGTH, VARINT, delimited, tag, varint
+from lifecycle.api.protobuf.wire_format import (
+    FIXED64,
+    LENGTH,
+    VARINT,
+    delimited,
+    tag,
+    varint,
+)
 
 _double = struct.Struct("<d")
 
@@ -30,7 +39,8 @@ _encoders: dict[str, Encode] = {}
 def encoder(message: str) -> Encode:
     """The encoder of a message of the table: a dict in, the message's bytes out.
 
-    It raises ValueError, TypeError or AttributeError for values of the wrong type; `encode` turns those into ValueError.
+    It raises ValueError, TypeError or AttributeError for values of the wrong type;
+    `encode` turns those into ValueError.
     """
     found = _encoders.get(message)
     if found is not None:
@@ -75,9 +85,12 @@ def _step(field: Field) -> Step:
 
 
 def _zero(type: str) -> Any:
-    """What stands for an absent plain value; None where the leaf has bytes of its own for that."""
+    """What stands for an absent plain value; None where the leaf has bytes of its own
+    for that.
+    """
     zeros: dict[str, Any] = {
-        "string": "", "bytes": "", "bool": False, "int32": 0, "int64": 0, "double": 0.0, "IntOrString": 0, "Quantity": "0", "Strings": [],
+        "string": "", "bytes": "", "bool": False, "int32": 0, "int64": 0, "double": 0.0,
+        "IntOrString": 0, "Quantity": "0", "Strings": [],
     }  # fmt: skip
     return zeros.get(type, {} if "/" in type else None)
 
@@ -141,7 +154,11 @@ def _map(field: Field) -> Encode:
             content = entries[name]
             # A nil []byte is written without its value; a null text counts as empty.
             payload = key(name) + (
-                value(content) if content is not None else b"" if field.type == "bytes" else value(_zero(field.type))
+                value(content)
+                if content is not None
+                else b""
+                if field.type == "bytes"
+                else value(_zero(field.type))
             )
             parts.append(delimited(prefix, payload))
         return b"".join(parts)

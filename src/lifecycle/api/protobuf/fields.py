@@ -1,12 +1,15 @@
-"""The one table: which message has which fields, and how Go and JSON each treat their absence.
+"""The one table: which message has which fields, and how Go and JSON each treat their
+absence.
 
-Protobuf itself would call every field optional. What is really written follows from the Go types: a plain value is
-always written, even when empty (`wire` = `always`), a pointer, slice or map only when there is something to write
-(`set`). And what JSON shows follows from the Go tags: `omitempty` drops zeros and nils (but never a struct),
+Protobuf itself would call every field optional. What is really written follows from the
+Go types: a plain value is always written, even when empty (`wire` = `always`), a
+pointer, slice or map only when there is something to write (`set`). And what JSON shows
+follows from the Go tags: `omitempty` drops zeros and nils (but never a struct),
 `omitzero` drops empty structs too, `keep` shows `null`, `""`, `0` or `{}`.
 
-Upstream: `generated.proto` (names and numbers), `types.go` (pointers and tags) of `k8s.io/api`,
-`k8s.io/apimachinery`, `k8s.io/apiextensions-apiserver` and `k8s.io/kube-aggregator`, v0.36.2.
+Upstream: `generated.proto` (names and numbers), `types.go` (pointers and tags) of
+`k8s.io/api`, `k8s.io/apimachinery`, `k8s.io/apiextensions-apiserver` and
+`k8s.io/kube-aggregator`, v0.36.2.
 """
 
 from __future__ import annotations
@@ -16,22 +19,28 @@ from functools import cache
 from importlib.resources import files
 
 INLINE = "*"
-"""In place of a JSON name: the fields of the nested message stand in JSON beside their parent's."""
+"""In place of a JSON name: the fields of the nested message stand in JSON beside their
+parent's.
+"""
 
 _META_KINDS = frozenset(
-    {"Status", "DeleteOptions", "CreateOptions", "UpdateOptions", "PatchOptions", "GetOptions", "ListOptions", "WatchEvent"}
+    {"Status", "DeleteOptions", "CreateOptions", "UpdateOptions", "PatchOptions",
+    "GetOptions", "ListOptions", "WatchEvent"}
 )  # fmt: skip
 """Kinds of `meta/v1` that every group and version knows."""
 
-_META_OF_CORE = frozenset({"APIVersions", "APIGroup", "APIGroupList", "APIResourceList"})
+_META_OF_CORE = frozenset(
+    {"APIVersions", "APIGroup", "APIGroupList", "APIResourceList"}
+)
 
 
 @dataclass(slots=True, frozen=True)
 class Field:
     """One row of the table.
 
-    `type` is a protobuf scalar, a message of the table (`core/v1.Container`) or one of the types with a JSON form of their own (`Time`,
-    `Quantity`, …). `label` is `one`, `list` or `map` (keys are strings, `type` is the values').
+    `type` is a protobuf scalar, a message of the table (`core/v1.Container`) or one of
+    the types with a JSON form of their own (`Time`, `Quantity`, …). `label` is `one`,
+    `list` or `map` (keys are strings, `type` is the values').
     """
 
     number: int
@@ -44,7 +53,9 @@ class Field:
 
 @cache
 def messages() -> dict[str, tuple[Field, ...]]:
-    """Every message and its fields in ascending order of their numbers, as they are written."""
+    """Every message and its fields in ascending order of their numbers, as they are
+    written.
+    """
     table: dict[str, list[Field]] = {}
     lines = files(__package__).joinpath("fields.tsv").read_text().splitlines()
     for line in lines[1:]:

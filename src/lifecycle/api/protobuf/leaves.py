@@ -1,10 +1,12 @@
-"""Types that look one way in JSON and another in protobuf: times, quantities, raw JSON, and lists in disguise.
+"""Types that look one way in JSON and another in protobuf: times, quantities, raw JSON,
+and lists in disguise.
 
-Each has a pair of functions: JSON value → message bytes, message bytes → JSON value. The bytes are those *inside* the
-field. Times and quantities repeat endlessly in a cluster, so those are remembered.
+Each has a pair of functions: JSON value → message bytes, message bytes → JSON value.
+The bytes are those *inside* the field. Times and quantities repeat endlessly in a
+cluster, so those are remembered.
 
-Upstream: `meta/v1/time_proto.go`, `micro_time_proto.go`, `resource/quantity_proto.go`, `intstr` and `runtime`
-`generated.pb.go`, v1.36.
+Upstream: `meta/v1/time_proto.go`, `micro_time_proto.go`, `resource/quantity_proto.go`,
+`intstr` and `runtime` `generated.pb.go`, v1.36.
 """
 
 from __future__ import annotations
@@ -16,7 +18,15 @@ from typing import Any
 
 import orjson
 
-from lifecycle.api.protobuf.wire_format import LENGTH, VARINT, delimited, read_varint, signed, skip, varint
+from lifecycle.api.protobuf.wire_format import (
+    LENGTH,
+    VARINT,
+    delimited,
+    read_varint,
+    signed,
+    skip,
+    varint,
+)
 from lifecycle.api.quantity import canonical_quantity
 
 Encode = Callable[[Any], bytes]
@@ -61,7 +71,9 @@ def _instant(text: str) -> datetime:
 
 @lru_cache(maxsize=8192)
 def encode_time(text: str) -> bytes:
-    """`metav1.Time`: whole seconds, always with `nanos` 0; Go's zero time is no bytes at all."""
+    """`metav1.Time`: whole seconds, always with `nanos` 0; Go's zero time is no bytes
+    at all.
+    """
     moment = _instant(text)
     return b"" if moment == _ZERO_TIME else _timestamp((moment - _EPOCH) // _SECOND, 0)
 
@@ -70,12 +82,19 @@ def encode_time(text: str) -> bytes:
 def encode_micro_time(text: str) -> bytes:
     """`metav1.MicroTime`: seconds, and nanoseconds cut to microseconds."""
     moment = _instant(text)
-    return b"" if moment == _ZERO_TIME else _timestamp((moment - _EPOCH) // _SECOND, moment.microsecond * 1000)
+    return (
+        b""
+        if moment == _ZERO_TIME
+        else _timestamp((moment - _EPOCH) // _SECOND, moment.microsecond * 1000)
+    )
 
 
 def _read_timestamp(data: bytes) -> tuple[datetime, int]:
     fields = dict(raw_fields(data))
-    return _EPOCH + timedelta(seconds=signed(fields.get(1, 0))), fields.get(2, 0) // 1000
+    return (
+        _EPOCH + timedelta(seconds=signed(fields.get(1, 0))),
+        fields.get(2, 0) // 1000,
+    )
 
 
 @lru_cache(maxsize=8192)
@@ -109,7 +128,9 @@ def decode_quantity(data: bytes) -> str:
 
 
 def encode_int_or_string(value: int | str) -> bytes:
-    """`intstr.IntOrString`: which of the two, the number, the text; all three always."""
+    """`intstr.IntOrString`: which of the two, the number, the text; all three
+    always.
+    """
     if isinstance(value, str):
         return delimited(b"\x08\x01\x10\x00\x1a", value.encode())
     return b"\x08\x00\x10" + varint(value) + b"\x1a\x00"
@@ -124,7 +145,9 @@ def decode_int_or_string(data: bytes) -> int | str:
 
 
 def encode_json(value: Any) -> bytes:
-    """`FieldsV1`, `RawExtension`, apiextensions' `JSON`: the JSON text as field 1; nothing for null."""
+    """`FieldsV1`, `RawExtension`, apiextensions' `JSON`: the JSON text as field 1;
+    nothing for null.
+    """
     return b"" if value is None else delimited(b"\x0a", orjson.dumps(value))
 
 
@@ -141,7 +164,9 @@ def decode_json(data: bytes) -> Any:
 
 
 def encode_strings(values: list[str]) -> bytes:
-    """`Verbs`, `ExtraValue`: a list that is a message, so that an empty one differs from none."""
+    """`Verbs`, `ExtraValue`: a list that is a message, so that an empty one differs
+    from none.
+    """
     return b"".join(delimited(b"\x0a", value.encode()) for value in values)
 
 

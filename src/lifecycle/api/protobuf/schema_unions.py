@@ -1,7 +1,7 @@
 """The three "either or" types inside a CustomResourceDefinition's schema.
 
-JSON says `additionalProperties: false` or `additionalProperties: {type: string}`; protobuf has a message with one
-field for each.
+JSON says `additionalProperties: false` or `additionalProperties: {type: string}`;
+protobuf has a message with one field for each.
 
 Upstream: `apiextensions-apiserver/pkg/apis/apiextensions/v1/marshal.go`, v1.36.
 """
@@ -40,7 +40,11 @@ def union_encoder(type: str, schema: Encode) -> Encode:
             return b"".join(delimited(b"\x12", item.encode()) for item in value)
         return delimited(b"\x0a", schema(value))
 
-    return {"SchemaOrArray": or_array, "SchemaOrBool": or_bool, "SchemaOrStrings": or_strings}[type]
+    return {
+        "SchemaOrArray": or_array,
+        "SchemaOrBool": or_bool,
+        "SchemaOrStrings": or_strings,
+    }[type]
 
 
 def union_decoder(type: str, schema: Decode) -> Decode:
@@ -60,4 +64,8 @@ def union_decoder(type: str, schema: Decode) -> Decode:
         many = [value.decode() for number, value in fields if number == 2]
         return many or _first(fields, schema)
 
-    return {"SchemaOrArray": or_array, "SchemaOrBool": or_bool, "SchemaOrStrings": or_strings}[type]
+    return {
+        "SchemaOrArray": or_array,
+        "SchemaOrBool": or_bool,
+        "SchemaOrStrings": or_strings,
+    }[type]

@@ -2,8 +2,8 @@
 
 The event itself travels bare; the object inside it wears the full envelope.
 
-Upstream: `apimachinery/pkg/util/framer/framer.go` (`lengthDelimitedFrameWriter`), `serializer/protobuf`
-(`RawSerializer`), `meta/v1/watch.go` (`WatchEvent`), v1.36.
+Upstream: `apimachinery/pkg/util/framer/framer.go` (`lengthDelimitedFrameWriter`),
+`serializer/protobuf` (`RawSerializer`), `meta/v1/watch.go` (`WatchEvent`), v1.36.
 """
 
 from __future__ import annotations
@@ -16,15 +16,23 @@ from lifecycle.api.wire import Object
 _HEADER = 4
 
 
-def encode_watch_frame(type: str, obj: Object, *, encoded: bytes | None = None) -> bytes:
-    """One event of a watch as it goes over the wire; `encoded` is the object's envelope if it is at hand already."""
+def encode_watch_frame(
+    type: str, obj: Object, *, encoded: bytes | None = None
+) -> bytes:
+    """One event of a watch as it goes over the wire; `encoded` is the object's envelope
+    if it is at hand already.
+    """
     raw = encode(obj) if encoded is None else encoded
-    event = delimited(b"\x0a", type.encode()) + delimited(b"\x12", delimited(b"\x0a", raw))
+    event = delimited(b"\x0a", type.encode()) + delimited(
+        b"\x12", delimited(b"\x0a", raw)
+    )
     return len(event).to_bytes(_HEADER, "big") + event
 
 
 def decode_watch_frames(data: bytes) -> tuple[list[tuple[str, Object]], bytes]:
-    """The events of all complete frames, and the bytes of the one that is not complete yet. Raises ValueError if malformed."""
+    """The events of all complete frames, and the bytes of the one that is not complete
+    yet. Raises ValueError if malformed.
+    """
     events: list[tuple[str, Object]] = []
     position = 0
     while len(data) - position >= _HEADER:

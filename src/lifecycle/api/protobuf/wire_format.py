@@ -1,7 +1,8 @@
 """Bytes: varints, tags and lengths, the whole of protobuf that Kubernetes needs.
 
-Upstream: `encodeVarintGenerated`, `skipGenerated` in every `generated.pb.go`; protobuf's encoding guide. Left out:
-packed repeated scalars when writing (proto2 does not pack; they are understood when read) and groups (refused).
+Upstream: `encodeVarintGenerated`, `skipGenerated` in every `generated.pb.go`;
+protobuf's encoding guide. Left out: packed repeated scalars when writing (proto2 does
+not pack; they are understood when read) and groups (refused).
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ _WORD = 1 << 64
 
 
 def varint(number: int) -> bytes:
-    """A base-128 varint; a negative number as the 64-bit two's complement, as Go writes int32 and int64."""
+    """A base-128 varint; a negative number as the 64-bit two's complement, as Go writes
+    int32 and int64.
+    """
     if 0 <= number < 0x80:
         return _SINGLE[number]
     if number < 0:
@@ -41,7 +44,9 @@ def delimited(prefix: bytes, payload: bytes) -> bytes:
 
 
 def read_varint(data: bytes, position: int) -> tuple[int, int]:
-    """The varint at a position, and the position after it. Raises IndexError at the end of the data, ValueError if it never ends."""
+    """The varint at a position, and the position after it. Raises IndexError at the end
+    of the data, ValueError if it never ends.
+    """
     number = shift = 0
     while True:
         byte = data[position]

@@ -1,7 +1,8 @@
 """What the pinned Kubernetes version publishes about its own API, as package data.
 
-Schemas, discovery documents and the version come from the recorded cluster (`README.md` beside this file says from
-which), never from our own memory. Everything is read when first asked for, not at import.
+Schemas, discovery documents and the version come from the recorded cluster (`README.md`
+beside this file says from which), never from our own memory. Everything is read when
+first asked for, not at import.
 """
 
 from __future__ import annotations
@@ -20,12 +21,18 @@ KUBERNETES_VERSION = "v1.36.2"
 
 @cache
 def _archive() -> zipfile.ZipFile:
-    return zipfile.ZipFile(io.BytesIO(files(__package__).joinpath(f"{KUBERNETES_VERSION}.zip").read_bytes()))
+    return zipfile.ZipFile(
+        io.BytesIO(
+            files(__package__).joinpath(f"{KUBERNETES_VERSION}.zip").read_bytes()
+        )
+    )
 
 
 @cache
 def published_names(prefix: str = "") -> tuple[str, ...]:
-    """The names of all published documents below a prefix, e.g. `openapi/` or `discovery/legacy/`."""
+    """The names of all published documents below a prefix, e.g. `openapi/` or
+    `discovery/legacy/`.
+    """
     return tuple(name for name in _archive().namelist() if name.startswith(prefix))
 
 
@@ -36,5 +43,7 @@ def published_bytes(name: str) -> bytes:
 
 @cache
 def published(name: str) -> Any:
-    """One JSON document, decoded once and shared: treat it as read-only. Raises KeyError for a name that is not there."""
+    """One JSON document, decoded once and shared: treat it as read-only. Raises
+    KeyError for a name that is not there.
+    """
     return orjson.loads(published_bytes(name))

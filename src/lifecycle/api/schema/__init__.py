@@ -1,8 +1,11 @@
-"""The shape of API objects: what the pinned version publishes about each type, compiled once, and the decoder built from it.
+"""The shape of API objects: what the pinned version publishes about each type, compiled
+once, and the decoder built from it.
 
-- `schema_for("apps/v1", "Deployment")` – a `Schema` with `kind`, `fields`, `items`, `values`, `list_type`, `list_map_keys`, `map_type`,
-  `patch_merge_key`, `patch_strategy`, `default`: for patches, server-side apply and `explain`.
-- `decode(obj, "apps/v1", "Deployment")` – what the Go server makes of a JSON object: its normal form, and what it objects to.
+- `schema_for("apps/v1", "Deployment")` – a `Schema` with `kind`, `fields`, `items`,
+  `values`, `list_type`, `list_map_keys`, `map_type`, `patch_merge_key`,
+  `patch_strategy`, `default`: for patches, server-side apply and `explain`.
+- `decode(obj, "apps/v1", "Deployment")` – what the Go server makes of a JSON object:
+  its normal form, and what it objects to.
 - `find_duplicate_fields(body)` – fields that a JSON text gives twice.
 """
 

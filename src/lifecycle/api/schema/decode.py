@@ -1,16 +1,20 @@
 """What the Go server makes of a JSON object.
 
-Decoding is not neutral. Unknown fields are dropped (and reported), empty fields marked `omitempty` vanish, empty structs appear
-(`status: {}`), quantities and times are rewritten, keys come in the order of the Go struct, and a wrong type is refused with a
-400 that names the struct. The result is the *normal form*: what encoding the decoded object again would give. Two objects mean the same
-to the server exactly if their normal forms are equal.
+Decoding is not neutral. Unknown fields are dropped (and reported), empty fields marked
+`omitempty` vanish, empty structs appear (`status: {}`), quantities and times are
+rewritten, keys come in the order of the Go struct, and a wrong type is refused with a
+400 that names the struct. The result is the *normal form*: what encoding the decoded
+object again would give. Two objects mean the same to the server exactly if their normal
+forms are equal.
 
-Each struct of `types.tsv` is compiled once into a plan: a dict from JSON name to a decoder. Decoding then is one walk over what is
-there; paths are linked pairs, rendered only when something is wrong.
+Each struct of `types.tsv` is compiled once into a plan: a dict from JSON name to a
+decoder. Decoding then is one walk over what is there; paths are linked pairs, rendered
+only when something is wrong.
 
-Upstream: `sigs.k8s.io/json` (case-sensitive, strict errors collected), `apimachinery/pkg/runtime/serializer/json/json.go`,
-`apiserver/pkg/endpoints/handlers/rest.go` (`transformDecodeError`), v1.36. Left out: nil and empty lists are told apart only as far as
-`omitempty` does.
+Upstream: `sigs.k8s.io/json` (case-sensitive, strict errors collected),
+`apimachinery/pkg/runtime/serializer/json/json.go`,
+`apiserver/pkg/endpoints/handlers/rest.go` (`transformDecodeError`), v1.36. Left out:
+nil and empty lists are told apart only as far as `omitempty` does.
 """
 
 from __future__ import annotations
@@ -21,7 +25,14 @@ from typing import Any
 
 from lifecycle.api.resources import all_resources
 from lifecycle.api.schema import scalars
-from lifecycle.api.schema.gotypes import GoField, alias_of, go_type_name, is_struct, json_fields, struct_for
+from lifecycle.api.schema.gotypes import (
+    GoField,
+    alias_of,
+    go_type_name,
+    is_struct,
+    json_fields,
+    struct_for,
+)
 from lifecycle.api.status import StatusError, bad_request
 from lifecycle.api.wire import Object
 
@@ -33,7 +44,9 @@ _STRICT_LIMIT = 100
 
 
 class Findings:
-    """What went wrong on the way: strict errors, and the first wrong type (decoding goes on behind it, as in Go)."""
+    """What went wrong on the way: strict errors, and the first wrong type (decoding
+    goes on behind it, as in Go).
+    """
 
     __slots__ = ("saved", "strict", "struct")
 
@@ -57,7 +70,9 @@ class Findings:
             given = f"number {value!r}"
         struct, names = _struct_and_names(path)
         where = f"Go struct field {struct}.{names} of" if names else "Go value of"
-        self.saved = f"json: cannot unmarshal {given} into {where} type {go_type_name(type_)}"
+        self.saved = (
+            f"json: cannot unmarshal {given} into {where} type {go_type_name(type_)}"
+        )
 
 
 def render_path(path: Path) -> str:
@@ -92,11 +107,15 @@ def _struct_and_names(path: Path) -> tuple[str, str]:
     return struct, ".".join(reversed(names))
 
 
-def decode(obj: Any, api_version: str, kind: str, *, path: str = "") -> tuple[Object, list[str]]:
-    """The normal form of an object sent for a kind, and the strict errors (`unknown field "spec.foo"`), in the order of the text.
+def decode(
+    obj: Any, api_version: str, kind: str, *, path: str = ""
+) -> tuple[Object, list[str]]:
+    """The normal form of an object sent for a kind, and the strict errors (`unknown
+    field "spec.foo"`), in the order of the text.
 
-    Returns a new object; the one given is not changed. `path` goes before the paths of strict errors. Custom resources (kinds
-    that the version does not publish) come back as they are, except for their metadata. Raises StatusError 400 for a wrong type, a
+    Returns a new object; the one given is not changed. `path` goes before the paths of
+    strict errors. Custom resources (kinds that the version does not publish) come back
+    as they are, except for their metadata. Raises StatusError 400 for a wrong type, a
     malformed leaf, or an object of another kind, with upstream's message.
     """
     _check_kind(obj, api_version, kind)
@@ -114,14 +133,23 @@ def decode(obj: Any, api_version: str, kind: str, *, path: str = "") -> tuple[Ob
         raise cannot_be_handled(kind, api_version, kind, str(error)) from None
     if findings.saved:
         raise cannot_be_handled(kind, api_version, kind, findings.saved)
-    if struct is not None and not struct.startswith("meta/") and not ("kind" in decoded and "apiVersion" in decoded):
+    if (
+        struct is not None
+        and not struct.startswith("meta/")
+        and not ("kind" in decoded and "apiVersion" in decoded)
+    ):
         decoded = {"kind": kind, "apiVersion": api_version, **decoded}
     return decoded, findings.strict
 
 
-def cannot_be_handled(kind: str, api_version: str, wanted: str, why: str) -> StatusError:
+def cannot_be_handled(
+    kind: str, api_version: str, wanted: str, why: str
+) -> StatusError:
     """400: `Pod in version "v1" cannot be handled as a Pod: …`."""
-    return bad_request(f'{kind} in version "{api_version.rpartition("/")[2]}" cannot be handled as a {wanted}: {why}')
+    return bad_request(
+        f'{kind} in version "{api_version.rpartition("/")[2]}" cannot be handled as a'
+        f" {wanted}: {why}"
+    )
 
 
 def unrecognized(wanted: str) -> str:
@@ -131,43 +159,69 @@ def unrecognized(wanted: str) -> str:
 
 def _check_kind(obj: Any, api_version: str, kind: str) -> None:
     if type(obj) is not dict:
-        raise bad_request(f"{unrecognized(kind)}couldn't get version/kind; json parse error")
+        raise bad_request(
+            f"{unrecognized(kind)}couldn't get version/kind; json parse error"
+        )
     given_kind = obj.get("kind") or kind
     given_version = obj.get("apiVersion") or api_version
     if given_kind == kind and given_version == api_version:
         return
     for key in ("apiVersion", "kind"):
         if not isinstance(obj.get(key), str | None):
-            why = f"json: cannot unmarshal {scalars.json_type(obj[key])} into Go struct field .{key} of type string"
-            raise bad_request(f"{unrecognized(kind)}couldn't get version/kind; json parse error: {why}")
-    if struct_for(api_version, kind) is None or (struct_for(api_version, kind) or "").startswith("meta/"):
+            why = (
+                f"json: cannot unmarshal {scalars.json_type(obj[key])} into Go struct"
+                f" field .{key} of type string"
+            )
+            raise bad_request(
+                f"{unrecognized(kind)}couldn't get version/kind; json parse error:"
+                f" {why}"
+            )
+    if struct_for(api_version, kind) is None or (
+        struct_for(api_version, kind) or ""
+    ).startswith("meta/"):
         return
     if not _is_registered(given_version, given_kind):
-        why = f'no kind "{given_kind}" is registered for version "{given_version}" in scheme "{_SCHEME}"'
+        why = (
+            f'no kind "{given_kind}" is registered for version "{given_version}" in'
+            f' scheme "{_SCHEME}"'
+        )
         raise cannot_be_handled(given_kind, given_version, kind, why)
-    if given_kind != kind or given_version.rpartition("/")[0] != api_version.rpartition("/")[0]:
+    if (
+        given_kind != kind
+        or given_version.rpartition("/")[0] != api_version.rpartition("/")[0]
+    ):
         version = given_version.rpartition("/")[2]
         package = internal_package(api_version.rpartition("/")[0])
-        why = f"converting ({version}.{given_kind}) to ({package}.{kind}): unknown conversion"
+        why = (
+            f"converting ({version}.{given_kind}) to ({package}.{kind}): unknown"
+            " conversion"
+        )
         raise cannot_be_handled(given_kind, given_version, kind, why)
     raise bad_request(
-        f"the API version in the data ({given_version}) does not match the expected API version ({api_version})"
+        f"the API version in the data ({given_version}) does not match the expected API"
+        f" version ({api_version})"
     )
 
 
 def internal_package(group: str) -> str:
-    """The Go package of a group's internal types: named after the group, but for Events, of which there is only one type."""
+    """The Go package of a group's internal types: named after the group, but for
+    Events, of which there is only one type.
+    """
     package = group.partition(".")[0] or "core"
     return "core" if package == "events" else package
 
 
 @cache
 def _is_registered(api_version: str, kind: str) -> bool:
-    """Whether the scheme knows a kind: those with resources, their lists, and what goes with every version (options, Status)."""
+    """Whether the scheme knows a kind: those with resources, their lists, and what goes
+    with every version (options, Status).
+    """
     if not any(row.api_version == api_version for row in all_resources()):
         return False
     struct = struct_for(api_version, kind)
-    return struct is not None and {"kind", "apiVersion"} <= {field.json_name for field in json_fields(struct)}
+    return struct is not None and {"kind", "apiVersion"} <= {
+        field.json_name for field in json_fields(struct)
+    }
 
 
 def _custom(obj: Object, path: Path, findings: Findings) -> Object:
@@ -180,12 +234,16 @@ def _custom(obj: Object, path: Path, findings: Findings) -> Object:
 
 
 def zero_value(struct: str) -> Object:
-    """A struct as Go prints it when nothing is set: `zero_value("apps/v1.ReplicaSetStatus")` → `{"replicas": 0}`."""
+    """A struct as Go prints it when nothing is set:
+    `zero_value("apps/v1.ReplicaSetStatus")` → `{"replicas": 0}`.
+    """
     return _zero(struct)()
 
 
 def normal_form(struct: str, value: Object) -> Object:
-    """A value of a struct such as `autoscaling/v1.MetricSpec`, as decoding and encoding it would give. Raises ValueError."""
+    """A value of a struct such as `autoscaling/v1.MetricSpec`, as decoding and encoding
+    it would give. Raises ValueError.
+    """
     findings = Findings()
     decoded: Object = struct_decoder(struct)(value, (), findings)
     if findings.saved:
@@ -193,11 +251,13 @@ def normal_form(struct: str, value: Object) -> Object:
     return decoded
 
 
-# --- plans -----------------------------------------------------------------------------------------------------------------------
+# --- plans ----------------------------------------------------------------------------
 
 
 def _is_value_struct(type_: str) -> bool:
-    """A struct held by value: Go prints it even when it is empty (unless `omitzero`)."""
+    """A struct held by value: Go prints it even when it is empty (unless
+    `omitzero`).
+    """
     return type_ in _SELF_DECODING or (is_struct(type_) and type_ not in _OPEN)
 
 
@@ -220,14 +280,22 @@ _OPEN = {
 
 @cache
 def struct_decoder(name: str) -> Decoder:
-    """The compiled decoder of a struct. Compiled lazily: a struct may hold itself (JSONSchemaProps)."""
+    """The compiled decoder of a struct. Compiled lazily: a struct may hold itself
+    (JSONSchemaProps).
+    """
     short = name.rpartition(".")[2]
     fields: dict[str, tuple[int, _Key, Decoder | None, bool, GoField]] = {}
     always: list[tuple[str, GoField]] = []
     for index, field in enumerate(json_fields(name)):
         by_value = _is_value_struct(field.type) or field.type == "intstr.IntOrString"
         omit = field.omit_empty and not by_value and not field.type.startswith("*")
-        fields[field.json_name] = (index, _Key(field.json_name, short), None, omit or field.omit_zero, field)
+        fields[field.json_name] = (
+            index,
+            _Key(field.json_name, short),
+            None,
+            omit or field.omit_zero,
+            field,
+        )
         if not (field.omit_empty and not by_value) and not field.omit_zero:
             always.append((field.json_name, field))
     zeros: list[tuple[int, str, Callable[[], Any]]] = []
@@ -235,7 +303,10 @@ def struct_decoder(name: str) -> Decoder:
     def prepare() -> None:
         for json_name, (index, key, _, omit, field) in fields.items():
             fields[json_name] = (index, key, _decoder(field.type), omit, field)
-        zeros.extend((fields[json_name][0], json_name, _zero(field.type)) for json_name, field in always)
+        zeros.extend(
+            (fields[json_name][0], json_name, _zero(field.type))
+            for json_name, field in always
+        )
 
     def decode_struct(value: Any, path: Path, findings: Findings) -> Any:
         if type(value) is not dict:
@@ -275,7 +346,9 @@ def struct_decoder(name: str) -> Decoder:
 
 
 def _zero(type_: str) -> Callable[[], Any]:
-    """Makes the value that Go prints for a field that was not given and is not `omitempty`."""
+    """Makes the value that Go prints for a field that was not given and is not
+    `omitempty`.
+    """
     if type_.startswith(("*", "[]", "map[")):
         return lambda: None
     if type_ in _SELF_DECODING:
@@ -300,7 +373,11 @@ def _decoder(type_: str) -> Decoder:
     if type_.startswith("*"):
         return _decoder(type_[1:])
     if type_.startswith("map["):
-        return _map(type_, _decoder(type_[type_.index("]") + 1 :]), type_[type_.index("]") + 1 :])
+        return _map(
+            type_,
+            _decoder(type_[type_.index("]") + 1 :]),
+            type_[type_.index("]") + 1 :],
+        )
     if type_ == "[]byte":
         return _bytes
     if type_.startswith("[]"):
@@ -372,7 +449,8 @@ def _int_or_string(value: Any, path: Path, findings: Findings) -> Any:
         return value
     given = scalars.json_type(value)
     raise ValueError(
-        f"json: cannot unmarshal {given}{f' {value!r}' if given == 'number' else ''} into Go value of type int32"
+        f"json: cannot unmarshal {given}{f' {value!r}' if given == 'number' else ''}"
+        " into Go value of type int32"
     )
 
 
@@ -394,7 +472,8 @@ def _list(type_: str, item_type: str) -> Decoder:
             pending.append((_decoder(item_type), _zero(item_type)))
         decoder, zero = pending[0]
         return [
-            decoder(item, (path, index), findings) if item is not None else zero() for index, item in enumerate(value)
+            decoder(item, (path, index), findings) if item is not None else zero()
+            for index, item in enumerate(value)
         ]
 
     return decode_list
@@ -409,7 +488,8 @@ def _map(type_: str, decoder: Decoder, value_type: str) -> Decoder:
             findings.wrong_type(value, path, type_)
             return {}
         return {
-            key: decoder(item, (path, key), findings) if item is not None else zero() for key, item in value.items()
+            key: decoder(item, (path, key), findings) if item is not None else zero()
+            for key, item in value.items()
         }
 
     return decode_map

@@ -1,10 +1,12 @@
 """Fields given twice in one JSON object.
 
-A Python dict keeps the last of them silently; the server with `fieldValidation=Warn` or `Strict` says `duplicate field "spec.replicas"`.
-Parsing in Python would be slow for the common, clean body, so a cheap count comes first: a body without
-duplicates has as many keys as the parsed object when that is written out again.
+A Python dict keeps the last of them silently; the server with `fieldValidation=Warn` or
+`Strict` says `duplicate field "spec.replicas"`. Parsing in Python would be slow for the
+common, clean body, so a cheap count comes first: a body without duplicates has as many
+keys as the parsed object when that is written out again.
 
-Upstream: `sigs.k8s.io/json` (`UnmarshalStrict`), used by `apimachinery/pkg/runtime/serializer/json/json.go`, v1.36.
+Upstream: `sigs.k8s.io/json` (`UnmarshalStrict`), used by
+`apimachinery/pkg/runtime/serializer/json/json.go`, v1.36.
 """
 
 from __future__ import annotations
@@ -24,16 +26,24 @@ class _Pairs(list[tuple[str, Any]]):
 
 
 def find_duplicate_fields(body: bytes, parsed: Any = None) -> list[str]:
-    """`duplicate field "…"` for each field that a JSON body repeats, in the order of the text.
+    """`duplicate field "…"` for each field that a JSON body repeats, in the order of
+    the text.
 
-    `parsed` is the decoded body if the caller has it already. A body that is not JSON has no duplicates.
+    `parsed` is the decoded body if the caller has it already. A body that is not JSON
+    has no duplicates.
     """
     try:
         known = orjson.loads(body) if parsed is None else parsed
-        if orjson.dumps(known).count(b'":') >= len(_KEY_ENDS(body)):  # no key of the text was swallowed
+        if orjson.dumps(known).count(b'":') >= len(
+            _KEY_ENDS(body)
+        ):  # no key of the text was swallowed
             return []
         tree = json.loads(body, object_pairs_hook=_Pairs)
-    except (ValueError, TypeError, RecursionError):  # not JSON, or deeper than anything that could be stored
+    except (
+        ValueError,
+        TypeError,
+        RecursionError,
+    ):  # not JSON, or deeper than anything that could be stored
         return []
     found: list[str] = []
     _walk(tree, "", found)

@@ -1,10 +1,12 @@
 """What Go says when a map of plain values does not fit a struct.
 
-A strategic merge patch never becomes text on the server: the patched map is turned into the struct directly, by reflection, and what does
-not fit is reported in the words of that conversion, not in those of a JSON decoder.
+A strategic merge patch never becomes text on the server: the patched map is turned into
+the struct directly, by reflection, and what does not fit is reported in the words of
+that conversion, not in those of a JSON decoder.
 
-Upstream: `apimachinery/pkg/runtime/converter.go` (`fromUnstructured`), v1.36. Left out: of several values that do not fit, upstream
-reports the first in the order of the struct's fields; here it is the first in the order of the map.
+Upstream: `apimachinery/pkg/runtime/converter.go` (`fromUnstructured`), v1.36. Left out:
+of several values that do not fit, upstream reports the first in the order of the
+struct's fields; here it is the first in the order of the map.
 """
 
 from __future__ import annotations
@@ -14,7 +16,14 @@ from typing import Any
 from lifecycle.api.schema.decode import Findings, Path, struct_decoder
 from lifecycle.api.schema.gotypes import alias_of, go_type_name, is_struct, struct_for
 
-_KINDS = {bool: "bool", int: "int64", float: "float64", str: "string", list: "slice", dict: "map"}
+_KINDS = {
+    bool: "bool",
+    int: "int64",
+    float: "float64",
+    str: "string",
+    list: "slice",
+    dict: "map",
+}
 
 
 class _Complaints(Findings):

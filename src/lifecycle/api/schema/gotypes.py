@@ -1,11 +1,14 @@
 """What OpenAPI does not say: the Go declarations behind the API types, as a table.
 
-Two servers that agree on every field can still print different JSON: Go writes fields in the order of the struct, leaves out an empty
-field only if it is tagged `omitempty` (and never an empty struct, unless `omitzero`), and names types in its error messages. These facts
-are in `types.tsv`, one struct after the other, in declaration order: Go name, JSON name, tags (`e` omitempty, `z` omitzero, `i`
-inline), Go type. A test holds the table against the published OpenAPI documents: same types, same fields.
+Two servers that agree on every field can still print different JSON: Go writes fields
+in the order of the struct, leaves out an empty field only if it is tagged `omitempty`
+(and never an empty struct, unless `omitzero`), and names types in its error messages.
+These facts are in `types.tsv`, one struct after the other, in declaration order: Go
+name, JSON name, tags (`e` omitempty, `z` omitzero, `i` inline), Go type. A test holds
+the table against the published OpenAPI documents: same types, same fields.
 
-Upstream: `k8s.io/api/*/*/types.go`, `apimachinery/pkg/apis/meta/v1/types.go`, `apiextensions-apiserver` and `kube-aggregator` types, v1.36.
+Upstream: `k8s.io/api/*/*/types.go`, `apimachinery/pkg/apis/meta/v1/types.go`,
+`apiextensions-apiserver` and `kube-aggregator` types, v1.36.
 """
 
 from __future__ import annotations
@@ -18,7 +21,9 @@ SCALARS = {"string", "bool", "int32", "int64", "int", "float64", "byte"}
 
 
 class GoField(NamedTuple):
-    """One struct field. `type` is fully qualified: `*int32`, `[]core/v1.Container`, `map[string]string`."""
+    """One struct field. `type` is fully qualified: `*int32`, `[]core/v1.Container`,
+    `map[string]string`.
+    """
 
     go_name: str
     json_name: str
@@ -32,7 +37,9 @@ class GoField(NamedTuple):
 def _blocks() -> dict[str, list[str]]:
     blocks: dict[str, list[str]] = {}
     current: list[str] = []
-    for line in files(__package__).joinpath("types.tsv").read_text("utf-8").splitlines():
+    for line in (
+        files(__package__).joinpath("types.tsv").read_text("utf-8").splitlines()
+    ):
         if line[0] == "\t":
             current.append(line)
         else:
@@ -67,7 +74,9 @@ def split_type(type_: str) -> tuple[str, str]:
 
 @cache
 def alias_of(name: str) -> str | None:
-    """What a named non-struct type stands for (`core/v1.PodPhase` → `string`), or None for a struct or an unknown name."""
+    """What a named non-struct type stands for (`core/v1.PodPhase` → `string`), or None
+    for a struct or an unknown name.
+    """
     block = _blocks().get(name)
     if not block or block[0][0] == "\t":
         return None
@@ -87,13 +96,24 @@ def declared_fields(name: str) -> tuple[GoField, ...]:
     rows = []
     for line in _blocks()[name]:
         go_name, json_name, tags, type_ = line[1:].split("\t")
-        rows.append(GoField(go_name, json_name, "e" in tags, "z" in tags, "i" in tags, _qualify(type_, package)))
+        rows.append(
+            GoField(
+                go_name,
+                json_name,
+                "e" in tags,
+                "z" in tags,
+                "i" in tags,
+                _qualify(type_, package),
+            )
+        )
     return tuple(rows)
 
 
 @cache
 def json_fields(name: str) -> tuple[GoField, ...]:
-    """The fields of a struct as JSON sees them: embedded structs flattened, in the order in which Go prints them."""
+    """The fields of a struct as JSON sees them: embedded structs flattened, in the
+    order in which Go prints them.
+    """
     rows: list[GoField] = []
     for field in declared_fields(name):
         if field.inline:
@@ -105,7 +125,9 @@ def json_fields(name: str) -> tuple[GoField, ...]:
 
 @cache
 def struct_for(api_version: str, kind: str) -> str | None:
-    """The struct behind a kind: (`apps/v1`, `Deployment`) → `apps/v1.Deployment`; shared kinds (`DeleteOptions`) live in `meta/v1`."""
+    """The struct behind a kind: (`apps/v1`, `Deployment`) → `apps/v1.Deployment`;
+    shared kinds (`DeleteOptions`) live in `meta/v1`.
+    """
     group, _, version = api_version.rpartition("/")
     name = f"{group.partition('.')[0] or 'core'}/{version}.{kind}"
     if is_struct(name):
@@ -115,7 +137,9 @@ def struct_for(api_version: str, kind: str) -> str | None:
 
 
 def go_type_name(type_: str) -> str:
-    """A type as Go's error messages print it: `[]core/v1.Container` → `[]v1.Container`."""
+    """A type as Go's error messages print it: `[]core/v1.Container` →
+    `[]v1.Container`.
+    """
     prefix, base = split_type(type_)
     if base == "byte":
         base = "uint8"

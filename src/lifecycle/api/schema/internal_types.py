@@ -1,10 +1,13 @@
 """API values as the server's own, unversioned types print them.
 
-Validation works on internal types, not on what was sent. They carry no JSON tags, so a refused struct appears in a message with Go's field
-names, every field, nulls and zeros included; embedded structs are flattened. A few are declared in another order than their v1 sisters, and
-what concerns a pod's share of the host (`hostNetwork` …) lives in the security context there.
+Validation works on internal types, not on what was sent. They carry no JSON tags, so a
+refused struct appears in a message with Go's field names, every field, nulls and zeros
+included; embedded structs are flattened. A few are declared in another order than their
+v1 sisters, and what concerns a pod's share of the host (`hostNetwork` …) lives in the
+security context there.
 
-Upstream: `pkg/apis/{core,apps,batch,…}/types.go`, `pkg/apis/core/v1/conversion.go` (`Convert_v1_PodSpec_To_core_PodSpec`), v1.36.
+Upstream: `pkg/apis/{core,apps,batch,…}/types.go`, `pkg/apis/core/v1/conversion.go`
+(`Convert_v1_PodSpec_To_core_PodSpec`), v1.36.
 """
 
 from __future__ import annotations
@@ -12,35 +15,61 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from lifecycle.api.schema.gotypes import GoField, alias_of, declared_fields, is_struct, split_type
+from lifecycle.api.schema.gotypes import (
+    GoField,
+    alias_of,
+    declared_fields,
+    is_struct,
+    split_type,
+)
 
-_HOST_FIELDS = ("HostNetwork", "HostPID", "HostIPC", "ShareProcessNamespace", "HostUsers")
+_HOST_FIELDS = (
+    "HostNetwork",
+    "HostPID",
+    "HostIPC",
+    "ShareProcessNamespace",
+    "HostUsers",
+)
 
 _ORDER: dict[str, str] = {
     "core/v1.VolumeSource": (
-        "HostPath EmptyDir GCEPersistentDisk AWSElasticBlockStore GitRepo Secret NFS ISCSI Glusterfs PersistentVolumeClaim RBD Quobyte "
-        "FlexVolume Cinder CephFS Flocker DownwardAPI FC AzureFile ConfigMap VsphereVolume AzureDisk PhotonPersistentDisk Projected "
-        "PortworxVolume ScaleIO StorageOS CSI Ephemeral Image"
+        "HostPath EmptyDir GCEPersistentDisk AWSElasticBlockStore GitRepo Secret NFS"
+        " ISCSI Glusterfs PersistentVolumeClaim RBD Quobyte FlexVolume Cinder CephFS"
+        " Flocker DownwardAPI FC AzureFile ConfigMap VsphereVolume AzureDisk"
+        " PhotonPersistentDisk Projected PortworxVolume ScaleIO StorageOS CSI Ephemeral"
+        " Image"
     ),
     "core/v1.PersistentVolumeSource": (
-        "GCEPersistentDisk AWSElasticBlockStore HostPath Glusterfs NFS RBD Quobyte ISCSI FlexVolume Cinder CephFS FC Flocker AzureFile "
-        "VsphereVolume AzureDisk PhotonPersistentDisk PortworxVolume ScaleIO Local StorageOS CSI"
+        "GCEPersistentDisk AWSElasticBlockStore HostPath Glusterfs NFS RBD Quobyte"
+        " ISCSI FlexVolume Cinder CephFS FC Flocker AzureFile VsphereVolume AzureDisk"
+        " PhotonPersistentDisk PortworxVolume ScaleIO Local StorageOS CSI"
     ),
     "core/v1.PodSpec": (
-        "Volumes InitContainers Containers EphemeralContainers RestartPolicy TerminationGracePeriodSeconds ActiveDeadlineSeconds "
-        "DNSPolicy NodeSelector ServiceAccountName AutomountServiceAccountToken NodeName SecurityContext ImagePullSecrets Hostname "
-        "Subdomain SetHostnameAsFQDN Affinity SchedulerName Tolerations HostAliases PriorityClassName Priority PreemptionPolicy "
-        "DNSConfig ReadinessGates RuntimeClassName Overhead EnableServiceLinks TopologySpreadConstraints OS SchedulingGates "
-        "ResourceClaims Resources HostnameOverride SchedulingGroup"
+        "Volumes InitContainers Containers EphemeralContainers RestartPolicy"
+        " TerminationGracePeriodSeconds ActiveDeadlineSeconds DNSPolicy NodeSelector"
+        " ServiceAccountName AutomountServiceAccountToken NodeName SecurityContext"
+        " ImagePullSecrets Hostname Subdomain SetHostnameAsFQDN Affinity SchedulerName"
+        " Tolerations HostAliases PriorityClassName Priority PreemptionPolicy DNSConfig"
+        " ReadinessGates RuntimeClassName Overhead EnableServiceLinks"
+        " TopologySpreadConstraints OS SchedulingGates ResourceClaims Resources"
+        " HostnameOverride SchedulingGroup"
     ),
     "core/v1.PodSecurityContext": (
-        "SELinuxOptions WindowsOptions RunAsUser RunAsGroup RunAsNonRoot SupplementalGroups SupplementalGroupsPolicy FSGroup "
-        "FSGroupChangePolicy Sysctls SeccompProfile AppArmorProfile SELinuxChangePolicy"
+        "SELinuxOptions WindowsOptions RunAsUser RunAsGroup RunAsNonRoot"
+        " SupplementalGroups SupplementalGroupsPolicy FSGroup FSGroupChangePolicy"
+        " Sysctls SeccompProfile AppArmorProfile SELinuxChangePolicy"
     ),
 }
-"""The structs whose internal sister has another order, or lacks fields. All others are declared alike."""
+"""The structs whose internal sister has another order, or lacks fields. All others are
+declared alike.
+"""
 
-_ZEROS: dict[str, Any] = {"string": "", "types.UID": "", "bool": False, "resource.Quantity": "0"}
+_ZEROS: dict[str, Any] = {
+    "string": "",
+    "types.UID": "",
+    "bool": False,
+    "resource.Quantity": "0",
+}
 
 
 @cache
@@ -53,15 +82,25 @@ def _fields(name: str) -> tuple[GoField, ...]:
 
 
 def internal_value(type_: str, value: Any) -> Any:
-    """A value as Go prints the internal type. `type_` is a Go type such as `core/v1.ServicePort`."""
+    """A value as Go prints the internal type. `type_` is a Go type such as
+    `core/v1.ServicePort`.
+    """
     prefix, base = split_type(type_)
     if prefix.startswith("*"):
         return None if value is None else internal_value(type_[1:], value)
     if prefix.startswith("[]"):
-        return value if value is None or base == "byte" else [internal_value(type_[2:], item) for item in value]
+        return (
+            value
+            if value is None or base == "byte"
+            else [internal_value(type_[2:], item) for item in value]
+        )
     if prefix.startswith("map["):
         inner = type_[type_.index("]") + 1 :]
-        return None if value is None else {key: internal_value(inner, value[key]) for key in sorted(value)}
+        return (
+            None
+            if value is None
+            else {key: internal_value(inner, value[key]) for key in sorted(value)}
+        )
     if base.startswith(("meta/v1.", "runtime.")):
         return value  # these keep their tags
     alias = alias_of(base)
@@ -76,7 +115,9 @@ def _struct(name: str, given: dict[str, Any]) -> dict[str, Any]:
     shown: dict[str, Any] = {}
     for field in _fields(name):
         if field.type == "meta/v1.TypeMeta":
-            shown.update((key, given[key]) for key in ("kind", "apiVersion") if given.get(key))
+            shown.update(
+                (key, given[key]) for key in ("kind", "apiVersion") if given.get(key)
+            )
         elif field.type == "meta/v1.ObjectMeta":
             shown.update(given.get("metadata") or {})  # embedded, with tags of its own
         elif field.inline:
@@ -86,10 +127,15 @@ def _struct(name: str, given: dict[str, Any]) -> dict[str, Any]:
                 "core/v1.PodSecurityContext", given.get("securityContext") or {}
             )
         else:
-            shown[field.go_name] = internal_value(field.type, given.get(field.json_name))
+            shown[field.go_name] = internal_value(
+                field.type, given.get(field.json_name)
+            )
     return shown
 
 
 def _host_fields(spec: dict[str, Any]) -> dict[str, Any]:
     by_name = {field.go_name: field for field in declared_fields("core/v1.PodSpec")}
-    return {name: internal_value(by_name[name].type, spec.get(by_name[name].json_name)) for name in _HOST_FIELDS}
+    return {
+        name: internal_value(by_name[name].type, spec.get(by_name[name].json_name))
+        for name in _HOST_FIELDS
+    }

@@ -1,10 +1,13 @@
-"""One node of a compiled schema: what a patch or an apply must know about a place in an object.
+"""One node of a compiled schema: what a patch or an apply must know about a place in an
+object.
 
-A `Schema` is deliberately small. It answers: is this an object with known fields, a map, a list or a leaf? If a list, are its items
-matched by position, by value or by keys? How does a strategic merge patch treat it? Nodes are shared: every place that refers to
-`PodSpec` sees the same fields, compiled when somebody first looks.
+A `Schema` is deliberately small. It answers: is this an object with known fields, a
+map, a list or a leaf? If a list, are its items matched by position, by value or by
+keys? How does a strategic merge patch treat it? Nodes are shared: every place that
+refers to `PodSpec` sees the same fields, compiled when somebody first looks.
 
-Upstream: `kube-openapi/pkg/schemaconv` (smd schema from OpenAPI), `apimachinery/pkg/util/strategicpatch/meta.go` (patch metadata), v1.36.
+Upstream: `kube-openapi/pkg/schemaconv` (smd schema from OpenAPI),
+`apimachinery/pkg/util/strategicpatch/meta.go` (patch metadata), v1.36.
 """
 
 from __future__ import annotations
@@ -18,18 +21,25 @@ EMPTY: Mapping[str, Any] = {}
 class Schema:
     """A compiled node.
 
-    - `name`: the OpenAPI component it stands for (`io.k8s.api.core.v1.Container`), or empty for an inline node
-    - `kind`: `object` (known `fields`), `map` (free keys, all values shaped like `values`), `list` (of `items`), a leaf (`string`,
-      `integer`, `number`, `boolean`, `int-or-string`, `quantity`) or `any` (arbitrary JSON)
-    - `fields`: field name → Schema (objects only); `items`: Schema of a list's elements; `values`: Schema of a map's values
-    - `list_type`: `atomic`, `set`, `map` or empty (not said: server-side apply treats it as atomic)
-    - `list_map_keys`: the keys that identify an item of a `map` list; `key_defaults`: those of them that have a default
+    - `name`: the OpenAPI component it stands for (`io.k8s.api.core.v1.Container`), or
+      empty for an inline node
+    - `kind`: `object` (known `fields`), `map` (free keys, all values shaped like
+      `values`), `list` (of `items`), a leaf (`string`, `integer`, `number`, `boolean`,
+      `int-or-string`, `quantity`) or `any` (arbitrary JSON)
+    - `fields`: field name → Schema (objects only); `items`: Schema of a list's
+      elements; `values`: Schema of a map's values
+    - `list_type`: `atomic`, `set`, `map` or empty (not said: server-side apply treats
+      it as atomic)
+    - `list_map_keys`: the keys that identify an item of a `map` list; `key_defaults`:
+      those of them that have a default
     - `map_type`: `atomic`, `granular` or empty, for objects and maps
-    - `patch_merge_key`, `patch_strategy`: for strategic merge patches; the strategy is a tuple (`("merge",)`, `("replace",)`,
-      `("merge", "retainKeys")`, `("retainKeys",)`) or empty
+    - `patch_merge_key`, `patch_strategy`: for strategic merge patches; the strategy is
+      a tuple (`("merge",)`, `("replace",)`, `("merge", "retainKeys")`,
+      `("retainKeys",)`) or empty
     - `default`: the published default, or None
     - `format`: the OpenAPI format of a leaf (`int32`, `byte`, `date-time`, …)
-    - `preserve_unknown`: unknown fields are kept (custom resources, embedded raw objects)
+    - `preserve_unknown`: unknown fields are kept (custom resources, embedded raw
+      objects)
     """
 
     __slots__ = (
@@ -48,7 +58,10 @@ class Schema:
     )
 
     def __init__(
-        self, name: str, kind: str, load: Callable[[], tuple[Mapping[str, Schema], Schema | None, Schema | None]]
+        self,
+        name: str,
+        kind: str,
+        load: Callable[[], tuple[Mapping[str, Schema], Schema | None, Schema | None]],
     ) -> None:
         self.name = name
         self.kind = kind
@@ -61,7 +74,9 @@ class Schema:
         self.format = ""
         self.preserve_unknown = False
         self._load = load
-        self._parts: tuple[Mapping[str, Schema], Schema | None, Schema | None] | None = None
+        self._parts: (
+            tuple[Mapping[str, Schema], Schema | None, Schema | None] | None
+        ) = None
 
     def _children(self) -> tuple[Mapping[str, Schema], Schema | None, Schema | None]:
         parts = self._parts
@@ -86,11 +101,17 @@ class Schema:
 
     @property
     def key_defaults(self) -> dict[str, Any]:
-        """Published defaults of the keys of a `map` list, e.g. `protocol: TCP` of container ports."""
+        """Published defaults of the keys of a `map` list, e.g. `protocol: TCP` of
+        container ports.
+        """
         items = self.items
         if items is None:
             return {}
-        found = {key: items.fields[key].default for key in self.list_map_keys if key in items.fields}
+        found = {
+            key: items.fields[key].default
+            for key in self.list_map_keys
+            if key in items.fields
+        }
         return {key: value for key, value in found.items() if value is not None}
 
     def child(self, key: str) -> Schema | None:

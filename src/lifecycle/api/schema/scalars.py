@@ -1,10 +1,12 @@
 """Leaves with a mind of their own: quantities, times, durations, bytes.
 
-Their Go types decode and print themselves, so the server changes what it was given: `cpu: "1000m"` comes back as `"1"`,
-a time with an offset as UTC. Each function takes the JSON value and returns the canonical one, or raises ValueError with Go's words.
+Their Go types decode and print themselves, so the server changes what it was given:
+`cpu: "1000m"` comes back as `"1"`, a time with an offset as UTC. Each function takes
+the JSON value and returns the canonical one, or raises ValueError with Go's words.
 
-Upstream: `apimachinery/pkg/api/resource/quantity.go`, `apimachinery/pkg/apis/meta/v1/{time,micro_time,duration}.go`,
-Go's `encoding/base64` and `time.Parse`, v1.36.
+Upstream: `apimachinery/pkg/api/resource/quantity.go`,
+`apimachinery/pkg/apis/meta/v1/{time,micro_time,duration}.go`, Go's `encoding/base64`
+and `time.Parse`, v1.36.
 """
 
 from __future__ import annotations
@@ -18,8 +20,13 @@ from typing import Any
 
 from lifecycle.api.go_duration import go_duration, parse_duration
 
-QUANTITY_FORMAT = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
-_RFC3339 = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:[.,](\d+))?(Z|[+-]\d\d:\d\d)")
+QUANTITY_FORMAT = (
+    "quantities must match the regular expression"
+    " '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+)
+_RFC3339 = re.compile(
+    r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:[.,](\d+))?(Z|[+-]\d\d:\d\d)"
+)
 
 
 @lru_cache(4096)
@@ -53,7 +60,9 @@ def micro_time(value: Any) -> str | None:
 
 def _parse_time(value: Any, micro: bool = False) -> datetime | None:
     if type(value) is not str:
-        raise ValueError(f"json: cannot unmarshal {json_type(value)} into Go value of type string")
+        raise ValueError(
+            f"json: cannot unmarshal {json_type(value)} into Go value of type string"
+        )
     match = _RFC3339.fullmatch(value)
     if match is None or (micro and len(match[7] or "") != 6):
         raise ValueError(_time_complaint(value, micro))
@@ -64,7 +73,16 @@ def _parse_time(value: Any, micro: bool = False) -> datetime | None:
         what = "hour" if hour > 23 else "minute" if minute > 59 else "second"
         raise ValueError(f'parsing time "{value}": {what} out of range')
     try:
-        moment = datetime(year, month, day, hour, minute, second, int((match[7] or "0")[:6].ljust(6, "0")), UTC)
+        moment = datetime(
+            year,
+            month,
+            day,
+            hour,
+            minute,
+            second,
+            int((match[7] or "0")[:6].ljust(6, "0")),
+            UTC,
+        )
     except ValueError:
         raise ValueError(f'parsing time "{value}": day out of range') from None
     zone = match[8]
@@ -77,7 +95,8 @@ def _parse_time(value: Any, micro: bool = False) -> datetime | None:
 
 
 _STEPS = (
-    (r"\d{4}", "2006"), ("-", "-"), (r"\d\d", "01"), ("-", "-"), (r"\d\d", "02"), ("T", "T"), (r"\d\d", "15"), (":", ":"),
+    (r"\d{4}", "2006"), ("-", "-"), (r"\d\d", "01"), ("-", "-"), (r"\d\d", "02"), ("T",
+    "T"), (r"\d\d", "15"), (":", ":"),
     (r"\d\d", "04"), (":", ":"), (r"\d\d", "05"),
 )  # fmt: skip
 _FRACTION, _ZONE = (r"(?:[.,]\d+)?", "05"), (r"Z|[+-]\d\d:\d\d", "Z07:00")
@@ -85,25 +104,40 @@ _MICROSECONDS = (r"[.,]\d{6}", ".000000")
 
 
 def _time_complaint(value: str, micro: bool) -> str:
-    layout = "2006-01-02T15:04:05.000000Z07:00" if micro else "2006-01-02T15:04:05Z07:00"
+    layout = (
+        "2006-01-02T15:04:05.000000Z07:00" if micro else "2006-01-02T15:04:05Z07:00"
+    )
     rest = value
     for pattern, name in (*_STEPS, _MICROSECONDS if micro else _FRACTION, _ZONE):
         match = re.match(pattern, rest)
         if match is None:
-            if name == ".000000":  # Go has taken the seven characters before it sees that they are no digits
+            if (
+                name == ".000000"
+                # Go has taken the seven characters before it sees that they are no
+                # digits
+            ):
                 rest = rest[7:] if len(rest) >= 7 else rest
-            return f'parsing time "{value}" as "{layout}": cannot parse "{rest}" as "{name}"'
+            return (
+                f'parsing time "{value}" as "{layout}": cannot parse "{rest}" as'
+                f' "{name}"'
+            )
         rest = rest[match.end() :]
     return f'parsing time "{value}": extra text: "{rest}"'
 
 
 def base64_bytes(value: Any) -> str:
     """`[]byte`: standard base64, line breaks allowed and dropped."""
-    text = value.replace("\n", "").replace("\r", "") if "\n" in value or "\r" in value else value
+    text = (
+        value.replace("\n", "").replace("\r", "")
+        if "\n" in value or "\r" in value
+        else value
+    )
     try:
         raw = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
-        raise ValueError(f"illegal base64 data at input byte {_first_bad_byte(value)}") from None
+        raise ValueError(
+            f"illegal base64 data at input byte {_first_bad_byte(value)}"
+        ) from None
     return text if len(text) % 4 == 0 else base64.b64encode(raw).decode()
 
 
@@ -132,7 +166,9 @@ def _first_bad_byte(text: str) -> int:
 def duration(value: Any) -> str:
     """`metav1.Duration` as Go prints it: `90s` → `1m30s`."""
     if type(value) is not str:
-        raise ValueError(f"json: cannot unmarshal {json_type(value)} into Go value of type string")
+        raise ValueError(
+            f"json: cannot unmarshal {json_type(value)} into Go value of type string"
+        )
     return go_duration(parse_duration(value))
 
 

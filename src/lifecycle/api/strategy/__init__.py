@@ -1,6 +1,13 @@
-"""REST strategies: what the registry decides per kind, apart from storing. See `rest` for the story."""
+"""REST strategies: what the registry decides per kind, apart from storing. See `rest`
+for the story.
+"""
 
-from lifecycle.api.strategy.field_labels import field_label_error, field_labels, known_field_labels, selectable_fields
+from lifecycle.api.strategy.field_labels import (
+    field_label_error,
+    field_labels,
+    known_field_labels,
+    selectable_fields,
+)
 from lifecycle.api.strategy.quality_of_service import pod_qos_class
 from lifecycle.api.strategy.rest import (
     Strategy,

@@ -1,7 +1,9 @@
 """Field selectors: which fields of a kind can be selected by, and their values.
 
-Upstream: `pkg/apis/*/v1/conversion.go` (`AddFieldLabelConversionFunc`), `ToSelectableFields` of each `pkg/registry/*/*/strategy.go`,
-`apimachinery/pkg/runtime/conversion.go` (`DefaultMetaV1FieldSelectorConversion`), v1.36.
+Upstream: `pkg/apis/*/v1/conversion.go` (`AddFieldLabelConversionFunc`),
+`ToSelectableFields` of each `pkg/registry/*/*/strategy.go`,
+`apimachinery/pkg/runtime/conversion.go` (`DefaultMetaV1FieldSelectorConversion`),
+v1.36.
 """
 
 from __future__ import annotations
@@ -61,13 +63,21 @@ def field_label_error(kind: str, label: str) -> str:
         return f'field label "{label}" not supported for batchv1.Job'
     if kind in _LABELS and kind != "ResourceSlice":
         return f"field label not supported: {label}"
-    return f'"{label}" is not a known field selector: only "metadata.name", "metadata.namespace"'
+    return (
+        f'"{label}" is not a known field selector: only "metadata.name",'
+        ' "metadata.namespace"'
+    )
 
 
 def selectable_fields(obj: Object) -> dict[str, str]:
-    """The values of an object's selectable fields, as strings. Upstream: each strategy's `ToSelectableFields`."""
+    """The values of an object's selectable fields, as strings. Upstream: each
+    strategy's `ToSelectableFields`.
+    """
     meta = obj.get("metadata") or {}
-    values = {"metadata.name": meta.get("name", ""), "metadata.namespace": meta.get("namespace", "")}
+    values = {
+        "metadata.name": meta.get("name", ""),
+        "metadata.namespace": meta.get("namespace", ""),
+    }
     kind = obj.get("kind", "")
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     if kind == "Pod":
@@ -83,11 +93,25 @@ def selectable_fields(obj: Object) -> dict[str, str]:
         values["spec.unschedulable"] = "true" if spec.get("unschedulable") else "false"
     elif kind == "Event":
         involved = obj.get("involvedObject") or obj.get("regarding") or {}
-        for key in ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath"):
+        for key in (
+            "kind",
+            "namespace",
+            "name",
+            "uid",
+            "apiVersion",
+            "resourceVersion",
+            "fieldPath",
+        ):
             values[f"involvedObject.{key}"] = involved.get(key, "")
         source = (obj.get("source") or {}).get("component", "")
         reporter = obj.get("reportingComponent") or obj.get("reportingController") or ""
-        values.update({"reason": obj.get("reason", ""), "reportingComponent": reporter, "source": source or reporter})
+        values.update(
+            {
+                "reason": obj.get("reason", ""),
+                "reportingComponent": reporter,
+                "source": source or reporter,
+            }
+        )
         values["type"] = obj.get("type", "")
     elif kind == "Namespace":
         values["status.phase"] = status.get("phase", "")
@@ -103,5 +127,8 @@ def selectable_fields(obj: Object) -> dict[str, str]:
     elif kind == "CertificateSigningRequest":
         values["spec.signerName"] = spec.get("signerName", "")
     elif kind == "ResourceSlice":
-        values["spec.nodeName"], values["spec.driver"] = spec.get("nodeName", ""), spec.get("driver", "")
+        values["spec.nodeName"], values["spec.driver"] = (
+            spec.get("nodeName", ""),
+            spec.get("driver", ""),
+        )
     return values

@@ -1,6 +1,8 @@
-"""What single kinds get at creation, beyond a reset status: phases, finalizers, selectors, merged data.
+"""What single kinds get at creation, beyond a reset status: phases, finalizers,
+selectors, merged data.
 
-Upstream: `pkg/registry/core/{pod,namespace,secret,serviceaccount}/strategy.go`, `pkg/registry/batch/job/strategy.go` (`generateSelector`),
+Upstream: `pkg/registry/core/{pod,namespace,secret,serviceaccount}/strategy.go`,
+`pkg/registry/batch/job/strategy.go` (`generateSelector`),
 `apiextensions-apiserver/pkg/registry/customresourcedefinition/strategy.go`, v1.36.
 """
 
@@ -24,7 +26,9 @@ def _create_pod(pod: Object) -> None:
                 "type": "PodScheduled",
                 "status": "False",
                 "lastProbeTime": None,
-                "lastTransitionTime": (pod.get("metadata") or {}).get("creationTimestamp"),
+                "lastTransitionTime": (pod.get("metadata") or {}).get(
+                    "creationTimestamp"
+                ),
                 "reason": "SchedulingGated",
                 "message": "Scheduling is blocked due to non-empty scheduling gates",
             }
@@ -45,7 +49,10 @@ def _create_namespace(namespace: Object) -> None:
 
 
 def _create_persistent_volume(volume: Object) -> None:
-    volume["status"] = {"phase": "Pending", "lastPhaseTransitionTime": volume["metadata"].get("creationTimestamp")}
+    volume["status"] = {
+        "phase": "Pending",
+        "lastPhaseTransitionTime": volume["metadata"].get("creationTimestamp"),
+    }
 
 
 def _create_job(job: Object) -> None:
@@ -61,15 +68,24 @@ def _create_job(job: Object) -> None:
     for prefix in ("batch.kubernetes.io/", ""):
         labels.setdefault(prefix + "job-name", name)
         labels.setdefault(prefix + "controller-uid", uid)
-    if given and meta.get("labels") is given:  # defaulted: one map, seen from two places
+    if (
+        given and meta.get("labels") is given
+    ):  # defaulted: one map, seen from two places
         meta["labels"] = dict(labels)
     selector = dict(spec.get("selector") or {})
-    selector["matchLabels"] = {"batch.kubernetes.io/controller-uid": uid, **(selector.get("matchLabels") or {})}
+    selector["matchLabels"] = {
+        "batch.kubernetes.io/controller-uid": uid,
+        **(selector.get("matchLabels") or {}),
+    }
     spec["selector"] = selector
 
 
 def _create_custom_resource_definition(definition: Object) -> None:
-    stored = [v["name"] for v in (definition.get("spec") or {}).get("versions") or () if v.get("storage")]
+    stored = [
+        v["name"]
+        for v in (definition.get("spec") or {}).get("versions") or ()
+        if v.get("storage")
+    ]
     definition["status"] = {
         "conditions": None,
         "acceptedNames": {"plural": "", "kind": ""},
@@ -91,9 +107,14 @@ def _create_persistent_volume_claim(claim: Object) -> None:
 
 
 def clean_secret_references(account: Object) -> None:
-    """Of the secrets of a ServiceAccount only the names are kept. Upstream: `cleanSecretReferences`."""
+    """Of the secrets of a ServiceAccount only the names are kept. Upstream:
+    `cleanSecretReferences`.
+    """
     if account.get("secrets"):
-        account["secrets"] = [{"name": one["name"]} if one.get("name") else {} for one in account["secrets"]]
+        account["secrets"] = [
+            {"name": one["name"]} if one.get("name") else {}
+            for one in account["secrets"]
+        ]
 
 
 ON_CREATE: dict[str, Callable[[Object], None]] = {
@@ -106,4 +127,6 @@ ON_CREATE: dict[str, Callable[[Object], None]] = {
     "Service": _create_service,
     "ServiceAccount": clean_secret_references,
 }
-"""Called by `prepare_for_create` after the status was reset; each may replace top-level parts."""
+"""Called by `prepare_for_create` after the status was reset; each may replace top-level
+parts.
+"""

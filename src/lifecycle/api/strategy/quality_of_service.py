@@ -1,7 +1,7 @@
 """A pod's quality-of-service class: who is killed first when memory runs out.
 
-Guaranteed: every container limits CPU and memory and requests exactly that. BestEffort: nobody asks for anything. Burstable:
-everything between.
+Guaranteed: every container limits CPU and memory and requests exactly that. BestEffort:
+nobody asks for anything. Burstable: everything between.
 
 Upstream: `pkg/apis/core/v1/helper/qos/qos.go` (`ComputePodQOS`), v1.36.
 """

@@ -1,11 +1,13 @@
 """Empty lists that do not survive the store.
 
-Most kinds are stored as protobuf, which knows no difference between a list that is empty and one that is not there. So a Role created with
-`rules: []` comes back with `rules: null`: the field is not `omitempty`, and there is nothing in it. Definitions of custom resources and API
-services are stored as JSON and keep what was said.
+Most kinds are stored as protobuf, which knows no difference between a list that is
+empty and one that is not there. So a Role created with `rules: []` comes back with
+`rules: null`: the field is not `omitempty`, and there is nothing in it. Definitions of
+custom resources and API services are stored as JSON and keep what was said.
 
-Upstream: `apimachinery/pkg/runtime/serializer/protobuf`, `apiserver/pkg/storage/etcd3/store.go` (what a write answers with is decoded from
-what was written), v1.36.
+Upstream: `apimachinery/pkg/runtime/serializer/protobuf`,
+`apiserver/pkg/storage/etcd3/store.go` (what a write answers with is decoded from what
+was written), v1.36.
 """
 
 from __future__ import annotations
@@ -13,14 +15,22 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, NamedTuple
 
-from lifecycle.api.schema.gotypes import alias_of, is_struct, json_fields, split_type, struct_for
+from lifecycle.api.schema.gotypes import (
+    alias_of,
+    is_struct,
+    json_fields,
+    split_type,
+    struct_for,
+)
 from lifecycle.api.wire import Object
 
 _STORED_AS_JSON = ("apiextensions/", "apiregistration/")
 
 
 class _Plan(NamedTuple):
-    """What to look at in a struct: fields to empty, and fields that lead to structs with such fields."""
+    """What to look at in a struct: fields to empty, and fields that lead to structs
+    with such fields.
+    """
 
     empties: tuple[str, ...]
     inner: tuple[tuple[str, str], ...]
@@ -36,9 +46,19 @@ def _plan(struct: str) -> _Plan:
             more, base = split_type(alias)
             prefix += more
         collection = "[]" in prefix or "map[" in prefix
-        if collection and base != "byte" and not field.omit_empty and not prefix.startswith("*"):
+        if (
+            collection
+            and base != "byte"
+            and not field.omit_empty
+            and not prefix.startswith("*")
+        ):
             empties.append(field.json_name)
-        if is_struct(base) and "map[" not in prefix and not base.startswith("meta/v1.") and any(_plan(base)):
+        if (
+            is_struct(base)
+            and "map[" not in prefix
+            and not base.startswith("meta/v1.")
+            and any(_plan(base))
+        ):
             inner.append((field.json_name, base))
     return _Plan(tuple(empties), tuple(inner))
 

@@ -1,6 +1,8 @@
-"""Admission: webhooks, policies and their bindings; and the API services behind the aggregator.
+"""Admission: webhooks, policies and their bindings; and the API services behind the
+aggregator.
 
-Upstream: `pkg/printers/internalversion/printers.go` (`printMutatingWebhook`, `printValidatingAdmissionPolicy`, …);
+Upstream: `pkg/printers/internalversion/printers.go` (`printMutatingWebhook`,
+`printValidatingAdmissionPolicy`, …);
 `kube-aggregator/pkg/registry/apiservice/etcd/etcd.go` (`ConvertToTable`), v1.36.
 """
 
@@ -20,17 +22,28 @@ def _print_policy(obj: Object, now: float) -> Cells:
     spec = obj.get("spec") or {}
     param = spec.get("paramKind")
     rules = spec.get("validations") or spec.get("mutations") or ()
-    kind = "<unset>" if param is None else f"{param.get('apiVersion', '')}/{param.get('kind', '')}"
+    kind = (
+        "<unset>"
+        if param is None
+        else f"{param.get('apiVersion', '')}/{param.get('kind', '')}"
+    )
     return [obj["metadata"]["name"], len(rules), kind, age(obj, now)]
 
 
 def _print_policy_binding(obj: Object, now: float) -> Cells:
     spec = obj.get("spec") or {}
-    return [obj["metadata"]["name"], spec.get("policyName", ""), _param_ref(spec.get("paramRef")), age(obj, now)]
+    return [
+        obj["metadata"]["name"],
+        spec.get("policyName", ""),
+        _param_ref(spec.get("paramRef")),
+        age(obj, now),
+    ]
 
 
 def _param_ref(param: Object | None) -> str:
-    """Whether the parameter is namespaced cannot be told from here, so one without a namespace gets `*`."""
+    """Whether the parameter is namespaced cannot be told from here, so one without a
+    namespace gets `*`.
+    """
     if param and param.get("name"):
         return f"{param.get('namespace') or '*'}/{param['name']}"
     if param and param.get("selector") is not None:
@@ -47,24 +60,43 @@ def _print_api_service(obj: Object, now: float) -> Cells:
         state = available["status"]
         if state != "True" and available.get("reason"):
             state = f"{state} ({available['reason']})"
-    where = "Local" if service is None else f"{service.get('namespace', '')}/{service.get('name', '')}"
+    where = (
+        "Local"
+        if service is None
+        else f"{service.get('namespace', '')}/{service.get('name', '')}"
+    )
     return [obj["metadata"]["name"], where, state, age(obj, now)]
 
 
 _WEBHOOKS = Printer(
     (
         NAME,
-        Column("Webhooks", "Webhooks indicates the number of webhooks registered in this configuration", "integer"),
+        Column(
+            "Webhooks",
+            "Webhooks indicates the number of webhooks registered in this"
+            " configuration",
+            "integer",
+        ),
         AGE,
     ),
     _print_webhooks,
 )
-_PARAM_KIND = Column("ParamKind", "ParamKind specifies the kind of resources used to parameterize this policy")
+_PARAM_KIND = Column(
+    "ParamKind",
+    "ParamKind specifies the kind of resources used to parameterize this policy",
+)
 _BINDING = Printer(
     (
         NAME,
-        Column("PolicyName", "PolicyName indicates the policy definition which the policy binding binded to"),
-        Column("ParamRef", "ParamRef indicates the param resource which sets the configration param"),
+        Column(
+            "PolicyName",
+            "PolicyName indicates the policy definition which the policy binding"
+            " binded to",
+        ),
+        Column(
+            "ParamRef",
+            "ParamRef indicates the param resource which sets the configration param",
+        ),
         AGE,
     ),
     _print_policy_binding,
@@ -79,7 +111,8 @@ PRINTERS = {
             NAME,
             Column(
                 "Validations",
-                "Validations indicates the number of validation rules defined in this configuration",
+                "Validations indicates the number of validation rules defined in this"
+                " configuration",
                 "integer",
             ),
             _PARAM_KIND,
@@ -91,7 +124,10 @@ PRINTERS = {
         (
             NAME,
             Column(
-                "Mutations", "Mutation indicates the number of mutations rules defined in this configuration", "integer"
+                "Mutations",
+                "Mutation indicates the number of mutations rules defined in this"
+                " configuration",
+                "integer",
             ),
             _PARAM_KIND,
             AGE,
@@ -103,7 +139,9 @@ PRINTERS = {
     "apiservices.apiregistration.k8s.io": Printer(
         (
             NAME,
-            Column("Service", "The reference to the service that hosts this API endpoint."),
+            Column(
+                "Service", "The reference to the service that hosts this API endpoint."
+            ),
             Column("Available", "Whether this service is available."),
             AGE,
         ),

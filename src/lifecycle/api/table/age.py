@@ -1,7 +1,7 @@
 """How long ago, for people: `5m18s`, `3h`, `2y14d`; two or three digits that matter.
 
-Upstream: `apimachinery/pkg/util/duration/duration.go` (`HumanDuration`), `pkg/printers/internalversion/printers.go`
-(`translateTimestampSince`), v1.36.
+Upstream: `apimachinery/pkg/util/duration/duration.go` (`HumanDuration`),
+`pkg/printers/internalversion/printers.go` (`translateTimestampSince`), v1.36.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ _YEAR = 365 * 24
 
 
 def human_duration(seconds: float) -> str:
-    """A span of time with falling precision. Up to two seconds into the future count as now, more is `<invalid>`."""
+    """A span of time with falling precision. Up to two seconds into the future count as
+    now, more is `<invalid>`.
+    """
     whole = int(seconds)  # towards zero, as Go converts
     if whole < -1:
         return "<invalid>"
@@ -43,7 +45,9 @@ def _two(big: int, unit: str, small: int, small_unit: str) -> str:
 
 
 def since(timestamp: str | None, now: float) -> str:
-    """The time passed since a timestamp; `<unknown>` without one. Upstream: `translateTimestampSince`."""
+    """The time passed since a timestamp; `<unknown>` without one. Upstream:
+    `translateTimestampSince`.
+    """
     return human_duration(now - parse_time(timestamp)) if timestamp else "<unknown>"
 
 

@@ -1,7 +1,7 @@
 """HorizontalPodAutoscalers: what is measured against what is wanted.
 
-Upstream: `pkg/printers/internalversion/printers.go` (`printHorizontalPodAutoscaler`, `formatHPAMetrics`), v1.36. Left
-out: metrics that version 1 hides in annotations.
+Upstream: `pkg/printers/internalversion/printers.go` (`printHorizontalPodAutoscaler`,
+`formatHPAMetrics`), v1.36. Left out: metrics that version 1 hides in annotations.
 """
 
 from __future__ import annotations
@@ -32,14 +32,21 @@ def _print_autoscaler_v1(obj: Object, now: float) -> Cells:
     target = (obj.get("spec") or {}).get("targetCPUUtilizationPercentage")
     current = (obj.get("status") or {}).get("currentCPUUtilizationPercentage")
     metrics = [] if target is None else [_cpu("target", target)]
-    return _row(obj, metrics, [] if current is None else [_cpu("current", current)], now)
+    return _row(
+        obj, metrics, [] if current is None else [_cpu("current", current)], now
+    )
 
 
 def _cpu(key: str, utilization: int) -> Object:
-    return {"type": "Resource", "resource": {"name": "cpu", key: {"averageUtilization": utilization}}}
+    return {
+        "type": "Resource",
+        "resource": {"name": "cpu", key: {"averageUtilization": utilization}},
+    }
 
 
-def _row(obj: Object, metrics: list[Object], current: list[Object], now: float) -> Cells:
+def _row(
+    obj: Object, metrics: list[Object], current: list[Object], now: float
+) -> Cells:
     spec = obj.get("spec") or {}
     target, minimum = spec.get("scaleTargetRef") or {}, spec.get("minReplicas")
     return [
@@ -56,13 +63,18 @@ def _row(obj: Object, metrics: list[Object], current: list[Object], now: float) 
 def _metrics(specs: list[Object], statuses: list[Object]) -> str:
     if not specs:
         return "<none>"
-    texts = [_metric(spec, statuses[i] if i < len(statuses) else {}) for i, spec in enumerate(specs)]
+    texts = [
+        _metric(spec, statuses[i] if i < len(statuses) else {})
+        for i, spec in enumerate(specs)
+    ]
     text = ", ".join(texts[:_SHOWN])
     return f"{text} + {len(texts) - _SHOWN} more..." if len(texts) > _SHOWN else text
 
 
 def _metric(spec: Object, status: Object) -> str:
-    """`cpu: 40%/80%`, `3/10 (avg)`; a status of another type than the spec's counts as none."""
+    """`cpu: 40%/80%`, `3/10 (avg)`; a status of another type than the spec's counts as
+    none.
+    """
     source = _SOURCES.get(spec.get("type", ""))
     if source is None:
         return "<unknown type>"
@@ -80,12 +92,17 @@ def _metric(spec: Object, status: Object) -> str:
         return f"{_quantity(current, key, measured)}/{_quantity(target, key, target)}"
     name = spec[source].get("name", "")
     if by_average:
-        return f"{name}: {_quantity(current, key, measured)}/{_quantity(target, key, target)}"
+        return (
+            f"{name}:"
+            f" {_quantity(current, key, measured)}/{_quantity(target, key, target)}"
+        )
     return f"{name}: {_percent(current, _UNKNOWN)}/{_percent(target, '<auto>')}"
 
 
 def _quantity(side: Object, key: str, measured: Object | None) -> str:
-    """An amount; `<unknown>` if nothing was measured, Go's `<nil>` if something else was."""
+    """An amount; `<unknown>` if nothing was measured, Go's `<nil>` if something else
+    was.
+    """
     if measured is None:
         return _UNKNOWN
     value = side.get(key)
@@ -97,7 +114,10 @@ def _percent(side: Object, without: str) -> str:
     return without if utilization is None else f"{utilization}%"
 
 
-_SPEC, _STATUS = "autoscaling/v2.HorizontalPodAutoscalerSpec", "autoscaling/v2.HorizontalPodAutoscalerStatus"
+_SPEC, _STATUS = (
+    "autoscaling/v2.HorizontalPodAutoscalerSpec",
+    "autoscaling/v2.HorizontalPodAutoscalerStatus",
+)
 _COLUMNS = (
     NAME,
     Column("Reference", field(_SPEC, "scaleTargetRef")),
@@ -108,6 +128,8 @@ _COLUMNS = (
     AGE,
 )
 
-PRINTERS = {"horizontalpodautoscalers.autoscaling": Printer(_COLUMNS, _print_autoscaler)}
+PRINTERS = {
+    "horizontalpodautoscalers.autoscaling": Printer(_COLUMNS, _print_autoscaler)
+}
 VERSION_1 = Printer(_COLUMNS, _print_autoscaler_v1)
 """The same table for objects of `autoscaling/v1`."""

@@ -1,7 +1,7 @@
 """ConfigMaps, Secrets and quotas: what is kept and how much there may be.
 
-Upstream: `pkg/printers/internalversion/printers.go` (`printConfigMap`, `printSecret`, `printResourceQuota`,
-`printPodDisruptionBudget`), v1.36.
+Upstream: `pkg/printers/internalversion/printers.go` (`printConfigMap`, `printSecret`,
+`printResourceQuota`, `printPodDisruptionBudget`), v1.36.
 """
 
 from __future__ import annotations
@@ -13,23 +13,42 @@ from lifecycle.api.wire import Object
 
 
 def _print_config_map(obj: Object, now: float) -> Cells:
-    return [obj["metadata"]["name"], len(obj.get("data") or ()) + len(obj.get("binaryData") or ()), age(obj, now)]
+    return [
+        obj["metadata"]["name"],
+        len(obj.get("data") or ()) + len(obj.get("binaryData") or ()),
+        age(obj, now),
+    ]
 
 
 def _print_secret(obj: Object, now: float) -> Cells:
-    return [obj["metadata"]["name"], obj.get("type", ""), len(obj.get("data") or ()), age(obj, now)]
+    return [
+        obj["metadata"]["name"],
+        obj.get("type", ""),
+        len(obj.get("data") or ()),
+        age(obj, now),
+    ]
 
 
 def _print_resource_quota(obj: Object, now: float) -> Cells:
-    """`used/hard` of every resource; those that begin with `limits.` have a column of their own."""
+    """`used/hard` of every resource; those that begin with `limits.` have a column of
+    their own.
+    """
     status = obj.get("status") or {}
     used = status.get("used") or {}
     requests: list[str] = []
     limits: list[str] = []
     for resource, hard in sorted((status.get("hard") or {}).items()):
-        text = f"{resource}: {canonical_quantity(used.get(resource, '0'))}/{canonical_quantity(hard)}"
+        text = (
+            f"{resource}:"
+            f" {canonical_quantity(used.get(resource, '0'))}/{canonical_quantity(hard)}"
+        )
         (limits if resource.startswith("limits.") else requests).append(text)
-    return [obj["metadata"]["name"], ", ".join(requests), ", ".join(limits), age(obj, now)]
+    return [
+        obj["metadata"]["name"],
+        ", ".join(requests),
+        ", ".join(limits),
+        age(obj, now),
+    ]
 
 
 def _print_pod_disruption_budget(obj: Object, now: float) -> Cells:
@@ -44,7 +63,10 @@ def _print_pod_disruption_budget(obj: Object, now: float) -> Cells:
 
 
 PRINTERS = {
-    "configmaps": Printer((NAME, Column("Data", field("core/v1.ConfigMap", "data")), AGE), _print_config_map),
+    "configmaps": Printer(
+        (NAME, Column("Data", field("core/v1.ConfigMap", "data")), AGE),
+        _print_config_map,
+    ),
     "secrets": Printer(
         (
             NAME,
@@ -57,10 +79,15 @@ PRINTERS = {
     "resourcequotas": Printer(
         (
             NAME,
-            Column("Request", "Request represents a minimum amount of cpu/memory that a container may consume."),
+            Column(
+                "Request",
+                "Request represents a minimum amount of cpu/memory that a container may"
+                " consume.",
+            ),
             Column(
                 "Limit",
-                "Limits control the maximum amount of cpu/memory that a container may use independent of contention on the node.",
+                "Limits control the maximum amount of cpu/memory that a container may"
+                " use independent of contention on the node.",
             ),
             AGE,
         ),
@@ -69,9 +96,17 @@ PRINTERS = {
     "poddisruptionbudgets.policy": Printer(
         (
             NAME,
-            Column("Min Available", "The minimum number of pods that must be available."),
-            Column("Max Unavailable", "The maximum number of pods that may be unavailable."),
-            Column("Allowed Disruptions", "Calculated number of pods that may be disrupted at this time.", "integer"),
+            Column(
+                "Min Available", "The minimum number of pods that must be available."
+            ),
+            Column(
+                "Max Unavailable", "The maximum number of pods that may be unavailable."
+            ),
+            Column(
+                "Allowed Disruptions",
+                "Calculated number of pods that may be disrupted at this time.",
+                "integer",
+            ),
             AGE,
         ),
         _print_pod_disruption_budget,

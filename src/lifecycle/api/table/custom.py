@@ -1,8 +1,9 @@
 """Tables of custom resources, from a definition's `additionalPrinterColumns`.
 
-Upstream: `apiextensions-apiserver/pkg/registry/customresource/tableconvertor/tableconvertor.go`,
-`pkg/apiserver/helpers.go` (`serveDefaultColumnsIfEmpty`), v1.36. Left out of JSONPath: ranges, recursive descent,
-unions; of filters, all but one comparison with `==` or `!=`.
+Upstream:
+`apiextensions-apiserver/pkg/registry/customresource/tableconvertor/tableconvertor.go`,
+`pkg/apiserver/helpers.go` (`serveDefaultColumnsIfEmpty`), v1.36. Left out of JSONPath:
+ranges, recursive descent, unions; of filters, all but one comparison with `==` or `!=`.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ _STEP = re.compile(
 
 @lru_cache(maxsize=512)
 def json_path(path: str) -> Callable[[Any], list[Any]]:
-    """A function from an object to everything a path finds in it. Raises ValueError for a path that is not understood."""
+    """A function from an object to everything a path finds in it. Raises ValueError for
+    a path that is not understood.
+    """
     steps: list[Step] = []
     position = 0
     while position < len(path):
@@ -58,13 +61,19 @@ def _step(match: re.Match[str]) -> Step:
     key = match["field"] or match["quoted"]
     if key is not None:
         name = re.sub(r"\\(.)", r"\1", key)
-        return lambda value: [value[name]] if isinstance(value, dict) and name in value else []
+        return lambda value: (
+            [value[name]] if isinstance(value, dict) and name in value else []
+        )
     if match["index"] is not None:
         index = int(match["index"])
         return lambda value: value[index:][:1] if isinstance(value, list) else []
     if match["all"]:
         return lambda value: (
-            list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
+            list(value.values())
+            if isinstance(value, dict)
+            else value
+            if isinstance(value, list)
+            else []
         )
     inner, negated = json_path(match["path"]), match["operator"] == "!="
     literal = match["literal"]
@@ -72,19 +81,28 @@ def _step(match: re.Match[str]) -> Step:
 
     def keep(value: Any) -> list[Any]:
         items = value if isinstance(value, list) else []
-        return [i for i in items if any((_text(v) == wanted) is not negated for v in inner(i))]
+        return [
+            i
+            for i in items
+            if any((_text(v) == wanted) is not negated for v in inner(i))
+        ]
 
     return keep
 
 
 @lru_cache(maxsize=256)
 def custom_printer(columns: bytes) -> Printer:
-    """The printer of a custom resource's version, from its columns as JSON; without any it shows the age."""
+    """The printer of a custom resource's version, from its columns as JSON; without any
+    it shows the age.
+    """
     chosen: list[Object] = orjson.loads(columns) or [_DEFAULT]
     readers = [(column["type"], json_path(column["jsonPath"])) for column in chosen]
 
     def row(obj: Object, now: float) -> Cells:
-        return [obj["metadata"]["name"], *(_cell(type, find(obj), now) for type, find in readers)]
+        return [
+            obj["metadata"]["name"],
+            *(_cell(type, find(obj), now) for type, find in readers),
+        ]
 
     return Printer((NAME, *(_column(column) for column in chosen)), row)
 
@@ -92,9 +110,18 @@ def custom_printer(columns: bytes) -> Printer:
 def _column(column: Object) -> Column:
     description: Any = column.get("description")
     if not description:
-        described = f"Custom resource definition column (in JSONPath format): {column['jsonPath']}"
+        described = (
+            "Custom resource definition column (in JSONPath format):"
+            f" {column['jsonPath']}"
+        )
         description = AGE.description if column is _DEFAULT else described
-    return Column(column["name"], description, column["type"], column.get("format", ""), column.get("priority", 0))
+    return Column(
+        column["name"],
+        description,
+        column["type"],
+        column.get("format", ""),
+        column.get("priority", 0),
+    )
 
 
 def _cell(type: str, found: list[Any], now: float) -> Any:

@@ -1,6 +1,8 @@
-"""Events, in both their shapes (`v1` and `events.k8s.io/v1`), which are one thing in the store.
+"""Events, in both their shapes (`v1` and `events.k8s.io/v1`), which are one thing in
+the store.
 
-Upstream: `pkg/printers/internalversion/printers.go` (`printEvent`, `formatEventSource`), v1.36.
+Upstream: `pkg/printers/internalversion/printers.go` (`printEvent`,
+`formatEventSource`), v1.36.
 """
 
 from __future__ import annotations
@@ -17,7 +19,10 @@ def _print_event(obj: Object, now: float) -> Cells:
     last_seen = since(last, now) if last else first_seen
     count = obj.get("count") or 1
     if series is not None:
-        last_seen, count = since(series.get("lastObservedTime"), now), series.get("count", 0)
+        last_seen, count = (
+            since(series.get("lastObservedTime"), now),
+            series.get("count", 0),
+        )
     kind = about.get("kind", "").lower()
     return [
         last_seen,
@@ -42,14 +47,18 @@ def _source(obj: Object) -> str:
 
 
 _NEW_NAMES = {
-    "regarding": "involvedObject", "note": "message", "deprecatedSource": "source", "deprecatedCount": "count",
-    "deprecatedFirstTimestamp": "firstTimestamp", "deprecatedLastTimestamp": "lastTimestamp",
+    "regarding": "involvedObject", "note": "message", "deprecatedSource": "source",
+    "deprecatedCount": "count",
+    "deprecatedFirstTimestamp": "firstTimestamp",
+    "deprecatedLastTimestamp": "lastTimestamp",
     "reportingController": "reportingComponent",
 }  # fmt: skip
 
 
 def _print_new_event(obj: Object, now: float) -> Cells:
-    return _print_event({_NEW_NAMES.get(key, key): value for key, value in obj.items()}, now)
+    return _print_event(
+        {_NEW_NAMES.get(key, key): value for key, value in obj.items()}, now
+    )
 
 
 _EVENT = "core/v1.Event"
@@ -66,4 +75,7 @@ _COLUMNS = (
     Column("Name", NAME.description, format="name", priority=1),
 )
 
-PRINTERS = {"events": Printer(_COLUMNS, _print_event), "events.events.k8s.io": Printer(_COLUMNS, _print_new_event)}
+PRINTERS = {
+    "events": Printer(_COLUMNS, _print_event),
+    "events.events.k8s.io": Printer(_COLUMNS, _print_new_event),
+}

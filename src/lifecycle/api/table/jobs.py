@@ -1,6 +1,7 @@
 """Jobs and CronJobs: how far, how long, how it ended.
 
-Upstream: `pkg/printers/internalversion/printers.go` (`printJob`, `printCronJob`), v1.36.
+Upstream: `pkg/printers/internalversion/printers.go` (`printJob`, `printCronJob`),
+v1.36.
 """
 
 from __future__ import annotations
@@ -8,7 +9,16 @@ from __future__ import annotations
 from lifecycle.api.clock import parse_time
 from lifecycle.api.labels import format_label_selector
 from lifecycle.api.table.age import age, human_duration, since
-from lifecycle.api.table.printer import AGE, CONTAINERS, NAME, Cells, Column, Printer, container_cells, field
+from lifecycle.api.table.printer import (
+    AGE,
+    CONTAINERS,
+    NAME,
+    Cells,
+    Column,
+    Printer,
+    container_cells,
+    field,
+)
 from lifecycle.api.wire import Object
 
 _SELECTOR = Column("Selector", field("batch/v1.JobSpec", "selector"), priority=1)
@@ -43,7 +53,9 @@ def _status(job: Object, status: Object) -> str:
 
 
 def _completions(spec: Object, status: Object) -> str:
-    """`1/3`; without a number of completions, one success is enough: `0/1 of 4` when four try."""
+    """`1/3`; without a number of completions, one success is enough: `0/1 of 4` when
+    four try.
+    """
     succeeded = status.get("succeeded", 0)
     if spec.get("completions") is not None:
         return f"{succeeded}/{spec['completions']}"
@@ -55,7 +67,9 @@ def _duration(status: Object, now: float) -> str:
     started, completed = status.get("startTime"), status.get("completionTime")
     if not started:
         return ""
-    return human_duration((parse_time(completed) if completed else now) - parse_time(started))
+    return human_duration(
+        (parse_time(completed) if completed else now) - parse_time(started)
+    )
 
 
 def _print_cron_job(obj: Object, now: float) -> Cells:
@@ -95,7 +109,9 @@ PRINTERS = {
             Column("Timezone", field("batch/v1.CronJobSpec", "timeZone")),
             Column("Suspend", field("batch/v1.CronJobSpec", "suspend"), "boolean"),
             Column("Active", field("batch/v1.CronJobStatus", "active"), "integer"),
-            Column("Last Schedule", field("batch/v1.CronJobStatus", "lastScheduleTime")),
+            Column(
+                "Last Schedule", field("batch/v1.CronJobStatus", "lastScheduleTime")
+            ),
             AGE,
             *CONTAINERS,
             _SELECTOR,

@@ -1,11 +1,12 @@
-"""What a kind's printer consists of: columns, and a function from an object to a row's cells.
+"""What a kind's printer consists of: columns, and a function from an object to a row's
+cells.
 
-Column descriptions are the API's own field documentation, so most columns only say which field they show
-(`pod_status.podIP`) and the text is read from the published OpenAPI document when somebody asks for the table's
-header.
+Column descriptions are the API's own field documentation, so most columns only say
+which field they show (`pod_status.podIP`) and the text is read from the published
+OpenAPI document when somebody asks for the table's header.
 
-Upstream: `pkg/printers/tablegenerator.go` (`HumanReadableGenerator`), `pkg/printers/internalversion/printers.go`
-(`AddHandlers`), v1.36.
+Upstream: `pkg/printers/tablegenerator.go` (`HumanReadableGenerator`),
+`pkg/printers/internalversion/printers.go` (`AddHandlers`), v1.36.
 """
 
 from __future__ import annotations
@@ -20,24 +21,31 @@ from lifecycle.api.wire import Object
 
 Cells = list[Any]
 Row = Callable[[Object, float], Cells]
-"""An object and the time it is looked at (seconds since 1970) → its cells, one for each column, wide ones included."""
+"""An object and the time it is looked at (seconds since 1970) → its cells, one for each
+column, wide ones included.
+"""
 
 
 @dataclass(slots=True, frozen=True)
 class Documented:
-    """The description of a field in the published OpenAPI: `core/v1.PodStatus`, `podIP`."""
+    """The description of a field in the published OpenAPI: `core/v1.PodStatus`,
+    `podIP`.
+    """
 
     type: str
     field: str
 
     def text(self) -> str:
-        """The description, without the list of enum values that only OpenAPI appends."""
+        """The description, without the list of enum values that only OpenAPI
+        appends.
+        """
         description: str = _schemas(self.type)[self.field].get("description", "")
         return description.partition("\n\nPossible enum values:")[0]
 
 
 _GROUPS = {
-    "rbac": "rbac.authorization.k8s.io", "apps": "apps", "batch": "batch", "autoscaling": "autoscaling", "policy": "policy",
+    "rbac": "rbac.authorization.k8s.io", "apps": "apps", "batch": "batch",
+    "autoscaling": "autoscaling", "policy": "policy",
     "flowcontrol": "flowcontrol.apiserver.k8s.io",
 }  # fmt: skip
 
@@ -70,7 +78,11 @@ class Column:
 
     def definition(self) -> Object:
         """The column as it stands in a Table."""
-        text = self.description if isinstance(self.description, str) else self.description.text()
+        text = (
+            self.description
+            if isinstance(self.description, str)
+            else self.description.text()
+        )
         return {
             "name": self.name,
             "type": self.type,
@@ -84,7 +96,8 @@ class Column:
 class Printer:
     """How the objects of one resource are printed.
 
-    `conditions` marks rows that are over (upstream greys them out), `order` sorts a list before it is printed.
+    `conditions` marks rows that are over (upstream greys them out), `order` sorts a
+    list before it is printed.
     """
 
     columns: tuple[Column, ...]
@@ -102,22 +115,33 @@ NAME = Column("Name", field("meta/v1.ObjectMeta", "name"), format="name")
 AGE = Column("Age", field("meta/v1.ObjectMeta", "creationTimestamp"))
 CONTAINERS = (
     Column("Containers", "Names of each container in the template.", priority=1),
-    Column("Images", "Images referenced by each container in the template.", priority=1),
+    Column(
+        "Images", "Images referenced by each container in the template.", priority=1
+    ),
 )
 
 
 def container_cells(template: Object | None) -> Cells:
-    """Names and images of a pod template's containers. Upstream: `layoutContainerCells`."""
+    """Names and images of a pod template's containers. Upstream:
+    `layoutContainerCells`.
+    """
     containers = ((template or {}).get("spec") or {}).get("containers") or []
     return [",".join(c.get(key, "") for c in containers) for key in ("name", "image")]
 
 
 def format_labels(labels: dict[str, str] | None) -> str:
     """`a=1,b=2` in order, or `<none>`. Upstream: `labels.FormatLabels`."""
-    return ",".join(sorted(f"{key}={value}" for key, value in (labels or {}).items())) or "<none>"
+    return (
+        ",".join(sorted(f"{key}={value}" for key, value in (labels or {}).items()))
+        or "<none>"
+    )
 
 
-def list_with_more(items: Sequence[str], count: int, shown: int = 3, empty: str = "<unset>") -> str:
-    """The first few items and how many there are besides. Upstream: `listWithMoreString`."""
+def list_with_more(
+    items: Sequence[str], count: int, shown: int = 3, empty: str = "<unset>"
+) -> str:
+    """The first few items and how many there are besides. Upstream:
+    `listWithMoreString`.
+    """
     text = ",".join(items[:shown])
     return f"{text} + {count - shown} more..." if count > shown else text or empty

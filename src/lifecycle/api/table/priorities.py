@@ -1,7 +1,9 @@
-"""Who goes first, and who gets which device: priority classes, flow control, dynamic resources.
+"""Who goes first, and who gets which device: priority classes, flow control, dynamic
+resources.
 
-Upstream: `pkg/printers/internalversion/printers.go` (`printPriorityClass`, `printFlowSchema`,
-`printPriorityLevelConfiguration`, `printResourceClaim`, `printResourceSlice`), v1.36.
+Upstream: `pkg/printers/internalversion/printers.go` (`printPriorityClass`,
+`printFlowSchema`, `printPriorityLevelConfiguration`, `printResourceClaim`,
+`printResourceSlice`), v1.36.
 """
 
 from __future__ import annotations
@@ -31,7 +33,10 @@ def _print_flow_schema(obj: Object, now: float) -> Cells:
         spec.get("matchingPrecedence", 0),
         "<none>" if method is None else method.get("type", ""),
         age(obj, now),
-        next((c.get("status", "") for c in conditions if c.get("type") == "Dangling"), "?"),
+        next(
+            (c.get("status", "") for c in conditions if c.get("type") == "Dangling"),
+            "?",
+        ),
     ]
 
 
@@ -41,16 +46,28 @@ def _print_priority_level(obj: Object, now: float) -> Cells:
     queuing = ((limited or {}).get("limitResponse") or {}).get("queuing")
     shares = "<none>" if limited is None else limited.get("nominalConcurrencyShares", 0)
     queues = (
-        "<none>" if queuing is None else queuing.get(key, 0) for key in ("queues", "handSize", "queueLengthLimit")
+        "<none>" if queuing is None else queuing.get(key, 0)
+        for key in ("queues", "handSize", "queueLengthLimit")
     )
-    return [obj["metadata"]["name"], spec.get("type", ""), shares, *queues, age(obj, now)]
+    return [
+        obj["metadata"]["name"],
+        spec.get("type", ""),
+        shares,
+        *queues,
+        age(obj, now),
+    ]
 
 
 def _print_resource_claim(obj: Object, now: float) -> Cells:
-    status, deleted = obj.get("status") or {}, bool(obj["metadata"].get("deletionTimestamp"))
+    status, deleted = (
+        obj.get("status") or {},
+        bool(obj["metadata"].get("deletionTimestamp")),
+    )
     states = ["deleted"] if deleted else []
     if status.get("allocation") is not None:
-        states += ["allocated", "reserved"] if status.get("reservedFor") else ["allocated"]
+        states += (
+            ["allocated", "reserved"] if status.get("reservedFor") else ["allocated"]
+        )
     elif not deleted:
         states.append("pending")
     return [obj["metadata"]["name"], ",".join(states), age(obj, now)]
@@ -59,10 +76,18 @@ def _print_resource_claim(obj: Object, now: float) -> Cells:
 def _print_resource_slice(obj: Object, now: float) -> Cells:
     spec = obj.get("spec") or {}
     pool = (spec.get("pool") or {}).get("name", "")
-    return [obj["metadata"]["name"], spec.get("nodeName") or "", spec.get("driver", ""), pool, age(obj, now)]
+    return [
+        obj["metadata"]["name"],
+        spec.get("nodeName") or "",
+        spec.get("driver", ""),
+        pool,
+        age(obj, now),
+    ]
 
 
-_NAME_AND_AGE = Printer((NAME, AGE), lambda obj, now: [obj["metadata"]["name"], age(obj, now)])
+_NAME_AND_AGE = Printer(
+    (NAME, AGE), lambda obj, now: [obj["metadata"]["name"], age(obj, now)]
+)
 _FLOW, _RESOURCE = "flowcontrol.apiserver.k8s.io", "resource.k8s.io"
 
 PRINTERS = {
@@ -70,35 +95,67 @@ PRINTERS = {
         (
             NAME,
             Column("Value", field("scheduling/v1.PriorityClass", "value"), "integer"),
-            Column("Global-Default", field("scheduling/v1.PriorityClass", "globalDefault"), "boolean"),
+            Column(
+                "Global-Default",
+                field("scheduling/v1.PriorityClass", "globalDefault"),
+                "boolean",
+            ),
             AGE,
-            Column("PreemptionPolicy", field("scheduling/v1.PriorityClass", "preemptionPolicy")),
+            Column(
+                "PreemptionPolicy",
+                field("scheduling/v1.PriorityClass", "preemptionPolicy"),
+            ),
         ),
         _print_priority_class,
     ),
     f"flowschemas.{_FLOW}": Printer(
         (
             NAME,
-            Column("PriorityLevel", field("flowcontrol/v1.PriorityLevelConfigurationReference", "name")),
-            Column("MatchingPrecedence", field("flowcontrol/v1.FlowSchemaSpec", "matchingPrecedence")),
-            Column("DistinguisherMethod", field("flowcontrol/v1.FlowSchemaSpec", "distinguisherMethod")),
+            Column(
+                "PriorityLevel",
+                field("flowcontrol/v1.PriorityLevelConfigurationReference", "name"),
+            ),
+            Column(
+                "MatchingPrecedence",
+                field("flowcontrol/v1.FlowSchemaSpec", "matchingPrecedence"),
+            ),
+            Column(
+                "DistinguisherMethod",
+                field("flowcontrol/v1.FlowSchemaSpec", "distinguisherMethod"),
+            ),
             AGE,
-            Column("MissingPL", "references a broken or non-existent PriorityLevelConfiguration"),
+            Column(
+                "MissingPL",
+                "references a broken or non-existent PriorityLevelConfiguration",
+            ),
         ),
         _print_flow_schema,
-        order=lambda obj: ((obj.get("spec") or {}).get("matchingPrecedence", 0), obj["metadata"]["name"]),
+        order=lambda obj: (
+            (obj.get("spec") or {}).get("matchingPrecedence", 0),
+            obj["metadata"]["name"],
+        ),
     ),
     f"prioritylevelconfigurations.{_FLOW}": Printer(
         (
             NAME,
-            Column("Type", field("flowcontrol/v1.PriorityLevelConfigurationSpec", "type")),
+            Column(
+                "Type", field("flowcontrol/v1.PriorityLevelConfigurationSpec", "type")
+            ),
             Column(
                 "NominalConcurrencyShares",
-                field("flowcontrol/v1.LimitedPriorityLevelConfiguration", "nominalConcurrencyShares"),
+                field(
+                    "flowcontrol/v1.LimitedPriorityLevelConfiguration",
+                    "nominalConcurrencyShares",
+                ),
             ),
             Column("Queues", field("flowcontrol/v1.QueuingConfiguration", "queues")),
-            Column("HandSize", field("flowcontrol/v1.QueuingConfiguration", "handSize")),
-            Column("QueueLengthLimit", field("flowcontrol/v1.QueuingConfiguration", "queueLengthLimit")),
+            Column(
+                "HandSize", field("flowcontrol/v1.QueuingConfiguration", "handSize")
+            ),
+            Column(
+                "QueueLengthLimit",
+                field("flowcontrol/v1.QueuingConfiguration", "queueLengthLimit"),
+            ),
             AGE,
         ),
         _print_priority_level,
@@ -108,7 +165,10 @@ PRINTERS = {
     f"resourceclaims.{_RESOURCE}": Printer(
         (
             NAME,
-            Column("State", "A summary of the current state (allocated, pending, reserved, etc.)."),
+            Column(
+                "State",
+                "A summary of the current state (allocated, pending, reserved, etc.).",
+            ),
             AGE,
         ),
         _print_resource_claim,

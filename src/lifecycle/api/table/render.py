@@ -1,7 +1,7 @@
 """`as=Table`: the server prints, so that kubectl need not know a kind to show it.
 
-Upstream: `apiserver/pkg/endpoints/handlers/response.go` (`asTable`), `pkg/printers/tablegenerator.go`
-(`GenerateTable`), v1.36.
+Upstream: `apiserver/pkg/endpoints/handlers/response.go` (`asTable`),
+`pkg/printers/tablegenerator.go` (`GenerateTable`), v1.36.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ _LIST_META = ("resourceVersion", "continue", "remainingItemCount")
 def _printers() -> dict[str, Printer]:
     printers: dict[str, Printer] = {}
     for room in (
-        access, admission, autoscaling, configuration, events, jobs, nodes, pods, priorities, services, volumes, workloads,
+        access, admission, autoscaling, configuration, events, jobs, nodes, pods,
+        priorities, services, volumes, workloads,
     ):  # fmt: skip
         printers |= room.PRINTERS
     return printers
@@ -74,15 +75,22 @@ def table(
     printer_columns: list[Object] | None = None,
     custom: bool = False,
 ) -> Object:
-    """A `meta.k8s.io/v1` Table of objects, as the API server answers `as=Table;v=v1;g=meta.k8s.io`.
+    """A `meta.k8s.io/v1` Table of objects, as the API server answers
+    `as=Table;v=v1;g=meta.k8s.io`.
 
-    `now` is in seconds since 1970 (ages). `list_meta` is the list's metadata; without it the table is of one object and carries that
-    object's resourceVersion. `include_object` is `Metadata` (also if empty), `Object` or `None`; anything else raises
-    StatusError 400. `no_headers` leaves the columns out, as in a watch after its first event. `custom` prints a custom
-    resource, by its definition's `printer_columns`.
+    `now` is in seconds since 1970 (ages). `list_meta` is the list's metadata; without
+    it the table is of one object and carries that object's resourceVersion.
+    `include_object` is `Metadata` (also if empty), `Object` or `None`; anything else
+    raises StatusError 400. `no_headers` leaves the columns out, as in a watch after its
+    first event. `custom` prints a custom resource, by its definition's
+    `printer_columns`.
     """
     objs = list(objs)
-    printer = custom_printer(orjson.dumps(printer_columns or [])) if custom else printer_for(resource)
+    printer = (
+        custom_printer(orjson.dumps(printer_columns or []))
+        if custom
+        else printer_for(resource)
+    )
     if objs and objs[0].get("kind") == "Scale" and resource.kind != "Scale":
         printer = workloads.SCALE
     if printer.order is not None and list_meta is not None:
@@ -90,17 +98,24 @@ def table(
     single = objs[0]["metadata"] if list_meta is None and objs else {}
     metadata = {key: single[key] for key in ("resourceVersion",) if key in single}
     if list_meta is not None:
-        metadata = {key: list_meta[key] for key in _LIST_META if list_meta.get(key) not in (None, "")}
+        metadata = {
+            key: list_meta[key]
+            for key in _LIST_META
+            if list_meta.get(key) not in (None, "")
+        }
     return {
         "kind": "Table",
         "apiVersion": "meta.k8s.io/v1",
         "metadata": metadata,
         "columnDefinitions": None if no_headers else _definitions(printer),
-        "rows": [_row(printer, resource, obj, now, include_object) for obj in objs] or _no_rows(printer),
+        "rows": [_row(printer, resource, obj, now, include_object) for obj in objs]
+        or _no_rows(printer),
     }
 
 
-def _row(printer: Printer, resource: Resource, obj: Object, now: float, include_object: str) -> Object:
+def _row(
+    printer: Printer, resource: Resource, obj: Object, now: float, include_object: str
+) -> Object:
     row: Object = {"cells": printer.row(obj, now)}
     conditions = printer.conditions(obj) if printer.conditions is not None else None
     if conditions:
@@ -127,14 +142,24 @@ TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 
 
 def _printed_metadata(metadata: Object) -> Object:
-    """Upstream prints from its internal form, where this annotation of a DaemonSet is a field and so not among the annotations."""
+    """Upstream prints from its internal form, where this annotation of a DaemonSet is a
+    field and so not among the annotations.
+    """
     annotations = metadata.get("annotations")
     if not annotations or TEMPLATE_GENERATION not in annotations:
         return metadata
-    kept = {key: value for key, value in annotations.items() if key != TEMPLATE_GENERATION}
-    return {k: kept if k == "annotations" else v for k, v in metadata.items() if k != "annotations" or kept}
+    kept = {
+        key: value for key, value in annotations.items() if key != TEMPLATE_GENERATION
+    }
+    return {
+        k: kept if k == "annotations" else v
+        for k, v in metadata.items()
+        if k != "annotations" or kept
+    }
 
 
 def _no_rows(printer: Printer) -> list[Object] | None:
-    """An empty table has `[]`, but for the default convertor, which never made a list: `null`."""
+    """An empty table has `[]`, but for the default convertor, which never made a list:
+    `null`.
+    """
     return None if printer is DEFAULT else []

@@ -1,14 +1,25 @@
-"""Services and what stands behind and in front of them: endpoints, slices, ingresses, policies, address ranges.
+"""Services and what stands behind and in front of them: endpoints, slices, ingresses,
+policies, address ranges.
 
-Upstream: `pkg/printers/internalversion/printers.go` (`printService`, `formatEndpoints`, `printEndpointSlice`,
-`printIngress`, `printNetworkPolicy`, `printServiceCIDR`, `printIPAddress`), v1.36.
+Upstream: `pkg/printers/internalversion/printers.go` (`printService`, `formatEndpoints`,
+`printEndpointSlice`, `printIngress`, `printNetworkPolicy`, `printServiceCIDR`,
+`printIPAddress`), v1.36.
 """
 
 from __future__ import annotations
 
 from lifecycle.api.labels import format_label_selector
 from lifecycle.api.table.age import age
-from lifecycle.api.table.printer import AGE, NAME, Cells, Column, Printer, field, format_labels, list_with_more
+from lifecycle.api.table.printer import (
+    AGE,
+    NAME,
+    Cells,
+    Column,
+    Printer,
+    field,
+    format_labels,
+    list_with_more,
+)
 from lifecycle.api.wire import Object
 
 
@@ -30,7 +41,11 @@ def _print_service(obj: Object, now: float) -> Cells:
 def _port(port: Object) -> str:
     protocol = port.get("protocol", "")
     node_port = port.get("nodePort", 0)
-    return f"{port['port']}:{node_port}/{protocol}" if node_port > 0 else f"{port['port']}/{protocol}"
+    return (
+        f"{port['port']}:{node_port}/{protocol}"
+        if node_port > 0
+        else f"{port['port']}/{protocol}"
+    )
 
 
 def _external_ip(obj: Object, spec: Object) -> str:
@@ -49,11 +64,17 @@ def _external_ip(obj: Object, spec: Object) -> str:
 def _ingress_points(obj: Object) -> list[str]:
     """A load balancer's addresses, each once, in order."""
     points = ((obj.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ()
-    return sorted({point.get("ip") or point.get("hostname", "") for point in points} - {""})
+    return sorted(
+        {point.get("ip") or point.get("hostname", "") for point in points} - {""}
+    )
 
 
 def _print_endpoints(obj: Object, now: float) -> Cells:
-    return [obj["metadata"]["name"], _endpoints(obj.get("subsets") or ()), age(obj, now)]
+    return [
+        obj["metadata"]["name"],
+        _endpoints(obj.get("subsets") or ()),
+        age(obj, now),
+    ]
 
 
 def _endpoints(subsets: list[Object] | tuple[()]) -> str:
@@ -66,7 +87,9 @@ def _endpoints(subsets: list[Object] | tuple[()]) -> str:
         if not ports:  # headless without ports
             pairs += addresses
         for port in ports:
-            pairs += [f"[{ip}]:{port}" if ":" in ip else f"{ip}:{port}" for ip in addresses]
+            pairs += [
+                f"[{ip}]:{port}" if ":" in ip else f"{ip}:{port}" for ip in addresses
+            ]
     return list_with_more(pairs, len(pairs), empty="")
 
 
@@ -78,7 +101,11 @@ def _slice_port(port: Object) -> str:
 
 def _print_endpoint_slice(obj: Object, now: float) -> Cells:
     ports = [_slice_port(port) for port in obj.get("ports") or ()]
-    addresses = [address for endpoint in obj.get("endpoints") or () for address in endpoint.get("addresses") or ()]
+    addresses = [
+        address
+        for endpoint in obj.get("endpoints") or ()
+        for address in endpoint.get("addresses") or ()
+    ]
     return [
         obj["metadata"]["name"],
         obj.get("addressType", ""),
@@ -117,7 +144,9 @@ def _print_ingress_class(obj: Object, now: float) -> Cells:
     spec = obj.get("spec") or {}
     parameters, text = spec.get("parameters"), "<none>"
     if parameters is not None:
-        group = "" if parameters.get("apiGroup") is None else f".{parameters['apiGroup']}"
+        group = (
+            "" if parameters.get("apiGroup") is None else f".{parameters['apiGroup']}"
+        )
         text = f"{parameters['kind']}{group}/{parameters['name']}"
     return [obj["metadata"]["name"], spec.get("controller", ""), text, age(obj, now)]
 
@@ -128,14 +157,22 @@ def _print_network_policy(obj: Object, now: float) -> Cells:
 
 
 def _print_ip_address(obj: Object, now: float) -> Cells:
-    """Upstream gives this row one cell more than there are columns; clients ignore it."""
+    """Upstream gives this row one cell more than there are columns; clients ignore
+    it.
+    """
     parent = (obj.get("spec") or {}).get("parentRef")
     text = "<none>"
     if parent is not None:
         resource = (
-            f"{parent.get('resource', '')}.{parent['group']}" if parent.get("group") else parent.get("resource", "")
+            f"{parent.get('resource', '')}.{parent['group']}"
+            if parent.get("group")
+            else parent.get("resource", "")
         )
-        text = "/".join(part for part in (resource.lower(), parent.get("namespace"), parent.get("name")) if part)
+        text = "/".join(
+            part
+            for part in (resource.lower(), parent.get("namespace"), parent.get("name"))
+            if part
+        )
     return [obj["metadata"]["name"], text, age(obj, now)]
 
 
@@ -154,7 +191,10 @@ PRINTERS = {
         ),
         _print_service,
     ),
-    "endpoints": Printer((NAME, Column("Endpoints", field("core/v1.Endpoints", "subsets")), AGE), _print_endpoints),
+    "endpoints": Printer(
+        (NAME, Column("Endpoints", field("core/v1.Endpoints", "subsets")), AGE),
+        _print_endpoints,
+    ),
     "endpointslices.discovery.k8s.io": Printer(
         (
             NAME,
@@ -168,9 +208,20 @@ PRINTERS = {
     "ingresses.networking.k8s.io": Printer(
         (
             NAME,
-            Column("Class", "The name of the IngressClass resource that should be used for additional configuration"),
-            Column("Hosts", "Hosts that incoming requests are matched against before the ingress rule"),
-            Column("Address", "Address is a list containing ingress points for the load-balancer"),
+            Column(
+                "Class",
+                "The name of the IngressClass resource that should be used for"
+                " additional configuration",
+            ),
+            Column(
+                "Hosts",
+                "Hosts that incoming requests are matched against before the ingress"
+                " rule",
+            ),
+            Column(
+                "Address",
+                "Address is a list containing ingress points for the load-balancer",
+            ),
             Column("Ports", "Ports of TLS configurations that open"),
             AGE,
         ),
@@ -179,21 +230,36 @@ PRINTERS = {
     "ingressclasses.networking.k8s.io": Printer(
         (
             NAME,
-            Column("Controller", "Controller that is responsible for handling this class"),
-            Column("Parameters", "A reference to a resource with additional parameters"),
+            Column(
+                "Controller", "Controller that is responsible for handling this class"
+            ),
+            Column(
+                "Parameters", "A reference to a resource with additional parameters"
+            ),
             AGE,
         ),
         _print_ingress_class,
     ),
     "networkpolicies.networking.k8s.io": Printer(
-        (NAME, Column("Pod-Selector", field("networking/v1.NetworkPolicySpec", "podSelector")), AGE),
+        (
+            NAME,
+            Column(
+                "Pod-Selector", field("networking/v1.NetworkPolicySpec", "podSelector")
+            ),
+            AGE,
+        ),
         _print_network_policy,
     ),
     "servicecidrs.networking.k8s.io": Printer(
         (NAME, Column("CIDRs", field("networking/v1.ServiceCIDRSpec", "cidrs")), AGE),
-        lambda obj, now: [obj["metadata"]["name"], ",".join((obj.get("spec") or {}).get("cidrs") or ()), age(obj, now)],
+        lambda obj, now: [
+            obj["metadata"]["name"],
+            ",".join((obj.get("spec") or {}).get("cidrs") or ()),
+            age(obj, now),
+        ],
     ),
     "ipaddresses.networking.k8s.io": Printer(
-        (NAME, Column("ParentRef", field("networking/v1.IPAddressSpec", "parentRef"))), _print_ip_address
+        (NAME, Column("ParentRef", field("networking/v1.IPAddressSpec", "parentRef"))),
+        _print_ip_address,
     ),
 }

@@ -1,7 +1,8 @@
 """Volumes: persistent volumes, claims, classes, CSI.
 
-Upstream: `pkg/printers/internalversion/printers.go` (`printPersistentVolume`, `printPersistentVolumeClaim`,
-`printStorageClass`, `printCSIDriver` …), `pkg/apis/core/helper/helpers.go` (`GetAccessModesAsString`), v1.36.
+Upstream: `pkg/printers/internalversion/printers.go` (`printPersistentVolume`,
+`printPersistentVolumeClaim`, `printStorageClass`, `printCSIDriver` …),
+`pkg/apis/core/helper/helpers.go` (`GetAccessModesAsString`), v1.36.
 """
 
 from __future__ import annotations
@@ -14,7 +15,10 @@ from lifecycle.api.table.printer import AGE, NAME, Cells, Column, Printer, field
 from lifecycle.api.wire import Object
 
 _BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
-_DEFAULT_CLASS = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
+_DEFAULT_CLASS = (
+    "storageclass.kubernetes.io/is-default-class",
+    "storageclass.beta.kubernetes.io/is-default-class",
+)
 _DEFAULT_ATTRIBUTES_CLASS = ("storage.alpha.kubernetes.io/is-default-class",)
 _MODES = {
     "ReadWriteOnce": "RWO",
@@ -71,7 +75,9 @@ def _print_persistent_volume_claim(obj: Object, now: float) -> Cells:
         obj["metadata"]["name"],
         _phase(obj),
         volume,
-        canonical_quantity((status.get("capacity") or {}).get("storage", "0")) if volume else "",
+        canonical_quantity((status.get("capacity") or {}).get("storage", "0"))
+        if volume
+        else "",
         _modes(status.get("accessModes")) if volume else "",
         _class(obj),
         _or_unset(spec.get("volumeAttributesClassName")),
@@ -119,7 +125,9 @@ def _print_csi_driver(obj: Object, now: float) -> Cells:
         True if attach is None else attach,
         bool(spec.get("podInfoOnMount")),
         bool(spec.get("storageCapacity")),
-        "<unset>" if requests is None else ",".join(r.get("audience", "") for r in requests),
+        "<unset>"
+        if requests is None
+        else ",".join(r.get("audience", "") for r in requests),
         bool(spec.get("requiresRepublish")),
         ",".join(spec.get("volumeLifecycleModes") or ()) or "<none>",
         age(obj, now),
@@ -132,7 +140,11 @@ def _print_csi_storage_capacity(obj: Object, now: float) -> Cells:
     return [obj["metadata"]["name"], obj.get("storageClassName", ""), text]
 
 
-_PV, _PVC, _DRIVER = "core/v1.PersistentVolume", "core/v1.PersistentVolumeClaim", "storage/v1.CSIDriverSpec"
+_PV, _PVC, _DRIVER = (
+    "core/v1.PersistentVolume",
+    "core/v1.PersistentVolumeClaim",
+    "storage/v1.CSIDriverSpec",
+)
 
 PRINTERS = {
     "persistentvolumes": Printer(
@@ -140,7 +152,9 @@ PRINTERS = {
             NAME,
             Column("Capacity", field(f"{_PV}Spec", "capacity")),
             Column("Access Modes", field(f"{_PV}Spec", "accessModes")),
-            Column("Reclaim Policy", field(f"{_PV}Spec", "persistentVolumeReclaimPolicy")),
+            Column(
+                "Reclaim Policy", field(f"{_PV}Spec", "persistentVolumeReclaimPolicy")
+            ),
             Column("Status", field(f"{_PV}Status", "phase")),
             Column("Claim", field(f"{_PV}Spec", "claimRef")),
             Column("StorageClass", "StorageClass of the pv"),
@@ -170,23 +184,49 @@ PRINTERS = {
             NAME,
             Column("Provisioner", field("storage/v1.StorageClass", "provisioner")),
             Column("ReclaimPolicy", field("storage/v1.StorageClass", "reclaimPolicy")),
-            Column("VolumeBindingMode", field("storage/v1.StorageClass", "volumeBindingMode")),
-            Column("AllowVolumeExpansion", field("storage/v1.StorageClass", "allowVolumeExpansion")),
+            Column(
+                "VolumeBindingMode",
+                field("storage/v1.StorageClass", "volumeBindingMode"),
+            ),
+            Column(
+                "AllowVolumeExpansion",
+                field("storage/v1.StorageClass", "allowVolumeExpansion"),
+            ),
             AGE,
         ),
         _print_storage_class,
     ),
     "volumeattributesclasses.storage.k8s.io": Printer(
-        (NAME, Column("DriverName", field("storage/v1.VolumeAttributesClass", "driverName")), AGE),
-        lambda obj, now: [_marked_default(obj, _DEFAULT_ATTRIBUTES_CLASS), obj.get("driverName", ""), age(obj, now)],
+        (
+            NAME,
+            Column(
+                "DriverName", field("storage/v1.VolumeAttributesClass", "driverName")
+            ),
+            AGE,
+        ),
+        lambda obj, now: [
+            _marked_default(obj, _DEFAULT_ATTRIBUTES_CLASS),
+            obj.get("driverName", ""),
+            age(obj, now),
+        ],
     ),
     "volumeattachments.storage.k8s.io": Printer(
         (
             NAME,
-            Column("Attacher", field("storage/v1.VolumeAttachmentSpec", "attacher"), format="name"),
-            Column("PV", field("storage/v1.VolumeAttachmentSource", "persistentVolumeName")),
+            Column(
+                "Attacher",
+                field("storage/v1.VolumeAttachmentSpec", "attacher"),
+                format="name",
+            ),
+            Column(
+                "PV", field("storage/v1.VolumeAttachmentSource", "persistentVolumeName")
+            ),
             Column("Node", field("storage/v1.VolumeAttachmentSpec", "nodeName")),
-            Column("Attached", field("storage/v1.VolumeAttachmentStatus", "attached"), "boolean"),
+            Column(
+                "Attached",
+                field("storage/v1.VolumeAttachmentStatus", "attached"),
+                "boolean",
+            ),
             AGE,
         ),
         _print_volume_attachment,
@@ -194,10 +234,18 @@ PRINTERS = {
     "csinodes.storage.k8s.io": Printer(
         (
             NAME,
-            Column("Drivers", "Drivers indicates the number of CSI drivers registered on the node", "integer"),
+            Column(
+                "Drivers",
+                "Drivers indicates the number of CSI drivers registered on the node",
+                "integer",
+            ),
             AGE,
         ),
-        lambda obj, now: [obj["metadata"]["name"], len((obj.get("spec") or {}).get("drivers") or ()), age(obj, now)],
+        lambda obj, now: [
+            obj["metadata"]["name"],
+            len((obj.get("spec") or {}).get("drivers") or ()),
+            age(obj, now),
+        ],
     ),
     "csidrivers.storage.k8s.io": Printer(
         (
@@ -215,7 +263,10 @@ PRINTERS = {
     "csistoragecapacities.storage.k8s.io": Printer(
         (
             NAME,
-            Column("StorageClassName", field("storage/v1.CSIStorageCapacity", "storageClassName")),
+            Column(
+                "StorageClassName",
+                field("storage/v1.CSIStorageCapacity", "storageClassName"),
+            ),
             Column("Capacity", field("storage/v1.CSIStorageCapacity", "capacity")),
         ),
         _print_csi_storage_capacity,

@@ -1,7 +1,8 @@
 """Deployments, ReplicaSets and the other controllers of pods.
 
-Upstream: `pkg/printers/internalversion/printers.go` (`printDeployment`, `printReplicaSet`, `printDaemonSet`,
-`printStatefulSet`, `printReplicationController`, `printControllerRevision`, `printScale`), v1.36.
+Upstream: `pkg/printers/internalversion/printers.go` (`printDeployment`,
+`printReplicaSet`, `printDaemonSet`, `printStatefulSet`, `printReplicationController`,
+`printControllerRevision`, `printScale`), v1.36.
 """
 
 from __future__ import annotations
@@ -48,7 +49,10 @@ def _print_replica_set(obj: Object, now: float) -> Cells:
 
 
 def _print_replication_controller(obj: Object, now: float) -> Cells:
-    return [*_replicas(obj, now), format_labels((obj.get("spec") or {}).get("selector"))]
+    return [
+        *_replicas(obj, now),
+        format_labels((obj.get("spec") or {}).get("selector")),
+    ]
 
 
 def _replicas(obj: Object, now: float) -> Cells:
@@ -88,21 +92,40 @@ def _print_daemon_set(obj: Object, now: float) -> Cells:
 def _print_stateful_set(obj: Object, now: float) -> Cells:
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     ready = f"{status.get('readyReplicas', 0)}/{spec.get('replicas', 0)}"
-    return [obj["metadata"]["name"], ready, age(obj, now), *container_cells(spec.get("template"))]
+    return [
+        obj["metadata"]["name"],
+        ready,
+        age(obj, now),
+        *container_cells(spec.get("template")),
+    ]
 
 
 def _print_controller_revision(obj: Object, now: float) -> Cells:
-    owner = next((o for o in obj["metadata"].get("ownerReferences") or () if o.get("controller")), None)
+    owner = next(
+        (
+            o
+            for o in obj["metadata"].get("ownerReferences") or ()
+            if o.get("controller")
+        ),
+        None,
+    )
     controller = "<none>"
     if owner is not None:
         group = owner["apiVersion"].rpartition("/")[0]
-        controller = f"{owner['kind']}.{group}".rstrip(".").lower() + "/" + owner["name"]
+        controller = (
+            f"{owner['kind']}.{group}".rstrip(".").lower() + "/" + owner["name"]
+        )
     return [obj["metadata"]["name"], controller, obj.get("revision", 0), age(obj, now)]
 
 
 def _print_scale(obj: Object, now: float) -> Cells:
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
-    return [obj["metadata"]["name"], spec.get("replicas", 0), status.get("replicas", 0), age(obj, now)]
+    return [
+        obj["metadata"]["name"],
+        spec.get("replicas", 0),
+        status.get("replicas", 0),
+        age(obj, now),
+    ]
 
 
 def _replica_columns(kind: str) -> tuple[Column, ...]:
@@ -130,14 +153,21 @@ PRINTERS = {
         ),
         _print_deployment,
     ),
-    "replicasets.apps": Printer(_replica_columns("apps/v1.ReplicaSet"), _print_replica_set),
-    "replicationcontrollers": Printer(_replica_columns("core/v1.ReplicationController"), _print_replication_controller),
+    "replicasets.apps": Printer(
+        _replica_columns("apps/v1.ReplicaSet"), _print_replica_set
+    ),
+    "replicationcontrollers": Printer(
+        _replica_columns("core/v1.ReplicationController"), _print_replication_controller
+    ),
     "daemonsets.apps": Printer(
         (
             NAME,
             *(
                 Column(name, field("apps/v1.DaemonSetStatus", count), "integer")
-                for name, count in zip(("Desired", "Current", "Ready", "Up-to-date", "Available"), _DAEMON_COUNTS)
+                for name, count in zip(
+                    ("Desired", "Current", "Ready", "Up-to-date", "Available"),
+                    _DAEMON_COUNTS,
+                )
             ),
             Column("Node Selector", field("core/v1.PodSpec", "nodeSelector")),
             AGE,

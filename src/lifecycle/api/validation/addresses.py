@@ -1,9 +1,11 @@
 """IP addresses and networks.
 
-Old fields took anything that Go's old parser took. Since 1.36 they refuse what is ambiguous: leading zeros, IPv4-mapped IPv6, bits
-behind a network's prefix. What is stored already may stay. Newer fields insist on the canonical form as well.
+Old fields took anything that Go's old parser took. Since 1.36 they refuse what is
+ambiguous: leading zeros, IPv4-mapped IPv6, bits behind a network's prefix. What is
+stored already may stay. Newer fields insist on the canonical form as well.
 
-Upstream: `apimachinery/pkg/util/validation/ip.go`, `pkg/apis/core/validation/validation.go` (`ValidateEndpointIP` and
+Upstream: `apimachinery/pkg/util/validation/ip.go`,
+`pkg/apis/core/validation/validation.go` (`ValidateEndpointIP` and
 `ValidateNonSpecialIP`), v1.36, gate `StrictIPCIDRValidation` on.
 """
 
@@ -22,13 +24,17 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 @lru_cache(4096)
 def parse_ip(text: str) -> Address | None:
-    """An address, read as Go's old parser did: leading zeros are decimal. None if it is none."""
+    """An address, read as Go's old parser did: leading zeros are decimal. None if it is
+    none.
+    """
     if "%" in text:
         return None
     try:
         if ":" not in text:
             parts = text.split(".")
-            if len(parts) == 4 and all(part.isascii() and part.isdigit() for part in parts):
+            if len(parts) == 4 and all(
+                part.isascii() and part.isdigit() for part in parts
+            ):
                 return ipaddress.IPv4Address(".".join(str(int(part)) for part in parts))
             return None
         return ipaddress.IPv6Address(text)
@@ -43,7 +49,9 @@ def is_ipv6(text: str) -> bool:
 
 
 def canonical_form(address: Address) -> str:
-    """The one spelling of an address, an IPv4-mapped one as what it maps. Upstream: `net.IP.String`."""
+    """The one spelling of an address, an IPv4-mapped one as what it maps. Upstream:
+    `net.IP.String`.
+    """
     if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
         return str(address.ipv4_mapped)
     return str(address)
@@ -51,24 +59,46 @@ def canonical_form(address: Address) -> str:
 
 def _has_leading_zeros(text: str) -> bool:
     """In one of the decimal parts of an address that `parse_ip` takes."""
-    return any(len(part) > 1 and part[0] == "0" for part in text.rpartition(":")[2].split(".")) and "." in text
+    return (
+        any(
+            len(part) > 1 and part[0] == "0"
+            for part in text.rpartition(":")[2].split(".")
+        )
+        and "." in text
+    )
 
 
 def _is_mapped(address: Address) -> bool:
-    return isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None
+    return (
+        isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None
+    )
 
 
 def _strict_ip(text: str, path: str) -> list[FieldError]:
     address = parse_ip(text)
     if address is None:
-        return [invalid(path, text, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")]
+        return [
+            invalid(
+                path,
+                text,
+                "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)",
+            )
+        ]
     if _has_leading_zeros(text):
         return [invalid(path, text, "must not have leading 0s")]
-    return [invalid(path, text, "must not be an IPv4-mapped IPv6 address")] if _is_mapped(address) else []
+    return (
+        [invalid(path, text, "must not be an IPv4-mapped IPv6 address")]
+        if _is_mapped(address)
+        else []
+    )
 
 
-def validate_legacy_ip(text: str, path: str, old: Collection[str] = ()) -> list[FieldError]:
-    """An address in a field that predates strict parsing; one that stands in the `old` object may stay."""
+def validate_legacy_ip(
+    text: str, path: str, old: Collection[str] = ()
+) -> list[FieldError]:
+    """An address in a field that predates strict parsing; one that stands in the `old`
+    object may stay.
+    """
     return [] if text in old else _strict_ip(text, path)
 
 
@@ -76,7 +106,13 @@ def validate_ip(text: str, path: str) -> list[FieldError]:
     """An address in a newer field: in canonical form. Upstream: `IsValidIP`."""
     errors, address = _strict_ip(text, path), parse_ip(text)
     if not errors and address is not None and canonical_form(address) != text:
-        errors.append(invalid(path, text, f"must be in canonical form ({go_quote(canonical_form(address))})"))
+        errors.append(
+            invalid(
+                path,
+                text,
+                f"must be in canonical form ({go_quote(canonical_form(address))})",
+            )
+        )
     return errors
 
 
@@ -85,7 +121,12 @@ def parse_network(text: str) -> tuple[Address, Network] | None:
     """Address and network of a CIDR, or None."""
     head, slash, tail = text.partition("/")
     address = parse_ip(head)
-    if address is None or not slash or not (tail.isascii() and tail.isdigit()) or len(tail) > 3:
+    if (
+        address is None
+        or not slash
+        or not (tail.isascii() and tail.isdigit())
+        or len(tail) > 3
+    ):
         return None
     try:
         return address, ipaddress.ip_network(f"{address}/{int(tail)}", strict=False)
@@ -96,7 +137,13 @@ def parse_network(text: str) -> tuple[Address, Network] | None:
 def _strict_cidr(text: str, path: str) -> list[FieldError]:
     parsed = parse_network(text)
     if parsed is None:
-        return [invalid(path, text, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)")]
+        return [
+            invalid(
+                path,
+                text,
+                "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)",
+            )
+        ]
     address, network = parsed
     head, _, tail = text.partition("/")
     if _has_leading_zeros(head) or str(network.prefixlen) != tail:
@@ -108,8 +155,12 @@ def _strict_cidr(text: str, path: str) -> list[FieldError]:
     return []
 
 
-def validate_legacy_cidr(text: str, path: str, old: Collection[str] = ()) -> list[FieldError]:
-    """A network in a field that predates strict parsing; one that stands in the `old` object may stay."""
+def validate_legacy_cidr(
+    text: str, path: str, old: Collection[str] = ()
+) -> list[FieldError]:
+    """A network in a field that predates strict parsing; one that stands in the `old`
+    object may stay.
+    """
     return [] if text in old else _strict_cidr(text, path)
 
 
@@ -117,7 +168,11 @@ def validate_cidr(text: str, path: str) -> list[FieldError]:
     """A network in a newer field: in canonical form. Upstream: `IsValidCIDR`."""
     errors, parsed = _strict_cidr(text, path), parse_network(text)
     if not errors and parsed is not None and str(parsed[1]) != text:
-        errors.append(invalid(path, text, f"must be in canonical form ({go_quote(str(parsed[1]))})"))
+        errors.append(
+            invalid(
+                path, text, f"must be in canonical form ({go_quote(str(parsed[1]))})"
+            )
+        )
     return errors
 
 
@@ -132,12 +187,31 @@ def validate_non_special_ip(text: str, path: str) -> list[FieldError]:
     if address.is_unspecified:
         errors.append(invalid(path, text, f"may not be unspecified ({text})"))
     if address.is_loopback:
-        errors.append(invalid(path, text, "may not be in the loopback range (127.0.0.0/8, ::1/128)"))
+        errors.append(
+            invalid(
+                path, text, "may not be in the loopback range (127.0.0.0/8, ::1/128)"
+            )
+        )
     if address.is_link_local:
-        errors.append(invalid(path, text, "may not be in the link-local range (169.254.0.0/16, fe80::/10)"))
-    link_local_multicast = ipaddress.ip_network("224.0.0.0/24" if address.version == 4 else "ff02::/16")
+        errors.append(
+            invalid(
+                path,
+                text,
+                "may not be in the link-local range (169.254.0.0/16, fe80::/10)",
+            )
+        )
+    link_local_multicast = ipaddress.ip_network(
+        "224.0.0.0/24" if address.version == 4 else "ff02::/16"
+    )
     if address in link_local_multicast:
-        errors.append(invalid(path, text, "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"))
+        errors.append(
+            invalid(
+                path,
+                text,
+                "may not be in the link-local multicast range (224.0.0.0/24,"
+                " ff02::/10)",
+            )
+        )
     return errors
 
 
@@ -150,9 +224,15 @@ def warnings_for_ip(text: str, path: str) -> list[str]:
     if isinstance(address, ipaddress.IPv4Address) or address.ipv4_mapped is not None:
         if canonical == text:
             return []
-        return [f"{path}: non-standard IP address {go_quote(text)} is invalid: use {go_quote(canonical)}"]
+        return [
+            f"{path}: non-standard IP address {go_quote(text)} is invalid: use"
+            f" {go_quote(canonical)}"
+        ]
     if canonical != text:
-        return [f"{path}: IPv6 address {go_quote(text)} should be in RFC 5952 canonical format ({go_quote(canonical)})"]
+        return [
+            f"{path}: IPv6 address {go_quote(text)} should be in RFC 5952 canonical"
+            f" format ({go_quote(canonical)})"
+        ]
     return []
 
 
@@ -165,14 +245,21 @@ def warnings_for_cidr(text: str, path: str) -> list[str]:
     warnings: list[str] = []
     if address != network.network_address:
         single = f"{canonical_form(address)}/{network.prefixlen}"
-        why = f"is ambiguous in this context (should be {go_quote(str(network))} or {go_quote(single)}?)"
+        why = (
+            f"is ambiguous in this context (should be {go_quote(str(network))} or"
+            f" {go_quote(single)}?)"
+        )
         warnings.append(f"{path}: CIDR value {go_quote(text)} {why}")
     head, _, tail = text.partition("/")
     odd = isinstance(address, ipaddress.IPv4Address) and str(address) != head
     if odd or str(network.prefixlen) != tail:
-        warnings.append(f"{path}: non-standard CIDR value {go_quote(text)} is invalid: use {go_quote(str(network))}")
+        warnings.append(
+            f"{path}: non-standard CIDR value {go_quote(text)} is invalid: use"
+            f" {go_quote(str(network))}"
+        )
     elif not warnings and network.version == 6 and str(network) != text:
         warnings.append(
-            f"{path}: IPv6 CIDR value {go_quote(text)} should be in RFC 5952 canonical format ({go_quote(str(network))})"
+            f"{path}: IPv6 CIDR value {go_quote(text)} should be in RFC 5952 canonical"
+            f" format ({go_quote(str(network))})"
         )
     return warnings

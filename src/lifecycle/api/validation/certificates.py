@@ -1,7 +1,8 @@
 """Certificate signing requests.
 
-Upstream: `pkg/apis/certificates/validation/validation.go` (`validateCertificateSigningRequest`,
-`ValidateCertificateSigningRequestSignerName`), `pkg/apis/certificates/helpers.go` (`ParseCSR`), v1.36.
+Upstream: `pkg/apis/certificates/validation/validation.go`
+(`validateCertificateSigningRequest`, `ValidateCertificateSigningRequestSignerName`),
+`pkg/apis/certificates/helpers.go` (`ParseCSR`), v1.36.
 """
 
 from __future__ import annotations
@@ -12,16 +13,30 @@ import binascii
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 
-from lifecycle.api.field_errors import FieldError, duplicate, forbidden, invalid, not_supported, required, too_long
+from lifecycle.api.field_errors import (
+    FieldError,
+    duplicate,
+    forbidden,
+    invalid,
+    not_supported,
+    required,
+    too_long,
+)
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.validation import content
-from lifecycle.api.validation.object_meta import validate_core_object_meta, validate_core_object_meta_update
+from lifecycle.api.validation.object_meta import (
+    validate_core_object_meta,
+    validate_core_object_meta_update,
+)
 from lifecycle.api.wire import Object
 
 _USAGES = (
-    "any", "cert sign", "client auth", "code signing", "content commitment", "crl sign", "data encipherment", "decipher only",
-    "digital signature", "email protection", "encipher only", "ipsec end system", "ipsec tunnel", "ipsec user", "key agreement",
-    "key encipherment", "microsoft sgc", "netscape sgc", "ocsp signing", "s/mime", "server auth", "signing", "timestamping",
+    "any", "cert sign", "client auth", "code signing", "content commitment", "crl sign",
+    "data encipherment", "decipher only",
+    "digital signature", "email protection", "encipher only", "ipsec end system",
+    "ipsec tunnel", "ipsec user", "key agreement",
+    "key encipherment", "microsoft sgc", "netscape sgc", "ocsp signing", "s/mime",
+    "server auth", "signing", "timestamping",
 )  # fmt: skip
 _LEGACY_SIGNER = "kubernetes.io/legacy-unknown"
 _SHORTEST = 600
@@ -30,8 +45,14 @@ _FINAL = ("Approved", "Denied", "Failed")
 
 def validate_signing_request(request: Object) -> list[FieldError]:
     """A new request. Any name will do."""
-    errors = validate_core_object_meta(request.get("metadata") or {}, False, lambda name, prefix: ())
-    return errors + _validate_spec(request.get("spec") or {}) + _validate_conditions(request)
+    errors = validate_core_object_meta(
+        request.get("metadata") or {}, False, lambda name, prefix: ()
+    )
+    return (
+        errors
+        + _validate_spec(request.get("spec") or {})
+        + _validate_conditions(request)
+    )
 
 
 def validate_signing_request_update(new: Object, old: Object) -> list[FieldError]:
@@ -41,12 +62,20 @@ def validate_signing_request_update(new: Object, old: Object) -> list[FieldError
         errors += _validate_spec(new.get("spec") or {})
     for kind in _FINAL:
         if _count(new, kind) < _count(old, kind):
-            errors.append(forbidden("status.conditions", f'updates may not remove a condition of type "{kind}"'))
+            errors.append(
+                forbidden(
+                    "status.conditions",
+                    f'updates may not remove a condition of type "{kind}"',
+                )
+            )
     return errors
 
 
 def _count(request: Object, kind: str) -> int:
-    return sum(condition.get("type") == kind for condition in (request.get("status") or {}).get("conditions") or ())
+    return sum(
+        condition.get("type") == kind
+        for condition in (request.get("status") or {}).get("conditions") or ()
+    )
 
 
 def _validate_spec(spec: Object) -> list[FieldError]:
@@ -58,11 +87,23 @@ def _validate_spec(spec: Object) -> list[FieldError]:
     if not usages:
         errors.append(required("spec.usages", "usages must be provided"))
     errors += [
-        not_supported(f"spec.usages[{i}]", usage, _USAGES) for i, usage in enumerate(usages) if usage not in _USAGES
+        not_supported(f"spec.usages[{i}]", usage, _USAGES)
+        for i, usage in enumerate(usages)
+        if usage not in _USAGES
     ]
-    errors += [duplicate(f"spec.usages[{i}]", usage) for i, usage in enumerate(usages) if usage in usages[:i]]
+    errors += [
+        duplicate(f"spec.usages[{i}]", usage)
+        for i, usage in enumerate(usages)
+        if usage in usages[:i]
+    ]
     if signer == _LEGACY_SIGNER:
-        errors.append(invalid("spec.signerName", signer, "the legacy signerName is not allowed via this API version"))
+        errors.append(
+            invalid(
+                "spec.signerName",
+                signer,
+                "the legacy signerName is not allowed via this API version",
+            )
+        )
     else:
         errors += validate_signer_name(signer, "spec.signerName")
     seconds = spec.get("expirationSeconds")
@@ -73,7 +114,9 @@ def _validate_spec(spec: Object) -> list[FieldError]:
 
 
 def _request_complaint(encoded: str) -> str:
-    """What is wrong with a PKCS #10 request in PEM. Go and Python word the finer points of a broken one differently."""
+    """What is wrong with a PKCS #10 request in PEM. Go and Python word the finer points
+    of a broken one differently.
+    """
     try:
         pem = base64.b64decode(encoded, validate=True)
     except (binascii.Error, ValueError):
@@ -82,7 +125,9 @@ def _request_complaint(encoded: str) -> str:
         return "PEM block type must be CERTIFICATE REQUEST"
     try:
         request = x509.load_pem_x509_csr(pem)
-        return "" if request.is_signature_valid else "x509: signature verification failed"
+        return (
+            "" if request.is_signature_valid else "x509: signature verification failed"
+        )
     except (ValueError, TypeError, InvalidSignature, UnsupportedAlgorithm) as error:
         return str(error)
 
@@ -93,30 +138,54 @@ def validate_signer_name(name: str, path: str) -> list[FieldError]:
         return [required(path, "signerName must be provided")]
     segments = name.split("/")
     if len(segments) != 2:
-        return [invalid(path, name, "must be a fully qualified domain and path of the form 'example.com/signer-name'")]
+        return [
+            invalid(
+                path,
+                name,
+                "must be a fully qualified domain and path of the form"
+                " 'example.com/signer-name'",
+            )
+        ]
     domain, rest = segments
     errors = [too_long(path, 253)] if len(domain) > 253 else []
     errors += _validate_labels(domain.split("."), domain, path, content.dns1123_label)
     if "." not in domain:
-        errors.append(invalid(path, domain, "should be a domain with at least two segments separated by dots"))
+        errors.append(
+            invalid(
+                path,
+                domain,
+                "should be a domain with at least two segments separated by dots",
+            )
+        )
     errors += _validate_labels(rest.split("."), rest, path, content.dns1123_subdomain)
     longest = 253 + 63 + 1 + 253
     return errors + ([too_long(path, longest)] if len(name) > longest else [])
 
 
-def _validate_labels(labels: list[str], whole: str, path: str, rule: content.Rule) -> list[FieldError]:
+def _validate_labels(
+    labels: list[str], whole: str, path: str, rule: content.Rule
+) -> list[FieldError]:
     for label in labels:
         messages = rule(label)
         if messages:
-            return [invalid(path, whole, f"validating label {go_quote(label)}: {why}") for why in messages]
+            return [
+                invalid(path, whole, f"validating label {go_quote(label)}: {why}")
+                for why in messages
+            ]
     return []
 
 
 def _validate_conditions(request: Object) -> list[FieldError]:
     errors: list[FieldError] = []
     seen: set[str] = set()
-    for index, condition in enumerate((request.get("status") or {}).get("conditions") or ()):
-        here, type_, status = f"status.conditions[{index}]", condition.get("type", ""), condition.get("status", "")
+    for index, condition in enumerate(
+        (request.get("status") or {}).get("conditions") or ()
+    ):
+        here, type_, status = (
+            f"status.conditions[{index}]",
+            condition.get("type", ""),
+            condition.get("status", ""),
+        )
         if not type_:
             errors.append(required(f"{here}.type"))
         allowed = ("True",) if type_ in _FINAL else ("False", "True", "Unknown")

@@ -1,7 +1,8 @@
 """Containers: regular, init (with sidecars) and ephemeral.
 
-Upstream: `pkg/apis/core/validation/validation.go` (`validateContainers`, `validateInitContainers`, `validateEphemeralContainers`,
-`validateContainerCommon`), v1.36.
+Upstream: `pkg/apis/core/validation/validation.go` (`validateContainers`,
+`validateInitContainers`, `validateEphemeralContainers`, `validateContainerCommon`),
+v1.36.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ from lifecycle.api.validation.compute_resources import validate_resource_require
 from lifecycle.api.validation.environment import validate_env, validate_env_from
 from lifecycle.api.validation.probes import validate_probes_and_hooks
 from lifecycle.api.validation.security_contexts import validate_security_context
-from lifecycle.api.validation.volume_mounts import validate_volume_devices, validate_volume_mounts
+from lifecycle.api.validation.volume_mounts import (
+    validate_volume_devices,
+    validate_volume_mounts,
+)
 from lifecycle.api.wire import Object
 
 PROTOCOLS = ("SCTP", "TCP", "UDP")
@@ -51,7 +55,13 @@ _EPHEMERAL_FIELDS = {
     "tty",
     "targetContainerName",
 }
-_EPHEMERAL_POINTERS = {"livenessProbe", "readinessProbe", "startupProbe", "lifecycle", "restartPolicy"}
+_EPHEMERAL_POINTERS = {
+    "livenessProbe",
+    "readinessProbe",
+    "startupProbe",
+    "lifecycle",
+    "restartPolicy",
+}
 
 
 @dataclass(slots=True)
@@ -71,14 +81,18 @@ def _validate_common(container: Object, pod: PodContext, path: str) -> list[Fiel
     if not name:
         errors.append(required(f"{path}.name"))
     else:
-        errors += [invalid(f"{path}.name", name, why) for why in content.dns1123_label(name)]
+        errors += [
+            invalid(f"{path}.name", name, why) for why in content.dns1123_label(name)
+        ]
     if not container.get("image"):
         errors.append(required(f"{path}.image"))
     policy = container.get("terminationMessagePolicy", "")
     if not policy:
         errors.append(required(f"{path}.terminationMessagePolicy"))
     elif policy not in _MESSAGE_POLICIES:
-        errors.append(not_supported(f"{path}.terminationMessagePolicy", policy, _MESSAGE_POLICIES))
+        errors.append(
+            not_supported(f"{path}.terminationMessagePolicy", policy, _MESSAGE_POLICIES)
+        )
     if container.get("ports"):
         errors += _validate_ports(container["ports"], f"{path}.ports")
     if container.get("env"):
@@ -88,18 +102,26 @@ def _validate_common(container: Object, pod: PodContext, path: str) -> list[Fiel
     if container.get("volumeMounts"):
         errors += validate_volume_mounts(container, pod.volumes, f"{path}.volumeMounts")
     if container.get("volumeDevices"):
-        errors += validate_volume_devices(container, pod.volumes, f"{path}.volumeDevices")
+        errors += validate_volume_devices(
+            container, pod.volumes, f"{path}.volumeDevices"
+        )
     pull = container.get("imagePullPolicy", "")
     if not pull:
         errors.append(required(f"{path}.imagePullPolicy"))
     elif pull not in _PULL_POLICIES:
         errors.append(not_supported(f"{path}.imagePullPolicy", pull, _PULL_POLICIES))
     if container.get("resources"):
-        errors += validate_resource_requirements(container["resources"], f"{path}.resources", pod.claims)
+        errors += validate_resource_requirements(
+            container["resources"], f"{path}.resources", pod.claims
+        )
     if container.get("resizePolicy"):
-        errors += _validate_resize_policy(container["resizePolicy"], pod.restart_policy, f"{path}.resizePolicy")
+        errors += _validate_resize_policy(
+            container["resizePolicy"], pod.restart_policy, f"{path}.resizePolicy"
+        )
     if container.get("securityContext"):
-        errors += validate_security_context(container["securityContext"], pod.host_users, f"{path}.securityContext")
+        errors += validate_security_context(
+            container["securityContext"], pod.host_users, f"{path}.securityContext"
+        )
     return errors
 
 
@@ -120,10 +142,14 @@ def _validate_ports(ports: list[Object], path: str) -> list[FieldError]:
         if not number:
             errors.append(required(f"{here}.containerPort"))
         else:
-            errors += [invalid(f"{here}.containerPort", number, why) for why in content.port_number(number)]
+            errors += [
+                invalid(f"{here}.containerPort", number, why)
+                for why in content.port_number(number)
+            ]
         if port.get("hostPort"):
             errors += [
-                invalid(f"{here}.hostPort", port["hostPort"], why) for why in content.port_number(port["hostPort"])
+                invalid(f"{here}.hostPort", port["hostPort"], why)
+                for why in content.port_number(port["hostPort"])
             ]
         protocol = port.get("protocol", "")
         if not protocol:
@@ -133,25 +159,41 @@ def _validate_ports(ports: list[Object], path: str) -> list[FieldError]:
     return errors
 
 
-def _validate_resize_policy(policies: list[Object], restart_policy: str, path: str) -> list[FieldError]:
+def _validate_resize_policy(
+    policies: list[Object], restart_policy: str, path: str
+) -> list[FieldError]:
     errors: list[FieldError] = []
     seen: set[str] = set()
     for index, policy in enumerate(policies):
-        resource, restart = policy.get("resourceName", ""), policy.get("restartPolicy", "")
+        resource, restart = (
+            policy.get("resourceName", ""),
+            policy.get("restartPolicy", ""),
+        )
         if resource in seen:
             errors.append(duplicate(f"{path}[{index}]", resource))
         seen.add(resource)
-        for value, known in ((resource, ("cpu", "memory")), (restart, ("NotRequired", "RestartContainer"))):
+        for value, known in (
+            (resource, ("cpu", "memory")),
+            (restart, ("NotRequired", "RestartContainer")),
+        ):
             if not value:
                 errors.append(required(path))
             elif value not in known:
                 errors.append(not_supported(path, value, known))
         if restart_policy == "Never" and restart != "NotRequired":
-            errors.append(invalid(path, restart, "must be 'NotRequired' when `restartPolicy` is 'Never'"))
+            errors.append(
+                invalid(
+                    path,
+                    restart,
+                    "must be 'NotRequired' when `restartPolicy` is 'Never'",
+                )
+            )
     return errors
 
 
-def _host_port_conflicts(containers: list[Object], path: str, first: int = 0) -> list[FieldError]:
+def _host_port_conflicts(
+    containers: list[Object], path: str, first: int = 0
+) -> list[FieldError]:
     errors: list[FieldError] = []
     taken: set[str] = set()
     for index, container in enumerate(containers):
@@ -160,12 +202,18 @@ def _host_port_conflicts(containers: list[Object], path: str, first: int = 0) ->
             if number:
                 key = f"{port.get('protocol', '')}/{port.get('hostIP', '')}/{number}"
                 if key in taken:
-                    errors.append(duplicate(f"{path}[{index + first}].ports[{position}].hostPort", key))
+                    errors.append(
+                        duplicate(
+                            f"{path}[{index + first}].ports[{position}].hostPort", key
+                        )
+                    )
                 taken.add(key)
     return errors
 
 
-def validate_containers(containers: list[Object], pod: PodContext, path: str) -> list[FieldError]:
+def validate_containers(
+    containers: list[Object], pod: PodContext, path: str
+) -> list[FieldError]:
     """The regular containers: at least one."""
     if not containers:
         return [required(path)]
@@ -184,12 +232,22 @@ def validate_containers(containers: list[Object], pod: PodContext, path: str) ->
 
 
 def _validate_restart_policy(container: Object, path: str) -> list[FieldError]:
-    """A container's own restart policy, and the rules by exit code that go before it."""
+    """A container's own restart policy, and the rules by exit code that go before
+    it.
+    """
     errors: list[FieldError] = []
-    policy, rules = container.get("restartPolicy"), container.get("restartPolicyRules") or []
+    policy, rules = (
+        container.get("restartPolicy"),
+        container.get("restartPolicyRules") or [],
+    )
     if policy is None:
         if rules:
-            errors.append(required(f"{path}.restartPolicy", "must specify restartPolicy when restart rules are used"))
+            errors.append(
+                required(
+                    f"{path}.restartPolicy",
+                    "must specify restartPolicy when restart rules are used",
+                )
+            )
     elif policy not in _RESTART_POLICIES:
         errors.append(not_supported(f"{path}.restartPolicy", policy, _RESTART_POLICIES))
     if len(rules) > _MOST_RULES:
@@ -203,20 +261,30 @@ def _validate_restart_policy(container: Object, path: str) -> list[FieldError]:
             errors.append(required(f"{here}.exitCodes", "must be specified"))
             continue
         if codes.get("operator", "") not in ("In", "NotIn"):
-            errors.append(not_supported(f"{here}.exitCodes.operator", codes.get("operator", ""), ("In", "NotIn")))
+            errors.append(
+                not_supported(
+                    f"{here}.exitCodes.operator",
+                    codes.get("operator", ""),
+                    ("In", "NotIn"),
+                )
+            )
         if len(codes.get("values") or ()) > _MOST_CODES:
             errors.append(too_long(f"{here}.exitCodes.values", _MOST_CODES))
     return errors
 
 
 _ONLY_SIDECARS = "may not be set for init containers without restartPolicy=Always"
-_NO_SIDECAR_RULES = "restartPolicyRules are not allowed for init containers with restart policy Always"
+_NO_SIDECAR_RULES = (
+    "restartPolicyRules are not allowed for init containers with restart policy Always"
+)
 
 
 def validate_init_containers(
     containers: list[Object], regular: list[Object], pod: PodContext, path: str
 ) -> list[FieldError]:
-    """Init containers; with `restartPolicy: Always` they are sidecars and may have probes and hooks."""
+    """Init containers; with `restartPolicy: Always` they are sidecars and may have
+    probes and hooks.
+    """
     errors: list[FieldError] = []
     names = {container.get("name", "") for container in regular}
     for index, container in enumerate(containers):
@@ -225,7 +293,9 @@ def validate_init_containers(
         policy = container.get("restartPolicy")
         if policy == "Always":
             if container.get("restartPolicyRules"):
-                errors.append(forbidden(f"{here}.restartPolicyRules", _NO_SIDECAR_RULES))
+                errors.append(
+                    forbidden(f"{here}.restartPolicyRules", _NO_SIDECAR_RULES)
+                )
         elif policy is not None:
             errors += _validate_restart_policy(container, here)
         name = container.get("name", "")
@@ -237,7 +307,12 @@ def validate_init_containers(
         if policy == "Always":
             errors += validate_probes_and_hooks(container, pod.grace_period, here)
         else:
-            for field in ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe"):
+            for field in (
+                "lifecycle",
+                "livenessProbe",
+                "readinessProbe",
+                "startupProbe",
+            ):
                 if container.get(field) is not None:
                     errors.append(forbidden(f"{here}.{field}", _ONLY_SIDECARS))
     return errors
@@ -248,7 +323,11 @@ def validate_ephemeral_containers(
 ) -> list[FieldError]:
     """Ephemeral containers: a short list of allowed fields."""
     errors: list[FieldError] = []
-    others = {c.get("name", "") for group in ("containers", "initContainers") for c in spec.get(group) or ()}
+    others = {
+        c.get("name", "")
+        for group in ("containers", "initContainers")
+        for c in spec.get(group) or ()
+    }
     names = set(others)
     for index, container in enumerate(containers):
         here, name = f"{path}[{index}]", container.get("name", "")
@@ -261,14 +340,21 @@ def validate_ephemeral_containers(
         if target and target not in others:
             errors.append(not_found(f"{here}.targetContainerName", target))
         for field, value in container.items():
-            if field not in _EPHEMERAL_FIELDS and (value or (value is not None and field in _EPHEMERAL_POINTERS)):
-                errors.append(forbidden(f"{here}.{field}", "cannot be set for an Ephemeral Container"))
+            if field not in _EPHEMERAL_FIELDS and (
+                value or (value is not None and field in _EPHEMERAL_POINTERS)
+            ):
+                errors.append(
+                    forbidden(
+                        f"{here}.{field}", "cannot be set for an Ephemeral Container"
+                    )
+                )
         for position, mount in enumerate(container.get("volumeMounts") or ()):
             for field in ("subPath", "subPathExpr"):
                 if mount.get(field):
                     errors.append(
                         forbidden(
-                            f"{here}.volumeMounts[{position}].{field}", "cannot be set for an Ephemeral Container"
+                            f"{here}.volumeMounts[{position}].{field}",
+                            "cannot be set for an Ephemeral Container",
                         )
                     )
     return errors
@@ -278,5 +364,9 @@ def validate_image_whitespace(container: Object, path: str) -> list[FieldError]:
     """What only real pods are judged for."""
     image = container.get("image", "")
     if image != image.strip():
-        return [invalid(f"{path}.image", image, "must not have leading or trailing whitespace")]
+        return [
+            invalid(
+                f"{path}.image", image, "must not have leading or trailing whitespace"
+            )
+        ]
     return []

@@ -1,9 +1,10 @@
 """The formats of strings: labels, names, ports, keys, addresses.
 
-Each function returns what is wrong, in upstream's words, as a tuple of messages; an empty tuple means fine. Results are remembered: the
-same few names come again and again.
+Each function returns what is wrong, in upstream's words, as a tuple of messages; an
+empty tuple means fine. Results are remembered: the same few names come again and again.
 
-Upstream: `apimachinery/pkg/api/validate/content/{dns,kube,identifier,path}.go`, `apimachinery/pkg/util/validation/validation.go`, v1.36.
+Upstream: `apimachinery/pkg/api/validate/content/{dns,kube,identifier,path}.go`,
+`apimachinery/pkg/util/validation/validation.go`, v1.36.
 """
 
 from __future__ import annotations
@@ -67,8 +68,9 @@ def dns1123_label(text: str) -> Messages:
             found.append("must not contain dots")
         else:
             why = (
-                "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must "
-                "start and end with an alphanumeric character"
+                "a lowercase RFC 1123 label must consist of lower case alphanumeric"
+                " characters or '-', and must start and end with an alphanumeric"
+                " character"
             )
             found.append(regex_error(why, _LABEL, "my-name", "123-abc"))
     return tuple(found)
@@ -80,8 +82,9 @@ def dns1123_subdomain(text: str) -> Messages:
     found = [_max_characters(253)] if len(text) > 253 else []
     if not _matches(_SUBDOMAIN, text):
         why = (
-            "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and "
-            "must start and end with an alphanumeric character"
+            "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric"
+            " characters, '-' or '.', and must start and end with an alphanumeric"
+            " character"
         )
         found.append(regex_error(why, _SUBDOMAIN, "example.com"))
     return tuple(found)
@@ -93,8 +96,9 @@ def dns1035_label(text: str) -> Messages:
     found = [_max_characters(63)] if len(text) > 63 else []
     if not _matches(_LABEL_1035, text):
         why = (
-            "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an "
-            "alphabetic character, and end with an alphanumeric character"
+            "a DNS-1035 label must consist of lower case alphanumeric characters or"
+            " '-', start with an alphabetic character, and end with an alphanumeric"
+            " character"
         )
         found.append(regex_error(why, _LABEL_1035, "my-name", "abc-123"))
     return tuple(found)
@@ -107,8 +111,9 @@ def wildcard_dns1123_subdomain(text: str) -> Messages:
     found = [_max_characters(253)] if len(text) > 253 else []
     if not _matches(pattern, text):
         why = (
-            "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must "
-            "consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character"
+            "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid"
+            " DNS subdomain, which must consist of lower case alphanumeric characters,"
+            " '-' or '.' and end with an alphanumeric character"
         )
         found.append(regex_error(why, pattern, "*.example.com"))
     return tuple(found)
@@ -118,8 +123,8 @@ def wildcard_dns1123_subdomain(text: str) -> Messages:
 def qualified_name(text: str) -> Messages:
     """A label key: an optional DNS prefix and a name."""
     why = (
-        "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
-        "alphanumeric character"
+        "must consist of alphanumeric characters, '-', '_' or '.', and must start and"
+        " end with an alphanumeric character"
     )
     complaint = regex_error(why, _KEY, "MyName", "my.name", "123-abc")
     parts = text.split("/")
@@ -132,7 +137,10 @@ def qualified_name(text: str) -> Messages:
             found += [f"prefix part {message}" for message in dns1123_subdomain(prefix)]
     elif len(parts) > 2:
         return (
-            f"a valid label key {complaint} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')",
+            (
+                f"a valid label key {complaint} with an optional DNS subdomain prefix"
+                " and '/' (e.g. 'example.com/MyName')"
+            ),
         )
     name = parts[-1]
     if not name:
@@ -150,8 +158,9 @@ def label_value(text: str) -> Messages:
     found = [max_length_error(63)] if len(text) > 63 else []
     if not _matches(_VALUE, text):
         why = (
-            "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and "
-            "must start and end with an alphanumeric character"
+            "a valid label must be an empty string or consist of alphanumeric"
+            " characters, '-', '_' or '.', and must start and end with an alphanumeric"
+            " character"
         )
         found.append(regex_error(why, _VALUE, "MyValue", "my_value", "12345"))
     return tuple(found)
@@ -170,7 +179,10 @@ def config_map_key(text: str) -> Messages:
     """A key of a ConfigMap or Secret: it becomes a file name."""
     found = [_max_characters(253)] if len(text) > 253 else []
     if not _matches(_CONFIG_KEY, text):
-        why = "a valid config key must consist of alphanumeric characters, '-', '_' or '.'"
+        why = (
+            "a valid config key must consist of alphanumeric characters, '-', '_'"
+            " or '.'"
+        )
         found.append(regex_error(why, _CONFIG_KEY, "key.name", "KEY_NAME", "key-name"))
     return tuple(found + _dots(text))
 
@@ -180,7 +192,10 @@ def relaxed_env_name(text: str) -> Messages:
     """An environment variable's name: printable ASCII without `=`."""
     found = [] if text else ["environment variable name must be non-empty"]
     if not all(" " <= char <= "~" and char != "=" for char in text):
-        found.append("a valid environment variable name must consist only of printable ASCII characters other than '='")
+        found.append(
+            "a valid environment variable name must consist only of printable ASCII"
+            " characters other than '='"
+        )
     return tuple(found)
 
 
@@ -191,7 +206,9 @@ def port_name(text: str) -> Messages:
     if len(text) > 15:
         found.append(_max_characters(15))
     if not _matches("[-a-z0-9]+", text):
-        found.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
+        found.append(
+            "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)"
+        )
     if not any("a" <= char <= "z" for char in text):
         found.append("must contain at least one letter (a-z)")
     if "--" in text:
@@ -216,7 +233,11 @@ def http_header_name(text: str) -> Messages:
     if _matches(_HEADER, text):
         return ()
     return (
-        regex_error("a valid HTTP header must consist of alphanumeric characters or '-'", _HEADER, "X-Header-Name"),
+        regex_error(
+            "a valid HTTP header must consist of alphanumeric characters or '-'",
+            _HEADER,
+            "X-Header-Name",
+        ),
     )
 
 
@@ -225,7 +246,12 @@ def percent(text: str) -> Messages:
     if _matches(_PERCENT, text):
         return ()
     return (
-        regex_error("a valid percent string must be a numeric string followed by an ending '%'", _PERCENT, "1%", "93%"),
+        regex_error(
+            "a valid percent string must be a numeric string followed by an ending '%'",
+            _PERCENT,
+            "1%",
+            "93%",
+        ),
     )
 
 

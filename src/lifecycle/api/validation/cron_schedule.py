@@ -1,6 +1,7 @@
 """Cron expressions, judged as the library behind CronJobs judges them.
 
-Upstream: `github.com/robfig/cron/v3/parser.go` (`ParseStandard`), used by `pkg/apis/batch/validation/validation.go`.
+Upstream: `github.com/robfig/cron/v3/parser.go` (`ParseStandard`), used by
+`pkg/apis/batch/validation/validation.go`.
 """
 
 from __future__ import annotations
@@ -12,10 +13,27 @@ from lifecycle.api.schema.scalars import duration
 _MONTHS = {
     name: index
     for index, name in enumerate(
-        ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"], 1
+        [
+            "jan",
+            "feb",
+            "mar",
+            "apr",
+            "may",
+            "jun",
+            "jul",
+            "aug",
+            "sep",
+            "oct",
+            "nov",
+            "dec",
+        ],
+        1,
     )
 }
-_DAYS = {name: index for index, name in enumerate(["sun", "mon", "tue", "wed", "thu", "fri", "sat"])}
+_DAYS = {
+    name: index
+    for index, name in enumerate(["sun", "mon", "tue", "wed", "thu", "fri", "sat"])
+}
 _FIELDS: tuple[tuple[int, int, dict[str, int]], ...] = (
     (0, 59, {}),
     (0, 23, {}),
@@ -23,11 +41,21 @@ _FIELDS: tuple[tuple[int, int, dict[str, int]], ...] = (
     (1, 12, _MONTHS),
     (0, 6, _DAYS),
 )
-_DESCRIPTORS = {"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"}
+_DESCRIPTORS = {
+    "@yearly",
+    "@annually",
+    "@monthly",
+    "@weekly",
+    "@daily",
+    "@midnight",
+    "@hourly",
+}
 
 
 def location_complaint(zone: str) -> str:
-    """What is wrong with the name of a time zone, in Go's words; empty if nothing is."""
+    """What is wrong with the name of a time zone, in Go's words; empty if nothing
+    is.
+    """
     try:
         ZoneInfo(zone)
     except (ZoneInfoNotFoundError, ValueError, OSError):
@@ -73,7 +101,10 @@ def _number(text: str, names: dict[str, int]) -> int:
             raise ValueError
         number = int(text)
     except ValueError:
-        raise ValueError(f'failed to parse int from {text}: strconv.Atoi: parsing "{text}": invalid syntax') from None
+        raise ValueError(
+            f'failed to parse int from {text}: strconv.Atoi: parsing "{text}": invalid'
+            " syntax"
+        ) from None
     if number < 0:
         raise ValueError(f"negative number ({number}) not allowed: {text}")
     return number
@@ -102,6 +133,8 @@ def _check_range(part: str, low: int, high: int, names: dict[str, int]) -> None:
     if end > high:
         raise ValueError(f"end of range ({end}) above maximum ({high}): {part}")
     if start > end:
-        raise ValueError(f"beginning of range ({start}) beyond end of range ({end}): {part}")
+        raise ValueError(
+            f"beginning of range ({start}) beyond end of range ({end}): {part}"
+        )
     if step == 0:
         raise ValueError(f"step of range should be a positive number: {part}")

@@ -2,7 +2,8 @@
 
 A unified diff, as of two files: each side is the internal value as indented JSON.
 
-Upstream: `apimachinery/pkg/util/diff/diff.go` (`Diff`), `pmezard/go-difflib`, which is Python's own `difflib` in Go, v1.36.
+Upstream: `apimachinery/pkg/util/diff/diff.go` (`Diff`), `pmezard/go-difflib`, which is
+Python's own `difflib` in Go, v1.36.
 """
 
 from __future__ import annotations
@@ -22,6 +23,10 @@ def _lines(value: Any) -> list[str]:
 
 
 def internal_difference(type_: str, old: Any, new: Any) -> str:
-    """The diff of two values of a Go type such as `core/v1.PodSpec`; empty if they print alike."""
-    lines = difflib.unified_diff(_lines(internal_value(type_, old)), _lines(internal_value(type_, new)))
+    """The diff of two values of a Go type such as `core/v1.PodSpec`; empty if they
+    print alike.
+    """
+    lines = difflib.unified_diff(
+        _lines(internal_value(type_, old)), _lines(internal_value(type_, new))
+    )
     return "".join(list(lines)[2:])  # without the two lines that would name the files

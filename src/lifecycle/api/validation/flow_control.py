@@ -1,7 +1,7 @@
 """Priority and fairness: flow schemas and priority levels.
 
-Upstream: `pkg/apis/flowcontrol/validation/validation.go`, v1.36. Left out: the comparison of the mandatory objects (`exempt`,
-`catch-all`) with their fixed specs.
+Upstream: `pkg/apis/flowcontrol/validation/validation.go`, v1.36. Left out: the
+comparison of the mandatory objects (`exempt`, `catch-all`) with their fixed specs.
 """
 
 from __future__ import annotations
@@ -9,7 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from lifecycle.api.field_errors import FieldError, duplicate, forbidden, invalid, not_supported, required
+from lifecycle.api.field_errors import (
+    FieldError,
+    duplicate,
+    forbidden,
+    invalid,
+    not_supported,
+    required,
+)
 from lifecycle.api.validation import content
 from lifecycle.api.validation.object_meta import validate_core_object_meta
 from lifecycle.api.wire import Object
@@ -17,7 +24,17 @@ from lifecycle.api.wire import Object
 _HIGHEST_PRECEDENCE = 10000
 _MOST_QUEUES = 10_000_000
 _HASH_BITS = 60
-_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch")
+_VERBS = (
+    "create",
+    "delete",
+    "deletecollection",
+    "get",
+    "list",
+    "patch",
+    "proxy",
+    "update",
+    "watch",
+)
 _KINDS = {"Group": "group", "ServiceAccount": "serviceAccount", "User": "user"}
 
 
@@ -29,31 +46,54 @@ def validate_flow_schema(schema: Object) -> list[FieldError]:
     if precedence <= 0:
         errors.append(invalid(path, precedence, "must be a positive value"))
     if precedence > _HIGHEST_PRECEDENCE:
-        errors.append(invalid(path, precedence, f"must not be greater than {_HIGHEST_PRECEDENCE}"))
+        errors.append(
+            invalid(path, precedence, f"must not be greater than {_HIGHEST_PRECEDENCE}")
+        )
     if precedence == 1 and meta.get("name") != "exempt":
-        errors.append(invalid(path, precedence, "only the schema named 'exempt' may have matchingPrecedence 1"))
+        errors.append(
+            invalid(
+                path,
+                precedence,
+                "only the schema named 'exempt' may have matchingPrecedence 1",
+            )
+        )
     method = spec.get("distinguisherMethod")
     if method is not None and method.get("type") not in ("ByNamespace", "ByUser"):
         shown = {"Type": method.get("type", "")}
-        errors.append(not_supported("spec.distinguisherMethod.type", shown, ("ByNamespace", "ByUser")))
+        errors.append(
+            not_supported(
+                "spec.distinguisherMethod.type", shown, ("ByNamespace", "ByUser")
+            )
+        )
     level = (spec.get("priorityLevelConfiguration") or {}).get("name", "")
     if not level:
-        errors.append(required("spec.priorityLevelConfiguration.name", "must reference a priority level"))
+        errors.append(
+            required(
+                "spec.priorityLevelConfiguration.name",
+                "must reference a priority level",
+            )
+        )
     else:
-        errors += _complaints("spec.priorityLevelConfiguration.name", level, content.dns1123_subdomain)
+        errors += _complaints(
+            "spec.priorityLevelConfiguration.name", level, content.dns1123_subdomain
+        )
     for index, rule in enumerate(spec.get("rules") or ()):
         errors += _validate_rule(rule, f"spec.rules[{index}]")
     return errors + _validate_conditions(schema)
 
 
-def _complaints(path: str, value: str, rule: Callable[[str], tuple[str, ...]]) -> list[FieldError]:
+def _complaints(
+    path: str, value: str, rule: Callable[[str], tuple[str, ...]]
+) -> list[FieldError]:
     return [invalid(path, value, why) for why in rule(value)]
 
 
 def _validate_conditions(obj: Object) -> list[FieldError]:
     errors: list[FieldError] = []
     seen: set[str] = set()
-    for index, condition in enumerate((obj.get("status") or {}).get("conditions") or ()):
+    for index, condition in enumerate(
+        (obj.get("status") or {}).get("conditions") or ()
+    ):
         type_, path = condition.get("type", ""), f"status.conditions[{index}].type"
         if type_ in seen:
             errors.append(duplicate(path, type_))
@@ -66,12 +106,23 @@ def _validate_conditions(obj: Object) -> list[FieldError]:
 def _validate_rule(rule: Object, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     if not rule.get("subjects"):
-        errors.append(required(f"{path}.subjects", "subjects must contain at least one value"))
+        errors.append(
+            required(f"{path}.subjects", "subjects must contain at least one value")
+        )
     for index, subject in enumerate(rule.get("subjects") or ()):
         errors += _validate_subject(subject, f"{path}.subjects[{index}]")
-    resources, urls = rule.get("resourceRules") or [], rule.get("nonResourceRules") or []
+    resources, urls = (
+        rule.get("resourceRules") or [],
+        rule.get("nonResourceRules") or [],
+    )
     if not resources and not urls:
-        errors.append(required(path, "at least one of resourceRules and nonResourceRules has to be non-empty"))
+        errors.append(
+            required(
+                path,
+                "at least one of resourceRules and nonResourceRules has to be"
+                " non-empty",
+            )
+        )
     for index, one in enumerate(resources):
         errors += _validate_resource_rule(one, f"{path}.resourceRules[{index}]")
     for index, one in enumerate(urls):
@@ -87,7 +138,9 @@ def _validate_subject(subject: Object, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     given, here = subject.get(field), f"{path}.{field}"
     if given is None:
-        errors.append(required(here, f"{field} is required when subject kind is '{kind}'"))
+        errors.append(
+            required(here, f"{field} is required when subject kind is '{kind}'")
+        )
     else:
         name, namespace = given.get("name", ""), given.get("namespace", "")
         if not name:
@@ -97,11 +150,20 @@ def _validate_subject(subject: Object, path: str) -> list[FieldError]:
         if kind == "ServiceAccount" and namespace:
             errors += _complaints(f"{here}.namespace", namespace, content.dns1123_label)
         elif kind == "ServiceAccount":
-            errors.append(required(f"{here}.namespace", "must specify namespace for service account"))
+            errors.append(
+                required(
+                    f"{here}.namespace", "must specify namespace for service account"
+                )
+            )
     for other in ("serviceAccount", "user", "group"):
         if other != field and subject.get(other) is not None:
             wanted = next(kind for kind, name in _KINDS.items() if name == other)
-            errors.append(forbidden(f"{path}.{other}", f"{other} is forbidden when subject kind is not '{wanted}'"))
+            errors.append(
+                forbidden(
+                    f"{path}.{other}",
+                    f"{other} is forbidden when subject kind is not '{wanted}'",
+                )
+            )
     return errors
 
 
@@ -111,12 +173,18 @@ def _validate_verbs(rule: Object, path: str) -> list[FieldError]:
         return [required(f"{path}.verbs", "verbs must contain at least one value")]
     if "*" in verbs:
         return _alone(verbs, f"{path}.verbs", "verbs")
-    return [] if set(verbs) <= set(_VERBS) else [not_supported(f"{path}.verbs", verbs, _VERBS)]
+    return (
+        []
+        if set(verbs) <= set(_VERBS)
+        else [not_supported(f"{path}.verbs", verbs, _VERBS)]
+    )
 
 
 def _alone(values: list[str], path: str, what: str) -> list[FieldError]:
     if "*" in values and len(values) > 1:
-        return [invalid(path, values, f"if '*' is present, must not specify other {what}")]
+        return [
+            invalid(path, values, f"if '*' is present, must not specify other {what}")
+        ]
     return []
 
 
@@ -125,11 +193,18 @@ def _validate_resource_rule(rule: Object, path: str) -> list[FieldError]:
     for field, what in (("apiGroups", "api group"), ("resources", "resource")):
         values = rule.get(field) or []
         if not values:
-            errors.append(required(f"{path}.{field}", f"resource rules must supply at least one {what}"))
+            errors.append(
+                required(
+                    f"{path}.{field}", f"resource rules must supply at least one {what}"
+                )
+            )
         errors += _alone(values, f"{path}.{field}", f"{what}s")
     namespaces = rule.get("namespaces") or []
     if not namespaces and not rule.get("clusterScope"):
-        why = "resource rules that are not cluster scoped must supply at least one namespace"
+        why = (
+            "resource rules that are not cluster scoped must supply at least one"
+            " namespace"
+        )
         errors.append(required(f"{path}.namespaces", why))
     elif "*" in namespaces:
         errors += _alone(namespaces, f"{path}.namespaces", "namespaces")
@@ -145,7 +220,12 @@ def _validate_url_rule(rule: Object, path: str) -> list[FieldError]:
     errors = _validate_verbs(rule, path)
     urls = rule.get("nonResourceURLs") or []
     if not urls:
-        errors.append(required(f"{path}.nonResourceURLs", "nonResourceURLs must contain at least one value"))
+        errors.append(
+            required(
+                f"{path}.nonResourceURLs",
+                "nonResourceURLs must contain at least one value",
+            )
+        )
     elif "*" in urls:
         errors += _alone(urls, f"{path}.nonResourceURLs", "non-resource URLs")
     else:
@@ -166,31 +246,55 @@ def _url_complaint(url: str) -> str:
     if "//" in url:
         return "must not contain double slash"
     stars = url.count("*")
-    return "wildcard can only do suffix matching" if stars > 1 or (stars and not url.endswith("/*")) else ""
+    return (
+        "wildcard can only do suffix matching"
+        if stars > 1 or (stars and not url.endswith("/*"))
+        else ""
+    )
 
 
-# --- priority levels -----------------------------------------------------------------------------------------------------------------
+# --- priority levels ------------------------------------------------------------------
 
 
 def validate_priority_level(level: Object) -> list[FieldError]:
     """Exempt, or limited in some way."""
     meta, spec = level.get("metadata") or {}, level.get("spec") or {}
     errors = validate_core_object_meta(meta, False, content.name_is_dns_subdomain)
-    type_, exempt, limited = spec.get("type", ""), spec.get("exempt"), spec.get("limited")
+    type_, exempt, limited = (
+        spec.get("type", ""),
+        spec.get("exempt"),
+        spec.get("limited"),
+    )
     if (meta.get("name") == "exempt") != (type_ == "Exempt"):
-        errors.append(invalid("spec.type", type_, "type must be 'Exempt' if and only if name is 'exempt'"))
+        errors.append(
+            invalid(
+                "spec.type",
+                type_,
+                "type must be 'Exempt' if and only if name is 'exempt'",
+            )
+        )
     if type_ == "Exempt":
         if limited is not None:
-            errors.append(forbidden("spec.limited", "must be nil if the type is not Limited"))
+            errors.append(
+                forbidden("spec.limited", "must be nil if the type is not Limited")
+            )
         if exempt is None:
-            errors.append(required("spec.exempt", "must not be empty when type is Exempt"))
+            errors.append(
+                required("spec.exempt", "must not be empty when type is Exempt")
+            )
         else:
-            errors += _validate_shares(exempt, "spec.exempt") + _validate_lending(exempt, "spec.exempt")
+            errors += _validate_shares(exempt, "spec.exempt") + _validate_lending(
+                exempt, "spec.exempt"
+            )
     elif type_ == "Limited":
         if exempt is not None:
-            errors.append(forbidden("spec.exempt", "must be nil if the type is Limited"))
+            errors.append(
+                forbidden("spec.exempt", "must be nil if the type is Limited")
+            )
         if limited is None:
-            errors.append(required("spec.limited", "must not be empty when type is Limited"))
+            errors.append(
+                required("spec.limited", "must not be empty when type is Limited")
+            )
         else:
             errors += _validate_limited(limited, "spec.limited")
     else:
@@ -201,14 +305,22 @@ def validate_priority_level(level: Object) -> list[FieldError]:
 def _validate_shares(one: Object, path: str) -> list[FieldError]:
     shares = one.get("nominalConcurrencyShares")
     if shares is not None and shares < 0:
-        return [invalid(f"{path}.nominalConcurrencyShares", shares, "must be a non-negative integer")]
+        return [
+            invalid(
+                f"{path}.nominalConcurrencyShares",
+                shares,
+                "must be a non-negative integer",
+            )
+        ]
     return []
 
 
 def _validate_lending(one: Object, path: str) -> list[FieldError]:
     percent = one.get("lendablePercent")
     if percent is not None and not 0 <= percent <= 100:
-        return [invalid(f"{path}.lendablePercent", percent, content.range_error(0, 100))]
+        return [
+            invalid(f"{path}.lendablePercent", percent, content.range_error(0, 100))
+        ]
     return []
 
 
@@ -218,7 +330,12 @@ def _validate_limited(limited: Object, path: str) -> list[FieldError]:
     type_, queuing = response.get("type", ""), response.get("queuing")
     if type_ == "Reject":
         if queuing is not None:
-            errors.append(forbidden(f"{here}.queuing", "must be nil if limited.limitResponse.type is not Limited"))
+            errors.append(
+                forbidden(
+                    f"{here}.queuing",
+                    "must be nil if limited.limitResponse.type is not Limited",
+                )
+            )
     elif type_ == "Queue":
         if queuing is None:
             why = "must not be empty if limited.limitResponse.type is Limited"
@@ -237,18 +354,33 @@ def _validate_limited(limited: Object, path: str) -> list[FieldError]:
 
 def _validate_queuing(queuing: Object, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
-    limit, queues, hand = (queuing.get(field, 0) for field in ("queueLengthLimit", "queues", "handSize"))
+    limit, queues, hand = (
+        queuing.get(field, 0) for field in ("queueLengthLimit", "queues", "handSize")
+    )
     if limit <= 0:
         errors.append(invalid(f"{path}.queueLengthLimit", limit, "must be positive"))
     if queues <= 0:
         errors.append(invalid(f"{path}.queues", queues, "must be positive"))
     elif queues > _MOST_QUEUES:
-        errors.append(invalid(f"{path}.queues", queues, f"must not be greater than {_MOST_QUEUES}"))
+        errors.append(
+            invalid(
+                f"{path}.queues", queues, f"must not be greater than {_MOST_QUEUES}"
+            )
+        )
     if hand <= 0:
         errors.append(invalid(f"{path}.handSize", hand, "must be positive"))
     elif hand > queues:
-        errors.append(invalid(f"{path}.handSize", hand, f"should not be greater than queues ({queues})"))
+        errors.append(
+            invalid(
+                f"{path}.handSize",
+                hand,
+                f"should not be greater than queues ({queues})",
+            )
+        )
     elif math.ceil(math.log2(queues) * hand) > _HASH_BITS:
-        why = f"required entropy bits of deckSize {queues} and handSize {hand} should not be greater than {_HASH_BITS}"
+        why = (
+            f"required entropy bits of deckSize {queues} and handSize {hand} should not"
+            f" be greater than {_HASH_BITS}"
+        )
         errors.append(invalid(f"{path}.handSize", hand, why))
     return errors

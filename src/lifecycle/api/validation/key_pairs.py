@@ -1,7 +1,9 @@
-"""Does the key of a TLS secret fit its certificate? The server stores it either way, and says what it thinks.
+"""Does the key of a TLS secret fit its certificate? The server stores it either way,
+and says what it thinks.
 
-Upstream: `pkg/registry/core/secret/strategy.go` (`warningsForSecret`), Go's `crypto/tls` (`X509KeyPair`), v1.36. What Go says of a
-certificate that is broken inside its PEM block is said in the words of our own library.
+Upstream: `pkg/registry/core/secret/strategy.go` (`warningsForSecret`), Go's
+`crypto/tls` (`X509KeyPair`), v1.36. What Go says of a certificate that is broken inside
+its PEM block is said in the words of our own library.
 """
 
 from __future__ import annotations
@@ -12,14 +14,21 @@ import re
 
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    PublicFormat,
+    load_pem_private_key,
+)
 
 _BLOCK = re.compile(rb"-----BEGIN ([^\n-]+)-----\n.*?\n?-----END \1-----", re.DOTALL)
 _CERTIFICATE, _PRIVATE = "CERTIFICATE", "PRIVATE KEY"
 
 
 def _blocks(pem: bytes) -> list[tuple[str, bytes]]:
-    return [(match[1].decode(errors="replace"), match[0]) for match in _BLOCK.finditer(pem.replace(b"\r\n", b"\n"))]
+    return [
+        (match[1].decode(errors="replace"), match[0])
+        for match in _BLOCK.finditer(pem.replace(b"\r\n", b"\n"))
+    ]
 
 
 def _certificate_complaint(types: list[str]) -> str:
@@ -29,8 +38,8 @@ def _certificate_complaint(types: list[str]) -> str:
         return "tls: failed to find any PEM data in certificate input"
     if len(types) == 1 and types[0].endswith(_PRIVATE):
         return (
-            "tls: failed to find certificate PEM data in certificate input, but did find a private key; "
-            "PEM inputs may have been switched"
+            "tls: failed to find certificate PEM data in certificate input, but did"
+            " find a private key; PEM inputs may have been switched"
         )
     after = "in certificate input after skipping PEM blocks of the following types"
     return f'tls: failed to find "CERTIFICATE" PEM block {after}: [{" ".join(types)}]'
@@ -42,9 +51,14 @@ def _key_complaint(types: list[str]) -> str:
     if not types:
         return "tls: failed to find any PEM data in key input"
     if types == [_CERTIFICATE]:
-        return "tls: found a certificate rather than a key in the PEM for the private key"
+        return (
+            "tls: found a certificate rather than a key in the PEM for the private key"
+        )
     after = "in key input after skipping PEM blocks of the following types"
-    return f'tls: failed to find PEM block with type ending in "PRIVATE KEY" {after}: [{" ".join(types)}]'
+    return (
+        f'tls: failed to find PEM block with type ending in "PRIVATE KEY" {after}:'
+        f" [{' '.join(types)}]"
+    )
 
 
 def _is_private(type_: str) -> bool:
@@ -54,19 +68,28 @@ def _is_private(type_: str) -> bool:
 def key_pair_complaint(certificate: str, key: str) -> str:
     """What is wrong with a pair, both PEM in base64; empty if they fit."""
     try:
-        certificates, keys = _blocks(base64.b64decode(certificate or "")), _blocks(base64.b64decode(key or ""))
+        certificates, keys = (
+            _blocks(base64.b64decode(certificate or "")),
+            _blocks(base64.b64decode(key or "")),
+        )
     except binascii.Error:
         return ""
-    complaint = _certificate_complaint([t for t, _ in certificates]) or _key_complaint([t for t, _ in keys])
+    complaint = _certificate_complaint([t for t, _ in certificates]) or _key_complaint(
+        [t for t, _ in keys]
+    )
     if complaint:
         return complaint
     try:
-        leaf = x509.load_pem_x509_certificate(next(block for type_, block in certificates if type_ == _CERTIFICATE))
+        leaf = x509.load_pem_x509_certificate(
+            next(block for type_, block in certificates if type_ == _CERTIFICATE)
+        )
         public = leaf.public_key()
     except (ValueError, UnsupportedAlgorithm) as error:
         return f"x509: {error}"
     try:
-        private = load_pem_private_key(next(block for type_, block in keys if _is_private(type_)), None)
+        private = load_pem_private_key(
+            next(block for type_, block in keys if _is_private(type_)), None
+        )
     except (ValueError, TypeError, UnsupportedAlgorithm):
         return "tls: failed to parse private key"
     mine = private.public_key()
@@ -74,5 +97,7 @@ def key_pair_complaint(certificate: str, key: str) -> str:
         return "tls: private key type does not match public key type"
     form = (Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
     return (
-        "" if mine.public_bytes(*form) == public.public_bytes(*form) else "tls: private key does not match public key"
+        ""
+        if mine.public_bytes(*form) == public.public_bytes(*form)
+        else "tls: private key does not match public key"
     )

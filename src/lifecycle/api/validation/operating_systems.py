@@ -1,14 +1,20 @@
 """What a pod says of its operating system, and what does not go with it.
 
-Upstream: `pkg/apis/core/validation/validation.go` (`validateOS`, `validateLinux`, `validateWindows`, `validateWindowsHostProcessPod`),
-v1.36.
+Upstream: `pkg/apis/core/validation/validation.go` (`validateOS`, `validateLinux`,
+`validateWindows`, `validateWindowsHostProcessPod`), v1.36.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lifecycle.api.field_errors import FieldError, forbidden, invalid, not_supported, required
+from lifecycle.api.field_errors import (
+    FieldError,
+    forbidden,
+    invalid,
+    not_supported,
+    required,
+)
 from lifecycle.api.wire import Object
 
 _NOT_ON_WINDOWS = "cannot be set for a windows pod"
@@ -49,7 +55,9 @@ _CONTAINER_FIELDS = (
 
 
 def containers_with_path(spec: Object, path: str) -> Iterator[tuple[Object, str]]:
-    """All containers of a spec, init containers first. Upstream: `pkg/apis/core/pods/helpers.go` (`VisitContainersWithPath`)."""
+    """All containers of a spec, init containers first. Upstream:
+    `pkg/apis/core/pods/helpers.go` (`VisitContainersWithPath`).
+    """
     for group in ("initContainers", "containers", "ephemeralContainers"):
         for index, container in enumerate(spec.get(group) or ()):
             yield container, f"{path}.{group}[{index}]"
@@ -64,14 +72,20 @@ def validate_os(spec: Object, path: str) -> list[FieldError]:
         return [required(f"{path}.os.name")]
     if name not in ("linux", "windows"):
         return [not_supported(f"{path}.os", name, ("linux", "windows"))]
-    return _validate_linux(spec, path) if name == "linux" else _validate_windows(spec, path)
+    return (
+        _validate_linux(spec, path)
+        if name == "linux"
+        else _validate_windows(spec, path)
+    )
 
 
 def _validate_linux(spec: Object, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     for holder, place in ((spec, path), *containers_with_path(spec, path)):
         if (holder.get("securityContext") or {}).get("windowsOptions") is not None:
-            errors.append(forbidden(f"{place}.securityContext.windowsOptions", _NOT_ON_LINUX))
+            errors.append(
+                forbidden(f"{place}.securityContext.windowsOptions", _NOT_ON_LINUX)
+            )
     return errors
 
 
@@ -86,16 +100,22 @@ def _validate_windows(spec: Object, path: str) -> list[FieldError]:
         own = container.get("securityContext") or {}
         for field in _CONTAINER_FIELDS:
             if own.get(field) is not None:
-                errors.append(forbidden(f"{place}.securityContext.{field}", _NOT_ON_WINDOWS))
+                errors.append(
+                    forbidden(f"{place}.securityContext.{field}", _NOT_ON_WINDOWS)
+                )
     return errors
 
 
 def _host_process(holder: Object) -> bool | None:
-    return ((holder.get("securityContext") or {}).get("windowsOptions") or {}).get("hostProcess")
+    return ((holder.get("securityContext") or {}).get("windowsOptions") or {}).get(
+        "hostProcess"
+    )
 
 
 def validate_host_process(spec: Object, path: str) -> list[FieldError]:
-    """Windows containers that are processes of the host: all of a pod or none, and in the host's network."""
+    """Windows containers that are processes of the host: all of a pod or none, and in
+    the host's network.
+    """
     errors: list[FieldError] = []
     of_pod = _host_process(spec)
     count = total = 0
@@ -103,11 +123,19 @@ def validate_host_process(spec: Object, path: str) -> list[FieldError]:
         total += 1
         own = _host_process(container)
         if of_pod is not None and own is not None and of_pod != own:
-            why = f"pod hostProcess value must be identical if both are specified, was {str(of_pod).lower()}"
-            errors.append(invalid(f"{place}.securityContext.windowsOptions.hostProcess", own, why))
+            why = (
+                "pod hostProcess value must be identical if both are specified, was"
+                f" {str(of_pod).lower()}"
+            )
+            errors.append(
+                invalid(f"{place}.securityContext.windowsOptions.hostProcess", own, why)
+            )
         count += bool(of_pod if own is None else own)
     if count and count != total:
-        why = "If pod contains any hostProcess containers then all containers must be HostProcess containers"
+        why = (
+            "If pod contains any hostProcess containers then all containers must be"
+            " HostProcess containers"
+        )
         errors.append(invalid(path, "", why))
     if count and not spec.get("hostNetwork"):
         why = "hostNetwork must be true if pod contains any hostProcess containers"

@@ -1,6 +1,7 @@
 """What a persistent volume is made of: one source, with its rule.
 
-Upstream: `pkg/apis/core/validation/validation.go` (`ValidatePersistentVolumeSpec` and one function per source), v1.36.
+Upstream: `pkg/apis/core/validation/validation.go` (`ValidatePersistentVolumeSpec` and
+one function per source), v1.36.
 """
 
 from __future__ import annotations
@@ -9,7 +10,11 @@ from lifecycle.api.field_errors import FieldError, invalid, required
 from lifecycle.api.validation import content
 from lifecycle.api.validation import volume_drivers as drivers
 from lifecycle.api.validation.file_paths import validate_no_backsteps
-from lifecycle.api.validation.volumes import validate_csi_driver_name, validate_host_path, validate_nfs
+from lifecycle.api.validation.volumes import (
+    validate_csi_driver_name,
+    validate_host_path,
+    validate_nfs,
+)
 from lifecycle.api.wire import Object
 
 _CSI_SECRETS = (
@@ -37,7 +42,10 @@ def _csi(source: Object, path: str) -> list[FieldError]:
 
 def _secret(reference: Object, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
-    for field, rule in (("name", content.dns1123_subdomain), ("namespace", content.dns1123_label)):
+    for field, rule in (
+        ("name", content.dns1123_subdomain),
+        ("namespace", content.dns1123_label),
+    ):
         value = reference.get(field, "")
         if not value:
             errors.append(required(f"{path}.{field}"))
@@ -65,7 +73,9 @@ def _glusterfs(source: Object, path: str) -> list[FieldError]:
         why = "if the endpointnamespace is set, it must be a valid namespace name"
         errors.append(invalid(here, namespace, why))
     elif namespace is not None:
-        errors += [invalid(here, namespace, why) for why in content.dns1123_label(namespace)]
+        errors += [
+            invalid(here, namespace, why) for why in content.dns1123_label(namespace)
+        ]
     return errors
 
 
@@ -90,10 +100,14 @@ VOLUME_SOURCES: dict[str, drivers.Rule] = {
     "azureDisk": drivers.azure_disk,
     "scaleIO": drivers.requires("gateway", "system", "volumeName"),
     "local": _local,
-    "storageos": lambda source, path: drivers.storage_os(source, path, "name", "namespace"),
+    "storageos": lambda source, path: drivers.storage_os(
+        source, path, "name", "namespace"
+    ),
     "csi": _csi,
 }
-"""In the order in which upstream looks for them: of several, the first is judged and the others are too many."""
+"""In the order in which upstream looks for them: of several, the first is judged and
+the others are too many.
+"""
 
 MISSPELT = {"cephfs": "cephFS"}
 """In the complaint about one too many."""

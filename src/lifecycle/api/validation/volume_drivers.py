@@ -1,8 +1,11 @@
-"""Volume sources of single drivers, most of them gone: block devices over the network, clouds, clusters of storage.
+"""Volume sources of single drivers, most of them gone: block devices over the network,
+clouds, clusters of storage.
 
-Each rule takes the source and its path. Pods and persistent volumes share those that look alike in both.
+Each rule takes the source and its path. Pods and persistent volumes share those that
+look alike in both.
 
-Upstream: `pkg/apis/core/validation/validation.go` (`validateISCSIVolumeSource`, `validateFCVolumeSource`, `validateAzureDisk` …), v1.36.
+Upstream: `pkg/apis/core/validation/validation.go` (`validateISCSIVolumeSource`,
+`validateFCVolumeSource`, `validateAzureDisk` …), v1.36.
 """
 
 from __future__ import annotations
@@ -23,7 +26,10 @@ _INITIATORS = {
     "naa": re.compile(r"^naa\.[0-9a-fA-F]{32}$"),
 }
 _ISCSI_NAME_LIMIT = 64
-ISCSI_NAME_TOO_LONG = "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is specified."
+ISCSI_NAME_TOO_LONG = (
+    "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if"
+    " iscsi.initiatorName is specified."
+)
 _CACHING = ("None", "ReadOnly", "ReadWrite")
 _DISKS = ("Dedicated", "Managed", "Shared")
 _MANAGED = "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}"
@@ -35,7 +41,9 @@ def requires(*fields: str) -> Rule:
     """A rule: these fields must not be empty."""
 
     def rule(source: Object, path: str) -> list[FieldError]:
-        return [required(f"{path}.{field}") for field in fields if not source.get(field)]
+        return [
+            required(f"{path}.{field}") for field in fields if not source.get(field)
+        ]
 
     return rule
 
@@ -55,7 +63,11 @@ def partitioned(field: str) -> Rule:
 def secret_reference(source: Object, path: str, *fields: str) -> list[FieldError]:
     """A `secretRef`, if there is one, is complete."""
     reference = source.get("secretRef")
-    return requires(*fields)(reference, f"{path}.secretRef") if reference is not None else []
+    return (
+        requires(*fields)(reference, f"{path}.secretRef")
+        if reference is not None
+        else []
+    )
 
 
 def fibre_channel(source: Object, path: str) -> list[FieldError]:
@@ -63,13 +75,26 @@ def fibre_channel(source: Object, path: str) -> list[FieldError]:
     names, ids = source.get("targetWWNs") or [], source.get("wwids") or []
     errors: list[FieldError] = []
     if not names and not ids:
-        errors.append(required(f"{path}.targetWWNs", "must specify either targetWWNs or wwids, but not both"))
+        errors.append(
+            required(
+                f"{path}.targetWWNs",
+                "must specify either targetWWNs or wwids, but not both",
+            )
+        )
     if names and ids:
-        errors.append(invalid(f"{path}.targetWWNs", names, "targetWWNs and wwids can not be specified simultaneously"))
+        errors.append(
+            invalid(
+                f"{path}.targetWWNs",
+                names,
+                "targetWWNs and wwids can not be specified simultaneously",
+            )
+        )
     if names:
         lun = source.get("lun")
         if lun is None:
-            errors.append(required(f"{path}.lun", "lun is required if targetWWNs is specified"))
+            errors.append(
+                required(f"{path}.lun", "lun is required if targetWWNs is specified")
+            )
         elif not 0 <= lun <= 255:
             errors.append(invalid(f"{path}.lun", lun, content.range_error(0, 255)))
     return errors
@@ -78,7 +103,10 @@ def fibre_channel(source: Object, path: str) -> list[FieldError]:
 def is_initiator_too_long(volume: str, source: Object) -> bool:
     """The kubelet names the initiator's interface after the portal and the volume."""
     portal = source.get("targetPortal", "")
-    return source.get("initiatorName") is not None and len(f"{volume}:{portal}") > _ISCSI_NAME_LIMIT
+    return (
+        source.get("initiatorName") is not None
+        and len(f"{volume}:{portal}") > _ISCSI_NAME_LIMIT
+    )
 
 
 def iscsi(source: Object, path: str) -> list[FieldError]:
@@ -87,22 +115,32 @@ def iscsi(source: Object, path: str) -> list[FieldError]:
 
 
 def persistent_iscsi(source: Object, path: str) -> list[FieldError]:
-    """In a persistent volume: another word for the same mistake, and a secret with a name."""
+    """In a persistent volume: another word for the same mistake, and a secret with a
+    name.
+    """
     return _iscsi(source, path, "must be valid format", named_secret=True)
 
 
-def _iscsi(source: Object, path: str, unknown: str, *, named_secret: bool = False) -> list[FieldError]:
+def _iscsi(
+    source: Object, path: str, unknown: str, *, named_secret: bool = False
+) -> list[FieldError]:
     errors = requires("targetPortal", "iqn")(source, path)
     if source.get("iqn"):
         errors += _validate_initiator(source["iqn"], f"{path}.iqn", unknown)
     if not 0 <= source.get("lun", 0) <= 255:
-        errors.append(invalid(f"{path}.lun", source["lun"], content.range_error(0, 255)))
-    if (source.get("chapAuthDiscovery") or source.get("chapAuthSession")) and source.get("secretRef") is None:
+        errors.append(
+            invalid(f"{path}.lun", source["lun"], content.range_error(0, 255))
+        )
+    if (
+        source.get("chapAuthDiscovery") or source.get("chapAuthSession")
+    ) and source.get("secretRef") is None:
         errors.append(required(f"{path}.secretRef"))
     if named_secret:
         errors += secret_reference(source, path, "name")
     if source.get("initiatorName") is not None:
-        errors += _validate_initiator(source["initiatorName"], f"{path}.initiatorname", unknown)
+        errors += _validate_initiator(
+            source["initiatorName"], f"{path}.initiatorname", unknown
+        )
     return errors
 
 
@@ -116,7 +154,11 @@ def _validate_initiator(name: str, path: str, unknown: str) -> list[FieldError]:
 def azure_disk(source: Object, path: str) -> list[FieldError]:
     """The address must fit the kind of disk."""
     errors = requires("diskName", "diskURI")(source, path)
-    caching, kind, uri = source.get("cachingMode"), source.get("kind"), source.get("diskURI", "")
+    caching, kind, uri = (
+        source.get("cachingMode"),
+        source.get("kind"),
+        source.get("diskURI", ""),
+    )
     if caching is not None and caching not in _CACHING:
         errors.append(not_supported(f"{path}.cachingMode", caching, _CACHING))
     if kind is not None and kind not in _DISKS:
@@ -135,10 +177,19 @@ def quobyte(source: Object, path: str) -> list[FieldError]:
     if not registry:
         errors.append(required(f"{path}.registry", _HOSTS))
     elif len(source.get("tenant", "")) >= 65:
-        errors.append(required(f"{path}.tenant", "must be a UUID and may not exceed a length of 64 characters"))
+        errors.append(
+            required(
+                f"{path}.tenant",
+                "must be a UUID and may not exceed a length of 64 characters",
+            )
+        )
     else:
         pairs = registry.split(",")
-        errors += [invalid(f"{path}.registry", registry, _HOSTS) for pair in pairs if pair.count(":") != 1]
+        errors += [
+            invalid(f"{path}.registry", registry, _HOSTS)
+            for pair in pairs
+            if pair.count(":") != 1
+        ]
     return errors + requires("volume")(source, path)
 
 
@@ -149,7 +200,13 @@ def flocker(source: Object, path: str) -> list[FieldError]:
     if not name and not uuid:
         errors.append(required(path, "one of datasetName and datasetUUID is required"))
     if name and uuid:
-        errors.append(invalid(path, "resource", "datasetName and datasetUUID can not be specified simultaneously"))
+        errors.append(
+            invalid(
+                path,
+                "resource",
+                "datasetName and datasetUUID can not be specified simultaneously",
+            )
+        )
     if "/" in name:
         errors.append(invalid(f"{path}.datasetName", name, "must not contain '/'"))
     return errors
@@ -176,5 +233,8 @@ def storage_os(source: Object, path: str, *secret_fields: str) -> list[FieldErro
     errors = requires("volumeName")(source, path)
     for field in ("volumeName", "volumeNamespace"):
         if source.get(field):
-            errors += [invalid(f"{path}.{field}", source[field], why) for why in content.dns1123_label(source[field])]
+            errors += [
+                invalid(f"{path}.{field}", source[field], why)
+                for why in content.dns1123_label(source[field])
+            ]
     return errors + secret_reference(source, path, *(secret_fields or ("name",)))

@@ -1,6 +1,8 @@
-"""Warnings about volumes that would put two files at one place, or a file where another needs a directory.
+"""Warnings about volumes that would put two files at one place, or a file where another
+needs a directory.
 
-Upstream: `pkg/api/pod/warnings.go` (`warningsForOverlappingVirtualPaths`, `checkForOverlap`), v1.36.
+Upstream: `pkg/api/pod/warnings.go` (`warningsForOverlappingVirtualPaths`,
+`checkForOverlap`), v1.36.
 """
 
 from __future__ import annotations
@@ -11,12 +13,18 @@ from typing import NamedTuple
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.wire import Object
 
-_SOURCES = {"configMap": "ConfigMap {}", "secret": "Secret {}", "downwardAPI": "DownwardAPI"}
+_SOURCES = {
+    "configMap": "ConfigMap {}",
+    "secret": "Secret {}",
+    "downwardAPI": "DownwardAPI",
+}
 _OWNERS = {"configMap": "name", "secret": "secretName", "downwardAPI": ""}
 
 
 class _Placed(NamedTuple):
-    """A path, and what puts a file there: how that is worded (empty if the volume has only one source), and its name."""
+    """A path, and what puts a file there: how that is worded (empty if the volume has
+    only one source), and its name.
+    """
 
     path: str
     worded: str = ""
@@ -24,11 +32,17 @@ class _Placed(NamedTuple):
 
     def __str__(self) -> str:
         shown = go_quote(self.path)
-        return f"{shown} ({self.worded.format(go_quote(self.name))})" if self.worded else shown
+        return (
+            f"{shown} ({self.worded.format(go_quote(self.name))})"
+            if self.worded
+            else shown
+        )
 
 
 def overlapping_paths(volumes: list[Object]) -> list[str]:
-    """One warning per pair of paths that are equal, or of which one lies inside the other."""
+    """One warning per pair of paths that are equal, or of which one lies inside the
+    other.
+    """
     warnings: list[str] = []
     for volume in volumes:
         for kind, worded in _SOURCES.items():
@@ -36,7 +50,9 @@ def overlapping_paths(volumes: list[Object]) -> list[str]:
             if source and len(source.get("items") or ()) > 1:
                 what = worded.format(go_quote(source.get(_OWNERS[kind], "")))
                 paths = [_Placed(item.get("path", "")) for item in source["items"]]
-                warnings += _overlaps(f"volume {go_quote(volume.get('name', ''))} ({what})", paths)
+                warnings += _overlaps(
+                    f"volume {go_quote(volume.get('name', ''))} ({what})", paths
+                )
         projected = volume.get("projected")
         if projected is not None:
             where = f"volume {go_quote(volume.get('name', ''))} (Projected)"
@@ -60,9 +76,14 @@ def _placed_by(source: Object) -> list[_Placed]:
     for kind, worded in _SOURCES.items():
         given = source.get(kind) or {}
         if given.get("items") is not None:
-            return [_Placed(item.get("path", ""), worded, given.get("name", "")) for item in given["items"]]
+            return [
+                _Placed(item.get("path", ""), worded, given.get("name", ""))
+                for item in given["items"]
+            ]
     token = source.get("serviceAccountToken")
-    return [] if token is None else [_Placed(token.get("path", ""), "ServiceAccountToken")]
+    return (
+        [] if token is None else [_Placed(token.get("path", ""), "ServiceAccountToken")]
+    )
 
 
 def _overlaps(where: str, paths: Iterable[_Placed]) -> list[str]:
@@ -74,7 +95,11 @@ def _check(where: str, placed: list[_Placed], one: _Placed) -> list[str]:
     """What `one` collides with; it is added to what is `placed`."""
     if one.path.endswith("/"):
         one = one._replace(path=one.path.rstrip("/"))
-    found = [other for other in placed if one.path and other.path and _collide(one.path, other.path)]
+    found = [
+        other
+        for other in placed
+        if one.path and other.path and _collide(one.path, other.path)
+    ]
     placed.append(one)
     return [f"{where}: overlapping paths: {one} with {other}" for other in found]
 

@@ -1,6 +1,7 @@
 """Deployments, ReplicaSets, DaemonSets, StatefulSets, ReplicationControllers.
 
-Upstream: `pkg/apis/apps/validation/validation.go`, `pkg/apis/core/validation/validation.go` (`ValidateReplicationControllerSpec`);
+Upstream: `pkg/apis/apps/validation/validation.go`,
+`pkg/apis/core/validation/validation.go` (`ValidateReplicationControllerSpec`);
 immutable selectors: `pkg/registry/apps/*/strategy.go`, v1.36.
 """
 
@@ -8,7 +9,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from lifecycle.api.field_errors import FieldError, forbidden, invalid, not_supported, required
+from lifecycle.api.field_errors import (
+    FieldError,
+    forbidden,
+    invalid,
+    not_supported,
+    required,
+)
 from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.validation import content
 from lifecycle.api.validation.label_selectors import (
@@ -17,7 +24,11 @@ from lifecycle.api.validation.label_selectors import (
     selector_matches,
     validate_label_selector,
 )
-from lifecycle.api.validation.object_meta import IMMUTABLE, validate_core_object_meta, validate_core_object_meta_update
+from lifecycle.api.validation.object_meta import (
+    IMMUTABLE,
+    validate_core_object_meta,
+    validate_core_object_meta_update,
+)
 from lifecycle.api.validation.persistent_volume_claims import validate_claim_spec
 from lifecycle.api.validation.pod_spec import validate_pod_template_spec
 from lifecycle.api.wire import Object
@@ -46,11 +57,17 @@ def _template_labels(spec: Object) -> Object | None:
 
 
 def _validate_template(spec: Object, path: str, kind: str) -> list[FieldError]:
-    """The template must be chosen by the selector and its pods must restart for ever."""
+    """The template must be chosen by the selector and its pods must restart for
+    ever.
+    """
     errors: list[FieldError] = []
     selector, labels = spec.get("selector"), _template_labels(spec)
-    if selector is None or (not selector_is_empty(selector) and not selector_matches(selector, labels or {})):
-        errors.append(invalid(f"{path}.template.metadata.labels", sorted_map(labels), MISMATCH))
+    if selector is None or (
+        not selector_is_empty(selector) and not selector_matches(selector, labels or {})
+    ):
+        errors.append(
+            invalid(f"{path}.template.metadata.labels", sorted_map(labels), MISMATCH)
+        )
     template = spec.get("template") or {}
     errors += validate_pod_template_spec(template, f"{path}.template")
     return errors + _validate_long_running(template, f"{path}.template", kind)
@@ -60,10 +77,17 @@ def _validate_long_running(template: Object, path: str, kind: str) -> list[Field
     errors: list[FieldError] = []
     pod = template.get("spec") or {}
     if pod.get("restartPolicy", "") != "Always":
-        errors.append(not_supported(f"{path}.spec.restartPolicy", pod.get("restartPolicy", ""), ("Always",)))
+        errors.append(
+            not_supported(
+                f"{path}.spec.restartPolicy", pod.get("restartPolicy", ""), ("Always",)
+            )
+        )
     if pod.get("activeDeadlineSeconds") is not None:
         errors.append(
-            forbidden(f"{path}.spec.activeDeadlineSeconds", f"activeDeadlineSeconds in {kind} is not Supported")
+            forbidden(
+                f"{path}.spec.activeDeadlineSeconds",
+                f"activeDeadlineSeconds in {kind} is not Supported",
+            )
         )
     return errors
 
@@ -74,7 +98,11 @@ def _validate_selector(spec: Object, path: str) -> list[FieldError]:
         return [required(f"{path}.selector")]
     errors = validate_label_selector(selector, f"{path}.selector")
     if selector_is_empty(selector):
-        errors.append(invalid(f"{path}.selector", selector, "empty selector is invalid for deployment"))
+        errors.append(
+            invalid(
+                f"{path}.selector", selector, "empty selector is invalid for deployment"
+            )
+        )
     return errors
 
 
@@ -85,7 +113,7 @@ def _validate_selector_and_template(spec: Object, path: str) -> list[FieldError]
     return _validate_template(spec, path, "ReplicaSet")
 
 
-# --- int or percent -----------------------------------------------------------------------------------------------------------
+# --- int or percent -------------------------------------------------------------------
 
 
 def validate_int_or_percent(value: Any, path: str) -> list[FieldError]:
@@ -108,12 +136,14 @@ def _amount(value: Any) -> int:
     return value or 0
 
 
-# --- Deployment -----------------------------------------------------------------------------------------------------------------
+# --- Deployment -----------------------------------------------------------------------
 
 
 def validate_deployment(deployment: Object) -> list[FieldError]:
     """A new Deployment."""
-    errors = validate_core_object_meta(deployment.get("metadata") or {}, True, content.name_is_dns_subdomain)
+    errors = validate_core_object_meta(
+        deployment.get("metadata") or {}, True, content.name_is_dns_subdomain
+    )
     return errors + validate_deployment_spec(deployment.get("spec") or {}, "spec")
 
 
@@ -122,11 +152,25 @@ def validate_deployment_spec(spec: Object, path: str) -> list[FieldError]:
     errors = not_negative(spec, "replicas", path=path)
     errors += _validate_selector(spec, path)
     errors += _validate_selector_and_template(spec, path)
-    errors += _validate_deployment_strategy(spec.get("strategy") or {}, f"{path}.strategy")
-    errors += not_negative(spec, "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds", path=path)
+    errors += _validate_deployment_strategy(
+        spec.get("strategy") or {}, f"{path}.strategy"
+    )
+    errors += not_negative(
+        spec,
+        "minReadySeconds",
+        "revisionHistoryLimit",
+        "progressDeadlineSeconds",
+        path=path,
+    )
     deadline = spec.get("progressDeadlineSeconds")
     if deadline is not None and deadline <= spec.get("minReadySeconds", 0):
-        errors.append(invalid(f"{path}.progressDeadlineSeconds", deadline, "must be greater than minReadySeconds"))
+        errors.append(
+            invalid(
+                f"{path}.progressDeadlineSeconds",
+                deadline,
+                "must be greater than minReadySeconds",
+            )
+        )
     return errors
 
 
@@ -145,7 +189,13 @@ def _validate_deployment_strategy(strategy: Object, path: str) -> list[FieldErro
     errors = validate_int_or_percent(unavailable, f"{here}.maxUnavailable")
     errors += validate_int_or_percent(surge, f"{here}.maxSurge")
     if _amount(unavailable) == 0 and _amount(surge) == 0:
-        errors.append(invalid(f"{here}.maxUnavailable", unavailable, "may not be 0 when `maxSurge` is 0"))
+        errors.append(
+            invalid(
+                f"{here}.maxUnavailable",
+                unavailable,
+                "may not be 0 when `maxSurge` is 0",
+            )
+        )
     return errors + validate_not_over_100_percent(unavailable, f"{here}.maxUnavailable")
 
 
@@ -159,31 +209,49 @@ def validate_deployment_update(new: Object, old: Object) -> list[FieldError]:
 def _selector_stays(new: Object, old: Object) -> list[FieldError]:
     selector = (new.get("spec") or {}).get("selector")
     return (
-        [] if selector == (old.get("spec") or {}).get("selector") else [invalid("spec.selector", selector, IMMUTABLE)]
+        []
+        if selector == (old.get("spec") or {}).get("selector")
+        else [invalid("spec.selector", selector, IMMUTABLE)]
     )
 
 
-# --- ReplicaSet -------------------------------------------------------------------------------------------------------------------
+# --- ReplicaSet -----------------------------------------------------------------------
 
 
 def validate_replica_set(replica_set: Object) -> list[FieldError]:
     """A new ReplicaSet."""
-    errors = validate_core_object_meta(replica_set.get("metadata") or {}, True, content.name_is_dns_subdomain)
+    errors = validate_core_object_meta(
+        replica_set.get("metadata") or {}, True, content.name_is_dns_subdomain
+    )
     return errors + _validate_replica_set_spec(replica_set.get("spec") or {}, "spec")
 
 
 def _validate_replica_set_spec(spec: Object, path: str) -> list[FieldError]:
     errors = not_negative(spec, "replicas", "minReadySeconds", path=path)
-    return errors + _validate_selector(spec, path) + _validate_selector_and_template(spec, path)
+    return (
+        errors
+        + _validate_selector(spec, path)
+        + _validate_selector_and_template(spec, path)
+    )
 
 
 def validate_replica_set_update(new: Object, old: Object) -> list[FieldError]:
     """A changed ReplicaSet: the selector stays."""
     errors = validate_core_object_meta_update(new["metadata"], old["metadata"])
-    return errors + _validate_replica_set_spec(new.get("spec") or {}, "spec") + _selector_stays(new, old)
+    return (
+        errors
+        + _validate_replica_set_spec(new.get("spec") or {}, "spec")
+        + _selector_stays(new, old)
+    )
 
 
-_REPLICA_COUNTS = ("replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas", "observedGeneration")
+_REPLICA_COUNTS = (
+    "replicas",
+    "fullyLabeledReplicas",
+    "readyReplicas",
+    "availableReplicas",
+    "observedGeneration",
+)
 
 
 def validate_replica_status_update(new: Object, old: Object) -> list[FieldError]:
@@ -194,10 +262,20 @@ def validate_replica_status_update(new: Object, old: Object) -> list[FieldError]
     total, ready = status.get("replicas", 0), status.get("readyReplicas", 0)
     for field in ("fullyLabeledReplicas", "readyReplicas", "availableReplicas"):
         if status.get(field, 0) > total:
-            errors.append(invalid(f"status.{field}", status[field], "cannot be greater than status.replicas"))
+            errors.append(
+                invalid(
+                    f"status.{field}",
+                    status[field],
+                    "cannot be greater than status.replicas",
+                )
+            )
     if status.get("availableReplicas", 0) > ready:
         errors.append(
-            invalid("status.availableReplicas", status["availableReplicas"], "cannot be greater than readyReplicas")
+            invalid(
+                "status.availableReplicas",
+                status["availableReplicas"],
+                "cannot be greater than readyReplicas",
+            )
         )
     return errors
 
@@ -220,22 +298,40 @@ def validate_deployment_status_update(new: Object, old: Object) -> list[FieldErr
     total, ready = status.get("replicas", 0), status.get("readyReplicas", 0)
     for field in ("updatedReplicas", "readyReplicas", "availableReplicas"):
         if status.get(field, 0) > total:
-            errors.append(invalid(f"status.{field}", status[field], "cannot be greater than status.replicas"))
+            errors.append(
+                invalid(
+                    f"status.{field}",
+                    status[field],
+                    "cannot be greater than status.replicas",
+                )
+            )
     if status.get("availableReplicas", 0) > ready:
         errors.append(
-            invalid("status.availableReplicas", status["availableReplicas"], "cannot be greater than readyReplicas")
+            invalid(
+                "status.availableReplicas",
+                status["availableReplicas"],
+                "cannot be greater than readyReplicas",
+            )
         )
     if (status.get("collisionCount") or 0) < (before.get("collisionCount") or 0):
-        errors.append(invalid("status.collisionCount", status.get("collisionCount") or 0, "cannot be decremented"))
+        errors.append(
+            invalid(
+                "status.collisionCount",
+                status.get("collisionCount") or 0,
+                "cannot be decremented",
+            )
+        )
     return errors
 
 
-# --- DaemonSet --------------------------------------------------------------------------------------------------------------------
+# --- DaemonSet ------------------------------------------------------------------------
 
 
 def validate_daemon_set(daemon_set: Object) -> list[FieldError]:
     """A new DaemonSet."""
-    errors = validate_core_object_meta(daemon_set.get("metadata") or {}, True, content.name_is_dns_subdomain)
+    errors = validate_core_object_meta(
+        daemon_set.get("metadata") or {}, True, content.name_is_dns_subdomain
+    )
     return errors + _validate_daemon_set_spec(daemon_set.get("spec") or {}, "spec")
 
 
@@ -244,14 +340,22 @@ def _validate_daemon_set_spec(spec: Object, path: str) -> list[FieldError]:
     errors = validate_label_selector(selector, f"{path}.selector")
     usable = selector is None or selector_is_usable(selector)
     if usable and (selector is None or not selector_matches(selector, labels or {})):
-        errors.append(invalid(f"{path}.template.metadata.labels", sorted_map(labels), MISMATCH))
+        errors.append(
+            invalid(f"{path}.template.metadata.labels", sorted_map(labels), MISMATCH)
+        )
     if selector is not None and selector_is_empty(selector):
-        errors.append(invalid(f"{path}.selector", selector, "empty selector is invalid for daemonset"))
+        errors.append(
+            invalid(
+                f"{path}.selector", selector, "empty selector is invalid for daemonset"
+            )
+        )
     template = spec.get("template") or {}
     errors += validate_pod_template_spec(template, f"{path}.template")
     errors += _validate_long_running(template, f"{path}.template", "DaemonSet")
     errors += not_negative(spec, "minReadySeconds", path=path)
-    errors += _validate_daemon_set_strategy(spec.get("updateStrategy") or {}, f"{path}.updateStrategy")
+    errors += _validate_daemon_set_strategy(
+        spec.get("updateStrategy") or {}, f"{path}.updateStrategy"
+    )
     return errors + not_negative(spec, "revisionHistoryLimit", path=path)
 
 
@@ -269,9 +373,17 @@ def _validate_daemon_set_strategy(strategy: Object, path: str) -> list[FieldErro
     errors = validate_int_or_percent(unavailable, f"{here}.maxUnavailable")
     errors += validate_int_or_percent(surge, f"{here}.maxSurge")
     if _amount(unavailable) and _amount(surge):
-        errors.append(invalid(f"{here}.maxSurge", surge, "may not be set when maxUnavailable is non-zero"))
+        errors.append(
+            invalid(
+                f"{here}.maxSurge",
+                surge,
+                "may not be set when maxUnavailable is non-zero",
+            )
+        )
     elif not _amount(unavailable) and not _amount(surge):
-        errors.append(required(f"{here}.maxUnavailable", "cannot be 0 when maxSurge is 0"))
+        errors.append(
+            required(f"{here}.maxUnavailable", "cannot be 0 when maxSurge is 0")
+        )
     errors += validate_not_over_100_percent(unavailable, f"{here}.maxUnavailable")
     return errors + validate_not_over_100_percent(surge, f"{here}.maxSurge")
 
@@ -279,10 +391,14 @@ def _validate_daemon_set_strategy(strategy: Object, path: str) -> list[FieldErro
 def validate_daemon_set_update(new: Object, old: Object) -> list[FieldError]:
     """A changed DaemonSet: the selector stays."""
     errors = validate_core_object_meta_update(new["metadata"], old["metadata"])
-    return errors + _validate_daemon_set_spec(new.get("spec") or {}, "spec") + _selector_stays(new, old)
+    return (
+        errors
+        + _validate_daemon_set_spec(new.get("spec") or {}, "spec")
+        + _selector_stays(new, old)
+    )
 
 
-# --- StatefulSet -------------------------------------------------------------------------------------------------------------------
+# --- StatefulSet ----------------------------------------------------------------------
 
 _STATEFUL_FREE = (
     "replicas",
@@ -297,7 +413,9 @@ _STATEFUL_FREE = (
 
 def validate_stateful_set(stateful_set: Object) -> list[FieldError]:
     """A new StatefulSet: its name must do as a host name."""
-    errors = validate_core_object_meta(stateful_set.get("metadata") or {}, True, content.name_is_dns_label)
+    errors = validate_core_object_meta(
+        stateful_set.get("metadata") or {}, True, content.name_is_dns_label
+    )
     return errors + _validate_stateful_set_spec(stateful_set.get("spec") or {}, "spec")
 
 
@@ -307,14 +425,26 @@ def _validate_stateful_set_spec(spec: Object, path: str) -> list[FieldError]:
     if not policy:
         errors.append(required(f"{path}.podManagementPolicy"))
     elif policy not in ("OrderedReady", "Parallel"):
-        errors.append(invalid(f"{path}.podManagementPolicy", policy, "must be 'OrderedReady' or 'Parallel'"))
-    errors += _validate_stateful_set_strategy(spec.get("updateStrategy") or {}, f"{path}.updateStrategy")
+        errors.append(
+            invalid(
+                f"{path}.podManagementPolicy",
+                policy,
+                "must be 'OrderedReady' or 'Parallel'",
+            )
+        )
+    errors += _validate_stateful_set_strategy(
+        spec.get("updateStrategy") or {}, f"{path}.updateStrategy"
+    )
     retention = spec.get("persistentVolumeClaimRetentionPolicy") or {}
     for field in ("whenDeleted", "whenScaled"):
         value = retention.get(field, "Retain")
         if value not in ("Retain", "Delete"):
             errors.append(
-                not_supported(f"{path}.persistentVolumeClaimRetentionPolicy.{field}", value, ("Retain", "Delete"))
+                not_supported(
+                    f"{path}.persistentVolumeClaimRetentionPolicy.{field}",
+                    value,
+                    ("Retain", "Delete"),
+                )
             )
     errors += not_negative(spec, "replicas", "minReadySeconds", path=path)
     errors += not_negative(spec.get("ordinals") or {}, "start", path=f"{path}.ordinals")
@@ -324,17 +454,36 @@ def _validate_stateful_set_spec(spec: Object, path: str) -> list[FieldError]:
     else:
         errors += validate_label_selector(selector, f"{path}.selector")
         if selector_is_empty(selector):
-            errors.append(invalid(f"{path}.selector", selector, "empty selector is invalid for statefulset"))
+            errors.append(
+                invalid(
+                    f"{path}.selector",
+                    selector,
+                    "empty selector is invalid for statefulset",
+                )
+            )
     if selector is not None and not selector_is_usable(selector):
         errors.append(invalid(f"{path}.selector", selector, ""))
     else:
         labels = _template_labels(spec)
-        if selector is None or (not selector_is_empty(selector) and not selector_matches(selector, labels or {})):
-            errors.append(invalid(f"{path}.template.metadata.labels", sorted_map(labels), MISMATCH))
-        errors += validate_pod_template_spec(spec.get("template") or {}, f"{path}.template")
+        if selector is None or (
+            not selector_is_empty(selector)
+            and not selector_matches(selector, labels or {})
+        ):
+            errors.append(
+                invalid(
+                    f"{path}.template.metadata.labels", sorted_map(labels), MISMATCH
+                )
+            )
+        errors += validate_pod_template_spec(
+            spec.get("template") or {}, f"{path}.template"
+        )
     for index, claim in enumerate(spec.get("volumeClaimTemplates") or ()):
-        errors += validate_claim_spec(claim.get("spec") or {}, f"{path}.volumeClaimTemplates[{index}].spec")
-    return errors + _validate_long_running(spec.get("template") or {}, f"{path}.template", "StatefulSet")
+        errors += validate_claim_spec(
+            claim.get("spec") or {}, f"{path}.volumeClaimTemplates[{index}].spec"
+        )
+    return errors + _validate_long_running(
+        spec.get("template") or {}, f"{path}.template", "StatefulSet"
+    )
 
 
 def _validate_stateful_set_strategy(strategy: Object, path: str) -> list[FieldError]:
@@ -345,7 +494,13 @@ def _validate_stateful_set_strategy(strategy: Object, path: str) -> list[FieldEr
         if rolling is None:
             return []
         shown = internal_value("apps/v1.RollingUpdateStatefulSetStrategy", rolling)
-        return [invalid(f"{path}.rollingUpdate", shown, "only allowed for updateStrategy 'RollingUpdate'")]
+        return [
+            invalid(
+                f"{path}.rollingUpdate",
+                shown,
+                "only allowed for updateStrategy 'RollingUpdate'",
+            )
+        ]
     if type_ != "RollingUpdate":
         shown = internal_value("apps/v1.StatefulSetUpdateStrategy", strategy)
         return [invalid(path, shown, "must be 'RollingUpdate' or 'OnDelete'")]
@@ -370,17 +525,28 @@ def validate_stateful_set_update(new: Object, old: Object) -> list[FieldError]:
     if {k: v for k, v in spec.items() if k not in _STATEFUL_FREE} != {
         k: v for k, v in before.items() if k not in _STATEFUL_FREE
     }:
-        names = ", ".join(f"'{field}'" for field in _STATEFUL_FREE[:-1]) + f" and '{_STATEFUL_FREE[-1]}'"
-        errors.append(forbidden("spec", f"updates to statefulset spec for fields other than {names} are forbidden"))
+        names = (
+            ", ".join(f"'{field}'" for field in _STATEFUL_FREE[:-1])
+            + f" and '{_STATEFUL_FREE[-1]}'"
+        )
+        errors.append(
+            forbidden(
+                "spec",
+                f"updates to statefulset spec for fields other than {names} are"
+                " forbidden",
+            )
+        )
     return errors
 
 
-# --- ReplicationController -----------------------------------------------------------------------------------------------------------
+# --- ReplicationController ------------------------------------------------------------
 
 
 def validate_replication_controller(controller: Object) -> list[FieldError]:
     """A new ReplicationController."""
-    errors = validate_core_object_meta(controller.get("metadata") or {}, True, content.name_is_dns_subdomain)
+    errors = validate_core_object_meta(
+        controller.get("metadata") or {}, True, content.name_is_dns_subdomain
+    )
     return errors + _validate_replication_controller_spec(controller.get("spec") or {})
 
 
@@ -393,13 +559,21 @@ def _validate_replication_controller_spec(spec: Object) -> list[FieldError]:
     if template is None:
         return [*errors, required("spec.template")]
     labels = _template_labels(spec)
-    if selector and any((labels or {}).get(key) != value for key, value in selector.items()):
-        errors.append(invalid("spec.template.metadata.labels", sorted_map(labels), MISMATCH))
+    if selector and any(
+        (labels or {}).get(key) != value for key, value in selector.items()
+    ):
+        errors.append(
+            invalid("spec.template.metadata.labels", sorted_map(labels), MISMATCH)
+        )
     errors += validate_pod_template_spec(template, "spec.template")
-    return errors + _validate_long_running(template, "spec.template", "ReplicationController")
+    return errors + _validate_long_running(
+        template, "spec.template", "ReplicationController"
+    )
 
 
-def validate_replication_controller_update(new: Object, old: Object) -> list[FieldError]:
+def validate_replication_controller_update(
+    new: Object, old: Object
+) -> list[FieldError]:
     """A changed ReplicationController."""
     errors = validate_core_object_meta_update(new["metadata"], old["metadata"])
     return errors + _validate_replication_controller_spec(new.get("spec") or {})
@@ -407,13 +581,17 @@ def validate_replication_controller_update(new: Object, old: Object) -> list[Fie
 
 def validate_pod_template(holder: Object) -> list[FieldError]:
     """A stored PodTemplate."""
-    errors = validate_core_object_meta(holder.get("metadata") or {}, True, content.name_is_dns_subdomain)
+    errors = validate_core_object_meta(
+        holder.get("metadata") or {}, True, content.name_is_dns_subdomain
+    )
     return errors + validate_pod_template_spec(holder.get("template") or {}, "template")
 
 
 def validate_controller_revision(revision: Object) -> list[FieldError]:
     """A new revision: some data, and a number."""
-    errors = validate_core_object_meta(revision.get("metadata") or {}, True, content.name_is_dns_subdomain)
+    errors = validate_core_object_meta(
+        revision.get("metadata") or {}, True, content.name_is_dns_subdomain
+    )
     if revision.get("data") is None:
         errors.append(required("data", "data is mandatory"))
     number = revision.get("revision", 0)
@@ -422,7 +600,9 @@ def validate_controller_revision(revision: Object) -> list[FieldError]:
 
 def validate_controller_revision_update(new: Object, old: Object) -> list[FieldError]:
     """Its data is history and stays."""
-    errors = validate_core_object_meta_update(new["metadata"], old["metadata"]) + validate_controller_revision(new)
+    errors = validate_core_object_meta_update(
+        new["metadata"], old["metadata"]
+    ) + validate_controller_revision(new)
     if new.get("data") != old.get("data"):
         errors.append(invalid("data", new.get("data"), IMMUTABLE))
     return errors

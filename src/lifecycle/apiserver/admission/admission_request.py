@@ -1,7 +1,9 @@
-"""A request for admission as others are told about it: webhooks in an `AdmissionReview`, policies in the variable `request`.
+"""A request for admission as others are told about it: webhooks in an
+`AdmissionReview`, policies in the variable `request`.
 
-Upstream: `apiserver/pkg/admission/plugin/webhook/request/admissionreview.go` (`CreateV1AdmissionReview`), `plugin/cel/condition.go`
-(`CreateAdmissionRequest`), v1.36.
+Upstream: `apiserver/pkg/admission/plugin/webhook/request/admissionreview.go`
+(`CreateV1AdmissionReview`), `plugin/cel/condition.go` (`CreateAdmissionRequest`),
+v1.36.
 """
 
 from __future__ import annotations
@@ -20,10 +22,18 @@ def admission_request(attributes: Attributes, row: Resource) -> Object:
     asked, subresource = attributes.resource, attributes.subresource
     request: Object = {
         "kind": _kind(row, subresource),
-        "resource": {"group": row.group, "version": row.version, "resource": row.plural},
+        "resource": {
+            "group": row.group,
+            "version": row.version,
+            "resource": row.plural,
+        },
         "subResource": subresource,
         "requestKind": _kind(asked, subresource),
-        "requestResource": {"group": asked.group, "version": asked.version, "resource": asked.plural},
+        "requestResource": {
+            "group": asked.group,
+            "version": asked.version,
+            "resource": asked.plural,
+        },
         "requestSubResource": subresource,
         "name": attributes.name,
         "namespace": attributes.namespace,
@@ -33,17 +43,28 @@ def admission_request(attributes: Attributes, row: Resource) -> Object:
         "options": _options(attributes),
     }
     optional = ("subResource", "requestSubResource", "name", "namespace")
-    return {key: value for key, value in request.items() if value or key not in optional}
+    return {
+        key: value for key, value in request.items() if value or key not in optional
+    }
 
 
-def admission_review(attributes: Attributes, row: Resource, version: str, uid: str) -> Object:
+def admission_review(
+    attributes: Attributes, row: Resource, version: str, uid: str
+) -> Object:
     """What a webhook is sent. `version` is `v1` or `v1beta1`; both look the same."""
     request = admission_request(attributes, row)
     options = request.pop("options")
     head = {key: request.pop(key) for key in ("dryRun",)}
-    objects = {"object": converted(attributes.obj, row), "oldObject": converted(attributes.old_obj, row)}
+    objects = {
+        "object": converted(attributes.obj, row),
+        "oldObject": converted(attributes.old_obj, row),
+    }
     request = {"uid": uid, **request, **objects, **head, "options": options}
-    return {"kind": "AdmissionReview", "apiVersion": f"admission.k8s.io/{version}", "request": request}
+    return {
+        "kind": "AdmissionReview",
+        "apiVersion": f"admission.k8s.io/{version}",
+        "request": request,
+    }
 
 
 def _kind(row: Resource, subresource: str) -> Object:
@@ -58,4 +79,9 @@ def _options(attributes: Attributes) -> Object | None:
     if kind is None:
         return None
     dry_run: Object = {"dryRun": ["All"]} if attributes.dry_run else {}
-    return {"kind": kind, "apiVersion": "meta.k8s.io/v1", **dry_run, **(attributes.options or {})}
+    return {
+        "kind": kind,
+        "apiVersion": "meta.k8s.io/v1",
+        **dry_run,
+        **(attributes.options or {}),
+    }

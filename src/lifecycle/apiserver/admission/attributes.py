@@ -1,7 +1,8 @@
 """What an admission plugin is asked about: one change, before it is stored.
 
-Upstream: `apiserver/pkg/admission/interfaces.go` (`Attributes`, `Operation`) and `errors.go` (`NewForbidden`), v1.36. Left out: audit
-annotations, which go straight to the audit event of the request.
+Upstream: `apiserver/pkg/admission/interfaces.go` (`Attributes`, `Operation`) and
+`errors.go` (`NewForbidden`), v1.36. Left out: audit annotations, which go straight to
+the audit event of the request.
 """
 
 from __future__ import annotations
@@ -23,9 +24,11 @@ CONNECT = "CONNECT"
 class Attributes:
     """One change on its way to the store.
 
-    `obj` is the new object (None for a delete); mutating plugins change it in place, so it must belong to this request. `old_obj` is
-    the stored one (None for a create) and shared. A patch arrives as an UPDATE, as upstream. `warnings` goes back to the client as
-    `Warning` headers. `reinvocation` is there once a webhook or a policy takes part.
+    `obj` is the new object (None for a delete); mutating plugins change it in place, so
+    it must belong to this request. `old_obj` is the stored one (None for a create) and
+    shared. A patch arrives as an UPDATE, as upstream. `warnings` goes back to the
+    client as `Warning` headers. `reinvocation` is there once a webhook or a policy
+    takes part.
     """
 
     operation: str
@@ -42,9 +45,13 @@ class Attributes:
     reinvocation: Reinvocation | None = None
 
     def forbidden(self, why: str) -> StatusError:
-        """The 403 of a plugin that refuses. An object still without a name is named after its `generateName`."""
+        """The 403 of a plugin that refuses. An object still without a name is named
+        after its `generateName`.
+        """
         name = self.name
         if not name and self.obj is not None:
             meta = self.obj.get("metadata") or {}
             name = meta.get("name") or meta.get("generateName") or "Unknown"
-        return forbidden(self.resource.plural, name or "Unknown", why, self.resource.group)
+        return forbidden(
+            self.resource.plural, name or "Unknown", why, self.resource.group
+        )

@@ -1,10 +1,14 @@
-"""Certificates: who may approve a request, who may sign it, and what nobody gets signed.
+"""Certificates: who may approve a request, who may sign it, and what nobody gets
+signed.
 
-A signing request names its signer, and rights are given per signer: the verbs `approve` and `sign` on the resource `signers`, by the
-signer's whole name (`example.com/team`) or by its domain (`example.com/*`). Writing a request's `approval` or `status` takes that right
-beside the one to write the subresource. And no certificate for clients of this server may say `system:masters`: it could not be taken back.
+A signing request names its signer, and rights are given per signer: the verbs `approve`
+and `sign` on the resource `signers`, by the signer's whole name (`example.com/team`) or
+by its domain (`example.com/*`). Writing a request's `approval` or `status` takes that
+right beside the one to write the subresource. And no certificate for clients of this
+server may say `system:masters`: it could not be taken back.
 
-Upstream: `plugin/pkg/admission/certificates/{approval,signing,subjectrestriction}/admission.go`,
+Upstream:
+`plugin/pkg/admission/certificates/{approval,signing,subjectrestriction}/admission.go`,
 `plugin/pkg/admission/certificates/util.go` (`IsAuthorizedForSignerName`), v1.36.
 """
 
@@ -28,11 +32,17 @@ KUBE_API_SERVER_CLIENT = "kubernetes.io/kube-apiserver-client"
 PEM_TYPE = "CERTIFICATE REQUEST"
 
 
-def is_authorized_for_signer(authorize: Ask, user: UserInfo, verb: str, signer: str) -> bool:
-    """Whether the user may do this for the signer, or for all of the signer's domain."""
+def is_authorized_for_signer(
+    authorize: Ask, user: UserInfo, verb: str, signer: str
+) -> bool:
+    """Whether the user may do this for the signer, or for all of the signer's
+    domain.
+    """
     domain = signer.partition("/")[0]
     questions = (
-        RequestInfo(True, "", verb, group=GROUP, version="*", resource="signers", name=name)
+        RequestInfo(
+            True, "", verb, group=GROUP, version="*", resource="signers", name=name
+        )
         for name in (signer, f"{domain}/*")
     )
     return any(authorize(user, question).allowed for question in questions)
@@ -49,13 +59,20 @@ class _SignerPlugin(Plugin):
         self._authorize = authorize
 
     def validate(self, attributes: Attributes) -> None:
-        """Refuse who lacks the right. The stored request counts: nobody gets around it by changing the signer as well."""
+        """Refuse who lacks the right. The stored request counts: nobody gets around it
+        by changing the signer as well.
+        """
         stored = attributes.old_obj or {}
         if not self.concerns(attributes.obj or {}, stored):
             return
         signer = (stored.get("spec") or {}).get("signerName", "")
-        if not is_authorized_for_signer(self._authorize, attributes.user or ANONYMOUS, self.verb, signer):
-            raise attributes.forbidden(f"user not permitted to {self.verb} requests with signerName {go_quote(signer)}")
+        if not is_authorized_for_signer(
+            self._authorize, attributes.user or ANONYMOUS, self.verb, signer
+        ):
+            raise attributes.forbidden(
+                f"user not permitted to {self.verb} requests with signerName"
+                f" {go_quote(signer)}"
+            )
 
     def concerns(self, new: Object, stored: Object) -> bool:
         """Whether the write is one that needs the right."""
@@ -80,7 +97,10 @@ class CertificateSigning(_SignerPlugin):
     def concerns(self, new: Object, stored: Object) -> bool:
         """See `_SignerPlugin`."""
         status, before = new.get("status") or {}, stored.get("status") or {}
-        return any((status.get(key) or None) != (before.get(key) or None) for key in ("certificate", "conditions"))
+        return any(
+            (status.get(key) or None) != (before.get(key) or None)
+            for key in ("certificate", "conditions")
+        )
 
 
 class CertificateSubjectRestriction(Plugin):
@@ -99,9 +119,15 @@ class CertificateSubjectRestriction(Plugin):
             subject = _subject(spec.get("request", ""))
         except ValueError as error:
             raise attributes.forbidden(f"failed to parse CSR: {error}") from None
-        groups = [each.value for each in subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)]
+        groups = [
+            each.value
+            for each in subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)
+        ]
         if MASTERS in groups:
-            why = f"use of {KUBE_API_SERVER_CLIENT} signer with {MASTERS} group is not allowed"
+            why = (
+                f"use of {KUBE_API_SERVER_CLIENT} signer with {MASTERS} group is not"
+                " allowed"
+            )
             raise attributes.forbidden(why)
 
 

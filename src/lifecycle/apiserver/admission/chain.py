@@ -1,15 +1,20 @@
-"""The admission chain: every plugin may change a new object, then every plugin may refuse it.
+"""The admission chain: every plugin may change a new object, then every plugin may
+refuse it.
 
-Mutating plugins all run before the first validating one, so a validator sees the object as it will be stored. Within each
-phase the order is fixed: defaults that others read (the service account, the priority) are set early, the quota is
-charged last, when nothing else can refuse any more.
+Mutating plugins all run before the first validating one, so a validator sees the object
+as it will be stored. Within each phase the order is fixed: defaults that others read
+(the service account, the priority) are set early, the quota is charged last, when
+nothing else can refuse any more.
 
-A plugin says which operations and resources it cares about. The chain works out, once for each resource and operation, the few
-methods to call, so creating a ConfigMap does not walk past thirty plugins that only want pods. Plugins that do what configuration
-objects say (webhooks, policies) are left out as long as there is no such object; a counter tells when that may have changed.
+A plugin says which operations and resources it cares about. The chain works out, once
+for each resource and operation, the few methods to call, so creating a ConfigMap does
+not walk past thirty plugins that only want pods. Plugins that do what configuration
+objects say (webhooks, policies) are left out as long as there is no such object; a
+counter tells when that may have changed.
 
-Upstream: `apiserver/pkg/admission/chain.go` (`chainAdmissionHandler`), `handler.go` (`Handler.Handles`), order in
-`pkg/kubeapiserver/options/plugins.go` (`AllOrderedPlugins`), `reinvocation.go`, v1.36. Left out: metrics.
+Upstream: `apiserver/pkg/admission/chain.go` (`chainAdmissionHandler`), `handler.go`
+(`Handler.Handles`), order in `pkg/kubeapiserver/options/plugins.go`
+(`AllOrderedPlugins`), `reinvocation.go`, v1.36. Left out: metrics.
 """
 
 from __future__ import annotations
@@ -18,7 +23,13 @@ from collections.abc import Awaitable, Callable, Iterable
 
 from lifecycle.api.resources import Resource
 from lifecycle.api.tracing import heard, span
-from lifecycle.apiserver.admission.attributes import CONNECT, CREATE, DELETE, UPDATE, Attributes
+from lifecycle.apiserver.admission.attributes import (
+    CONNECT,
+    CREATE,
+    DELETE,
+    UPDATE,
+    Attributes,
+)
 
 ALL_ORDERED_PLUGINS = (
     "AlwaysAdmit",
@@ -59,7 +70,9 @@ ALL_ORDERED_PLUGINS = (
     "ResourceQuota",
     "AlwaysDeny",
 )
-"""Upstream's order. Not every name has a module here; a plugin finds its place by its name."""
+"""Upstream's order. Not every name has a module here; a plugin finds its place by its
+name.
+"""
 
 PODS = frozenset({("", "pods")})
 
@@ -67,9 +80,11 @@ PODS = frozenset({("", "pods")})
 class Plugin:
     """Base of every plugin: what it is called and what it wants to see.
 
-    A plugin defines `admit` (may change `attributes.obj`), `validate` (may only refuse), or both. Either returns None, or an
-    awaitable if it has to wait for something. Both raise `StatusError` to refuse. `resources` holds (group, plural) pairs, None
-    for all; `subresources` names the subresources it handles beside the main resource (`""`).
+    A plugin defines `admit` (may change `attributes.obj`), `validate` (may only
+    refuse), or both. Either returns None, or an awaitable if it has to wait for
+    something. Both raise `StatusError` to refuse. `resources` holds (group, plural)
+    pairs, None for all; `subresources` names the subresources it handles beside the
+    main resource (`""`).
     """
 
     name: str = ""
@@ -78,14 +93,21 @@ class Plugin:
     subresources: frozenset[str] | None = frozenset({""})
 
     def configured(self) -> bool:
-        """Whether there is anything to do at all. Asked again whenever the chain's `changes` has counted on."""
+        """Whether there is anything to do at all. Asked again whenever the chain's
+        `changes` has counted on.
+        """
         return True
 
     def handles(self, resource: Resource, subresource: str, operation: str) -> bool:
-        """Whether the plugin wants to see an operation on a resource. Asked once for each combination."""
+        """Whether the plugin wants to see an operation on a resource. Asked once for
+        each combination.
+        """
         if operation not in self.operations:
             return False
-        if self.resources is not None and (resource.group, resource.plural) not in self.resources:
+        if (
+            self.resources is not None
+            and (resource.group, resource.plural) not in self.resources
+        ):
             return False
         return self.subresources is None or subresource in self.subresources
 
@@ -97,32 +119,49 @@ Step = Callable[[Attributes], Awaitable[None] | None]
 class AdmissionChain:
     """All plugins of a server, in upstream's order whatever order they are given in.
 
-    `changes` counts the changes of the objects that plugins are configured with; without it, every plugin always has its turn.
+    `changes` counts the changes of the objects that plugins are configured with;
+    without it, every plugin always has its turn.
     """
 
-    def __init__(self, plugins: Iterable[Plugin] = (), changes: Callable[[], int] | None = None) -> None:
+    def __init__(
+        self, plugins: Iterable[Plugin] = (), changes: Callable[[], int] | None = None
+    ) -> None:
         self._changes = changes or _never
         self._leave_out = changes is not None
         self._seen = -1
-        self._plans: dict[tuple[str, str, str, str, str], tuple[tuple[Step, ...], tuple[Step, ...]]] = {}
+        self._plans: dict[
+            tuple[str, str, str, str, str], tuple[tuple[Step, ...], tuple[Step, ...]]
+        ] = {}
         self.use(plugins)
 
     def use(self, plugins: Iterable[Plugin]) -> None:
         """These from now on, and no others."""
         order = {name: i for i, name in enumerate(ALL_ORDERED_PLUGINS)}
-        self.plugins = sorted(plugins, key=lambda plugin: order.get(plugin.name, len(order)))
+        self.plugins = sorted(
+            plugins, key=lambda plugin: order.get(plugin.name, len(order))
+        )
         self._plans.clear()
 
-    def _plan(self, attributes: Attributes) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
+    def _plan(
+        self, attributes: Attributes
+    ) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
         changes = self._changes()
         if changes != self._seen:
             self._plans.clear()
             self._seen = changes
         resource = attributes.resource
-        key = (resource.group, resource.version, resource.plural, attributes.subresource, attributes.operation)
+        key = (
+            resource.group,
+            resource.version,
+            resource.plural,
+            attributes.subresource,
+            attributes.operation,
+        )
         plan = self._plans.get(key)
         if plan is None:
-            plan = self._plans[key] = self.plan_for(resource, attributes.subresource, attributes.operation)
+            plan = self._plans[key] = self.plan_for(
+                resource, attributes.subresource, attributes.operation
+            )
         return plan
 
     def plan_for(
@@ -132,16 +171,21 @@ class AdmissionChain:
         wanted = [
             plugin
             for plugin in self.plugins
-            if plugin.handles(resource, subresource, operation) and (plugin.configured() or not self._leave_out)
+            if plugin.handles(resource, subresource, operation)
+            and (plugin.configured() or not self._leave_out)
         ]
         phases = []
         for phase in ("admit", "validate"):
-            methods = [getattr(plugin, phase) for plugin in wanted if hasattr(plugin, phase)]
+            methods = [
+                getattr(plugin, phase) for plugin in wanted if hasattr(plugin, phase)
+            ]
             phases.append(tuple(methods))
         return phases[0], phases[1]
 
     async def admit(self, attributes: Attributes) -> None:
-        """The mutating phase, in a second round if one is wanted. Raises StatusError from the first plugin that refuses."""
+        """The mutating phase, in a second round if one is wanted. Raises StatusError
+        from the first plugin that refuses.
+        """
         steps = self._plan(attributes)[0]
         await _run(steps, attributes)
         rounds = attributes.reinvocation
@@ -150,7 +194,9 @@ class AdmissionChain:
             await _run(steps, attributes)
 
     async def validate(self, attributes: Attributes) -> None:
-        """The validating phase. Raises StatusError from the first plugin that refuses."""
+        """The validating phase. Raises StatusError from the first plugin that
+        refuses.
+        """
         await _run(self._plan(attributes)[1], attributes)
 
 

@@ -26,15 +26,25 @@ class DefaultIngressClass(Plugin):
         self._classes = resource("ingressclasses.networking.k8s.io")
 
     def admit(self, attributes: Attributes) -> None:
-        """Name the default class – the newest, should there be several – if there is one."""
+        """Name the default class – the newest, should there be several – if there is
+        one.
+        """
         assert attributes.obj is not None
         spec = attributes.obj.setdefault("spec", {})
         annotations = attributes.obj["metadata"].get("annotations") or {}
         if spec.get("ingressClassName") is not None or CLASS_ANNOTATION in annotations:
             return
         classes = self._reader.list(self._classes)
-        defaults = [c for c in classes if (c["metadata"].get("annotations") or {}).get(IS_DEFAULT) == "true"]
+        defaults = [
+            c
+            for c in classes
+            if (c["metadata"].get("annotations") or {}).get(IS_DEFAULT) == "true"
+        ]
         defaults.sort(key=lambda c: c["metadata"]["name"])
-        default = max(defaults, key=lambda c: c["metadata"].get("creationTimestamp", ""), default=None)
+        default = max(
+            defaults,
+            key=lambda c: c["metadata"].get("creationTimestamp", ""),
+            default=None,
+        )
         if default is not None:
             spec["ingressClassName"] = default["metadata"]["name"]

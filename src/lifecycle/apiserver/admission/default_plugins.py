@@ -1,7 +1,8 @@
 """The admission plugins of a standard cluster.
 
-Upstream: `pkg/kubeapiserver/options/plugins.go` (`DefaultOffAdmissionPlugins` lists all that are *not* on), kubeadm's
-`--enable-admission-plugins=NodeRestriction`, v1.36. Left out: trust bundles (`ClusterTrustBundleAttest`).
+Upstream: `pkg/kubeapiserver/options/plugins.go` (`DefaultOffAdmissionPlugins` lists all
+that are *not* on), kubeadm's `--enable-admission-plugins=NodeRestriction`, v1.36. Left
+out: trust bundles (`ClusterTrustBundleAttest`).
 """
 
 from __future__ import annotations
@@ -15,19 +16,25 @@ from lifecycle.apiserver.admission.certificate_signers import (
 from lifecycle.apiserver.admission.chain import Plugin
 from lifecycle.apiserver.admission.default_ingress_class import DefaultIngressClass
 from lifecycle.apiserver.admission.default_storage_class import DefaultStorageClass
-from lifecycle.apiserver.admission.default_toleration_seconds import DefaultTolerationSeconds
+from lifecycle.apiserver.admission.default_toleration_seconds import (
+    DefaultTolerationSeconds,
+)
 from lifecycle.apiserver.admission.limit_ranger import LimitRanger
 from lifecycle.apiserver.admission.mutating_policy import MutatingAdmissionPolicy
 from lifecycle.apiserver.admission.mutating_webhook import MutatingAdmissionWebhook
 from lifecycle.apiserver.admission.namespace_lifecycle import NamespaceLifecycle
 from lifecycle.apiserver.admission.node_restriction import NodeRestriction
-from lifecycle.apiserver.admission.persistent_volume_claim_resize import PersistentVolumeClaimResize
+from lifecycle.apiserver.admission.persistent_volume_claim_resize import (
+    PersistentVolumeClaimResize,
+)
 from lifecycle.apiserver.admission.pod_security import PodSecurity
 from lifecycle.apiserver.admission.pod_topology_labels import PodTopologyLabels
 from lifecycle.apiserver.admission.priority import Priority
 from lifecycle.apiserver.admission.runtime_class import RuntimeClass
 from lifecycle.apiserver.admission.service_account import ServiceAccount
-from lifecycle.apiserver.admission.storage_object_in_use_protection import StorageObjectInUseProtection
+from lifecycle.apiserver.admission.storage_object_in_use_protection import (
+    StorageObjectInUseProtection,
+)
 from lifecycle.apiserver.admission.taint_nodes_by_condition import TaintNodesByCondition
 from lifecycle.apiserver.admission.validating_policy import ValidatingAdmissionPolicy
 from lifecycle.apiserver.admission.validating_webhook import ValidatingAdmissionWebhook
@@ -35,13 +42,20 @@ from lifecycle.apiserver.cel.authorizer import Ask
 from lifecycle.apiserver.object_reader import ObjectReader
 
 
-def default_plugins(reader: ObjectReader, names: NameSource, authorize: Ask | None = None) -> list[Plugin]:
-    """One of each, reading from the server's caches. `names` gives the token volumes their suffixes; `authorize` answers the
-    expressions of policies that ask what somebody may do.
+def default_plugins(
+    reader: ObjectReader, names: NameSource, authorize: Ask | None = None
+) -> list[Plugin]:
+    """One of each, reading from the server's caches. `names` gives the token volumes
+    their suffixes; `authorize` answers the expressions of policies that ask what
+    somebody may do.
 
     ResourceQuota is not among them: it has to write, so the server's `Config` makes it.
     """
-    signers = [CertificateApproval(authorize), CertificateSigning(authorize)] if authorize is not None else []
+    signers = (
+        [CertificateApproval(authorize), CertificateSigning(authorize)]
+        if authorize is not None
+        else []
+    )
     return [
         *signers,
         CertificateSubjectRestriction(),

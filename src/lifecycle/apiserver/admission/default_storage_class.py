@@ -1,8 +1,10 @@
 """DefaultStorageClass: a claim that names no class gets the cluster's default one.
 
-`storageClassName: ""` is a choice (no class at all) and stays. Of several default classes the newest counts.
+`storageClassName: ""` is a choice (no class at all) and stays. Of several default
+classes the newest counts.
 
-Upstream: `plugin/pkg/admission/storage/storageclass/setdefault/admission.go`, `pkg/volume/util/storageclass.go` (`GetDefaultClass`), v1.36.
+Upstream: `plugin/pkg/admission/storage/storageclass/setdefault/admission.go`,
+`pkg/volume/util/storageclass.go` (`GetDefaultClass`), v1.36.
 """
 
 from __future__ import annotations
@@ -13,7 +15,10 @@ from lifecycle.apiserver.admission.attributes import CREATE, Attributes
 from lifecycle.apiserver.admission.chain import Plugin
 from lifecycle.apiserver.object_reader import ObjectReader
 
-IS_DEFAULT = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
+IS_DEFAULT = (
+    "storageclass.kubernetes.io/is-default-class",
+    "storageclass.beta.kubernetes.io/is-default-class",
+)
 CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 
 
@@ -42,7 +47,11 @@ class DefaultStorageClass(Plugin):
     def _default_class(self) -> Object | None:
         defaults = [c for c in self._reader.list(self._classes) if _is_default(c)]
         defaults.sort(key=lambda c: c["metadata"]["name"])
-        return max(defaults, key=lambda c: c["metadata"].get("creationTimestamp", ""), default=None)
+        return max(
+            defaults,
+            key=lambda c: c["metadata"].get("creationTimestamp", ""),
+            default=None,
+        )
 
 
 def _is_default(storage_class: Object) -> bool:

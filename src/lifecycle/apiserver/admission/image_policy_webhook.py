@@ -1,10 +1,12 @@
 """ImagePolicyWebhook: a service outside says which images may run.
 
-It is older than webhooks in general. It asks about images only, is configured by a file, and keeps answers for a while. The file's shape is
-upstream's: `{"imagePolicy": {"kubeConfigFile": …, "allowTTL": …}}`; here its content is an `ImagePolicy`.
+It is older than webhooks in general. It asks about images only, is configured by a
+file, and keeps answers for a while. The file's shape is upstream's: `{"imagePolicy":
+{"kubeConfigFile": …, "allowTTL": …}}`; here its content is an `ImagePolicy`.
 
-Upstream: `plugin/pkg/admission/imagepolicy/{admission,config}.go`, `api/imagepolicy/v1alpha1/types.go`, v1.36. Left out: several
-attempts with growing pauses, client certificates.
+Upstream: `plugin/pkg/admission/imagepolicy/{admission,config}.go`,
+`api/imagepolicy/v1alpha1/types.go`, v1.36. Left out: several attempts with growing
+pauses, client certificates.
 """
 
 from __future__ import annotations
@@ -32,9 +34,11 @@ TIMEOUT = 10.0
 
 @dataclass(slots=True, frozen=True)
 class ImagePolicy:
-    """Where the service is and how long its answers hold, in seconds (0: five minutes; -1: not at all).
+    """Where the service is and how long its answers hold, in seconds (0: five minutes;
+    -1: not at all).
 
-    `ca` is PEM. `default_allow`: what happens when nobody answers. Raises ValueError for a time that is out of range.
+    `ca` is PEM. `default_allow`: what happens when nobody answers. Raises ValueError
+    for a time that is out of range.
     """
 
     server: str
@@ -73,7 +77,11 @@ class ImagePolicyWebhook(Plugin):
                 for container in pod["spec"].get(kind) or ()
             ]
         }
-        notes = {k: v for k, v in (pod["metadata"].get("annotations") or {}).items() if ".image-policy.k8s.io/" in k}
+        notes = {
+            k: v
+            for k, v in (pod["metadata"].get("annotations") or {}).items()
+            if ".image-policy.k8s.io/" in k
+        }
         if notes:
             spec["annotations"] = notes
         spec["namespace"] = attributes.namespace
@@ -89,8 +97,14 @@ class ImagePolicyWebhook(Plugin):
             annotate(AUDIT + key, value)
         if not status.get("allowed"):
             reason = status.get("reason")
-            why = f"image policy webhook backend denied one or more images: {reason}" if reason else ""
-            raise attributes.forbidden(why or "one or more images rejected by webhook backend")
+            why = (
+                f"image policy webhook backend denied one or more images: {reason}"
+                if reason
+                else ""
+            )
+            raise attributes.forbidden(
+                why or "one or more images rejected by webhook backend"
+            )
 
     async def _status(self, spec: Object) -> Object:
         """The service's word, or what it said the last time. Raises CallError."""
@@ -105,8 +119,12 @@ class ImagePolicyWebhook(Plugin):
             "spec": spec,
             "status": {},
         }
-        answer: Any = await Call(self._target, json.dumps(review).encode(), TIMEOUT, _nowhere).answer()
-        status: Object = (answer.get("status") if isinstance(answer, dict) else None) or {}
+        answer: Any = await Call(
+            self._target, json.dumps(review).encode(), TIMEOUT, _nowhere
+        ).answer()
+        status: Object = (
+            answer.get("status") if isinstance(answer, dict) else None
+        ) or {}
         ttl = self._policy.allow_ttl if status.get("allowed") else self._policy.deny_ttl
         if ttl >= 0:
             while len(self._answers) >= MAX_ANSWERS:

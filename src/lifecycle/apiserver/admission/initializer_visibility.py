@@ -1,12 +1,15 @@
-"""What an uninitialized object looks like from outside: not at all, unless one asks for it. A model, see `initializers`.
+"""What an uninitialized object looks like from outside: not at all, unless one asks for
+it. A model, see `initializers`.
 
-Lists, watches and gets leave out what is not initialized; with `includeUninitialized=true` they show it, and the list of those that
-are still to
-come as `metadata.initializers`. To a watch an object begins to exist when it has been initialized. Who creates an object waits as
-long. If an initializer writes a `result` instead, the object is deleted and the result is the answer.
+Lists, watches and gets leave out what is not initialized; with
+`includeUninitialized=true` they show it, and the list of those that are still to come
+as `metadata.initializers`. To a watch an object begins to exist when it has been
+initialized. Who creates an object waits as long. If an initializer writes a `result`
+instead, the object is deleted and the result is the answer.
 
-Upstream: `apiserver/pkg/registry/generic/registry/store.go` (`WaitForInitialized`, `shouldDeleteForFailedInitialization`),
-`apiserver/pkg/storage/selection_predicate.go` (`IncludeUninitialized`), v1.13. Left out: discovery of `initializerconfigurations`,
+Upstream: `apiserver/pkg/registry/generic/registry/store.go` (`WaitForInitialized`,
+`shouldDeleteForFailedInitialization`), `apiserver/pkg/storage/selection_predicate.go`
+(`IncludeUninitialized`), v1.13. Left out: discovery of `initializerconfigurations`,
 which are kept in memory; tables and protobuf of anything.
 """
 
@@ -22,9 +25,21 @@ from lifecycle.api.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.patch.json_patch import apply_json_patch
 from lifecycle.api.patch.merge_patch import apply_merge_patch
-from lifecycle.api.status import StatusError, already_exists, bad_request, failure, internal_error, not_found, success
+from lifecycle.api.status import (
+    StatusError,
+    already_exists,
+    bad_request,
+    failure,
+    internal_error,
+    not_found,
+    success,
+)
 from lifecycle.api.wire import Handler, Object, Request, Response, WatchFrame
-from lifecycle.apiserver.admission.initializers import Initializers, state_of, with_state
+from lifecycle.apiserver.admission.initializers import (
+    Initializers,
+    state_of,
+    with_state,
+)
 
 GROUP_VERSION = "admissionregistration.k8s.io/v1alpha1"
 PLURAL = "initializerconfigurations"
@@ -35,8 +50,15 @@ JSON_PATCH = "application/json-patch+json"
 class InitializerVisibility:
     """Stands between the handler chain and the registry."""
 
-    def __init__(self, inner: Handler, plugin: Initializers, clock: Clock, names: NameSource) -> None:
-        self._inner, self._plugin, self._clock, self._names = inner, plugin, clock, names
+    def __init__(
+        self, inner: Handler, plugin: Initializers, clock: Clock, names: NameSource
+    ) -> None:
+        self._inner, self._plugin, self._clock, self._names = (
+            inner,
+            plugin,
+            clock,
+            names,
+        )
         self._revision = 0
 
     async def __call__(self, request: Request) -> Response:
@@ -59,7 +81,7 @@ class InitializerVisibility:
             return await self._read(request, include)
         return await self._inner(request)
 
-    # -- reads --------------------------------------------------------------------------------------------------------
+    # -- reads -------------------------------------------------------------------------
 
     async def _read(self, request: Request, include: bool) -> Response:
         info = request.info
@@ -71,15 +93,22 @@ class InitializerVisibility:
             response.encode_frame = None
         elif response.obj is not None and response.status < 400:
             if "items" in response.obj and info.verb == "list":
-                items = [item for item in response.obj["items"] if include or state_of(item) is None]
-                response.obj = {**response.obj, "items": [shown(item) for item in items]}
+                items = [
+                    item
+                    for item in response.obj["items"]
+                    if include or state_of(item) is None
+                ]
+                response.obj = {
+                    **response.obj,
+                    "items": [shown(item) for item in items],
+                }
             elif not include and state_of(response.obj) is not None:
                 raise not_found(info.resource, info.name, info.group)
             else:
                 response.obj = shown(response.obj)
         return response
 
-    # -- writes -------------------------------------------------------------------------------------------------------
+    # -- writes ------------------------------------------------------------------------
 
     async def _create(self, request: Request, include: bool) -> Response:
         request.obj, request.accepts_object = _inward(_body(request)), True
@@ -92,14 +121,18 @@ class InitializerVisibility:
         return Response(response.status, response.headers, obj=shown(created))
 
     async def _until_initialized(self, request: Request, created: Object) -> Object:
-        """The object once all have done their work; the request's own minute ends the wait.
+        """The object once all have done their work; the request's own minute ends the
+        wait.
 
         Raises StatusError: what an initializer said.
         """
         info = request.info
         assert info is not None
         meta = created["metadata"]
-        query = {"fieldSelector": [f"metadata.name={meta['name']}"], "resourceVersion": [meta["resourceVersion"]]}
+        query = {
+            "fieldSelector": [f"metadata.name={meta['name']}"],
+            "resourceVersion": [meta["resourceVersion"]],
+        }
         watch = replace(
             request, method="GET", obj=None, body=b"", headers={}, accepts_object=True,
             query={"watch": ["true"], **query},
@@ -111,19 +144,28 @@ class InitializerVisibility:
             async for frame in response.stream:
                 state = state_of(frame.object) or {}
                 if state.get("result"):
-                    raise StatusError({"kind": "Status", "apiVersion": "v1", **state["result"]})
+                    raise StatusError(
+                        {"kind": "Status", "apiVersion": "v1", **state["result"]}
+                    )
                 if frame.type == "DELETED":
-                    raise internal_error("object deleted while waiting for initialization")
+                    raise internal_error(
+                        "object deleted while waiting for initialization"
+                    )
                 if not state:
                     return frame.object
         finally:
             await response.stream.aclose()  # type: ignore[attr-defined]
         what = f"{info.resource}.{info.group}" if info.group else info.resource
-        message = f"Timeout: server has timed out waiting for the initialization of {what} {meta['name']}"
+        message = (
+            f"Timeout: server has timed out waiting for the initialization of {what}"
+            f" {meta['name']}"
+        )
         raise failure(504, "Timeout", message, {})
 
     async def _update(self, request: Request) -> Response:
-        """A new version. One that says why initialization failed is written, and then the object is deleted."""
+        """A new version. One that says why initialization failed is written, and then
+        the object is deleted.
+        """
         request.obj, request.accepts_object = _inward(_body(request)), True
         response = await self._inner(request)
         if response.obj is None or response.status >= 400:
@@ -133,30 +175,55 @@ class InitializerVisibility:
             info = request.info
             assert info is not None
             doomed = replace(
-                request, method="DELETE", obj=None, body=b"", headers={}, query={"gracePeriodSeconds": ["0"]},
+                request, method="DELETE", obj=None, body=b"", headers={},
+                query={"gracePeriodSeconds": ["0"]},
                 info=replace(info, verb="delete"),
             )  # fmt: skip
             await self._inner(doomed)
         return Response(response.status, response.headers, obj=shown(response.obj))
 
     async def _patch(self, request: Request) -> Response:
-        """Of what is not initialized a patch is worked out here: the registry does not know the field it is about."""
+        """Of what is not initialized a patch is worked out here: the registry does not
+        know the field it is about.
+        """
         info = request.info
         assert info is not None
-        read = replace(request, method="GET", obj=None, body=b"", headers={}, query={}, accepts_object=True)
+        read = replace(
+            request,
+            method="GET",
+            obj=None,
+            body=b"",
+            headers={},
+            query={},
+            accepts_object=True,
+        )
         read.info = replace(info, verb="get")
         live = (await self._inner(read)).obj
         kind = request.headers.get("content-type", "").partition(";")[0]
-        if live is None or state_of(live) is None or kind.endswith(("apply-patch+yaml", "apply-patch+cbor")):
+        if (
+            live is None
+            or state_of(live) is None
+            or kind.endswith(("apply-patch+yaml", "apply-patch+cbor"))
+        ):
             return await self._inner(request)
-        patch: Any = request.obj if request.obj is not None else orjson.loads(request.body)
+        patch: Any = (
+            request.obj if request.obj is not None else orjson.loads(request.body)
+        )
         whole = shown(live)
-        request.obj = apply_json_patch(whole, patch) if kind == JSON_PATCH else apply_merge_patch(whole, patch)
-        request.method, request.body, request.headers = "PUT", b"", {"content-type": "application/json"}
+        request.obj = (
+            apply_json_patch(whole, patch)
+            if kind == JSON_PATCH
+            else apply_merge_patch(whole, patch)
+        )
+        request.method, request.body, request.headers = (
+            "PUT",
+            b"",
+            {"content-type": "application/json"},
+        )
         request.info = replace(info, verb="update")
         return await self._update(request)
 
-    # -- InitializerConfiguration -------------------------------------------------------------------------------------
+    # -- InitializerConfiguration ------------------------------------------------------
 
     def _configurations(self, request: Request) -> Response:
         info, found = request.info, self._plugin.configurations
@@ -165,7 +232,13 @@ class InitializerVisibility:
             meta = {"resourceVersion": str(self._revision)}
             items = [found[name] for name in sorted(found)]
             return Response(
-                200, obj={"kind": f"{KIND}List", "apiVersion": GROUP_VERSION, "metadata": meta, "items": items}
+                200,
+                obj={
+                    "kind": f"{KIND}List",
+                    "apiVersion": GROUP_VERSION,
+                    "metadata": meta,
+                    "items": items,
+                },
             )
         if info.verb == "create":
             obj = _body(request)
@@ -182,9 +255,21 @@ class InitializerVisibility:
         if info.verb == "delete":
             del found[info.name]
             return Response(
-                200, obj=success({"name": info.name, "group": "admissionregistration.k8s.io", "kind": PLURAL})
+                200,
+                obj=success(
+                    {
+                        "name": info.name,
+                        "group": "admissionregistration.k8s.io",
+                        "kind": PLURAL,
+                    }
+                ),
             )
-        raise failure(405, "MethodNotAllowed", "the server does not allow this method on the requested resource", {})
+        raise failure(
+            405,
+            "MethodNotAllowed",
+            "the server does not allow this method on the requested resource",
+            {},
+        )
 
     def _keep(self, obj: Object) -> Object:
         self._revision += 1
@@ -219,7 +304,12 @@ def _inward(obj: Object) -> Object:
     meta = obj.get("metadata") or {}
     if "initializers" not in meta:
         return obj
-    inward = {**obj, "metadata": {key: value for key, value in meta.items() if key != "initializers"}}
+    inward = {
+        **obj,
+        "metadata": {
+            key: value for key, value in meta.items() if key != "initializers"
+        },
+    }
     if meta["initializers"] is not None:
         with_state(inward, meta["initializers"])
     return inward
@@ -231,14 +321,18 @@ def _body(request: Request) -> Object:
         try:
             obj = orjson.loads(request.body)
         except orjson.JSONDecodeError:
-            raise bad_request("the object provided is unrecognized (must be of type JSON)") from None
+            raise bad_request(
+                "the object provided is unrecognized (must be of type JSON)"
+            ) from None
     if not isinstance(obj, dict):
         raise bad_request("the object provided is unrecognized (must be of type JSON)")
     request.body = b""
     return obj
 
 
-async def _watched(stream: AsyncIterator[WatchFrame], include: bool) -> AsyncIterator[WatchFrame]:
+async def _watched(
+    stream: AsyncIterator[WatchFrame], include: bool
+) -> AsyncIterator[WatchFrame]:
     """A watch in which objects appear when they have been initialized."""
     hidden: set[str] = set()
     try:

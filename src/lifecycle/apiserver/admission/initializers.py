@@ -1,15 +1,18 @@
-"""Initializers, a model of a rule that is gone: who has to look at an object before everybody else may.
+"""Initializers, a model of a rule that is gone: who has to look at an object before
+everybody else may.
 
-From 1.7 to 1.13 (alpha all the time, off by default, removed in 1.14) an `InitializerConfiguration` named initializers and the
-resources they
-cared about. Admission wrote their names into `metadata.initializers.pending` of each new object. The object was stored, and hidden; each
-initializer did its work and took its own name off the list. When the list was empty, the object was there for everybody.
+From 1.7 to 1.13 (alpha all the time, off by default, removed in 1.14) an
+`InitializerConfiguration` named initializers and the resources they cared about.
+Admission wrote their names into `metadata.initializers.pending` of each new object. The
+object was stored, and hidden; each initializer did its work and took its own name off
+the list. When the list was empty, the object was there for everybody.
 
-The field is gone from the objects of today, so here the list is kept in an annotation that never leaves the server
-(`initializer_visibility` turns it into the field and back).
+The field is gone from the objects of today, so here the list is kept in an annotation
+that never leaves the server (`initializer_visibility` turns it into the field and
+back).
 
-Upstream: `plugin/pkg/admission/initialization/initialization.go` and `apimachinery/pkg/api/validation/objectmeta.go`
-(`ValidateInitializersUpdate`), v1.13.
+Upstream: `plugin/pkg/admission/initialization/initialization.go` and
+`apimachinery/pkg/api/validation/objectmeta.go` (`ValidateInitializersUpdate`), v1.13.
 """
 
 from __future__ import annotations
@@ -28,7 +31,9 @@ STATE = "initializers.lifecycle.internal/state"
 
 
 def state_of(obj: Object) -> Object | None:
-    """`metadata.initializers` of a stored object: `{"pending": [{"name": …}], "result": …}`; None once it is initialized."""
+    """`metadata.initializers` of a stored object: `{"pending": [{"name": …}], "result":
+    …}`; None once it is initialized.
+    """
     text = (obj.get("metadata", {}).get("annotations") or {}).get(STATE)
     return json.loads(text) if text else None
 
@@ -36,7 +41,11 @@ def state_of(obj: Object) -> Object | None:
 def with_state(obj: Object, state: Object | None) -> None:
     """Write the list of an object that belongs to the caller."""
     meta = obj["metadata"] = dict(obj["metadata"])
-    annotations = {key: value for key, value in (meta.get("annotations") or {}).items() if key != STATE}
+    annotations = {
+        key: value
+        for key, value in (meta.get("annotations") or {}).items()
+        if key != STATE
+    }
     if state is not None:
         annotations[STATE] = json.dumps(state)
     if annotations:
@@ -46,7 +55,9 @@ def with_state(obj: Object, state: Object | None) -> None:
 
 
 class Initializers(Plugin):
-    """Fills the list in, and watches over it. `configurations` holds the InitializerConfigurations by name."""
+    """Fills the list in, and watches over it. `configurations` holds the
+    InitializerConfigurations by name.
+    """
 
     name = "Initializers"
     operations = frozenset({CREATE, UPDATE})
@@ -56,16 +67,22 @@ class Initializers(Plugin):
         self.configurations: dict[str, Object] = {}
 
     def initializers_for(self, resource: Resource) -> list[str]:
-        """Names of the initializers that care about a resource: configurations by name, within one in its order."""
+        """Names of the initializers that care about a resource: configurations by name,
+        within one in its order.
+        """
         found: list[str] = []
         for _, configuration in sorted(self.configurations.items()):
             for initializer in configuration.get("initializers") or ():
-                if any(_matches(rule, resource) for rule in initializer.get("rules") or ()):
+                if any(
+                    _matches(rule, resource) for rule in initializer.get("rules") or ()
+                ):
                     found.append(initializer["name"])
         return list(dict.fromkeys(found))
 
     def admit(self, attributes: Attributes) -> None:
-        """Raises StatusError 403 for who may not skip initializers, or touch what is not initialized yet; 422 for impossible lists."""
+        """Raises StatusError 403 for who may not skip initializers, or touch what is
+        not initialized yet; 422 for impossible lists.
+        """
         obj = attributes.obj
         assert obj is not None
         if attributes.operation == CREATE:
@@ -80,7 +97,12 @@ class Initializers(Plugin):
         self._may_initialize(attributes)
         errors = _transition(before, now)
         if errors:
-            raise invalid_object(attributes.resource.kind, attributes.resource.group, attributes.name, errors)
+            raise invalid_object(
+                attributes.resource.kind,
+                attributes.resource.group,
+                attributes.name,
+                errors,
+            )
 
     def _on_create(self, attributes: Attributes, obj: Object) -> None:
         given = state_of(obj)
@@ -98,12 +120,15 @@ class Initializers(Plugin):
         """Whether the user has the verb `initialize`."""
         row = attributes.resource
         info = RequestInfo(
-            is_resource_request=True, path="", verb="initialize", group=row.group, version=row.version,
+            is_resource_request=True, path="", verb="initialize", group=row.group,
+            version=row.version,
             namespace=attributes.namespace, resource=row.plural, name=attributes.name,
         )  # fmt: skip
         verdict = self._authorize(attributes.user or ANONYMOUS, info)
         if not verdict.allowed:
-            raise attributes.forbidden(f"user must have permission to initialize resources: {verdict.reason}")
+            raise attributes.forbidden(
+                f"user must have permission to initialize resources: {verdict.reason}"
+            )
 
 
 def _named(names: Iterable[str], wanted: str) -> bool:
@@ -119,14 +144,24 @@ def _matches(rule: Object, row: Resource) -> bool:
 
 
 def _transition(before: Object | None, now: Object | None) -> list[FieldError]:
-    """What is wrong with a change of the list. Upstream: `ValidateInitializersUpdate`."""
+    """What is wrong with a change of the list. Upstream:
+    `ValidateInitializersUpdate`.
+    """
     path = "metadata.initializers"
     if before is None:
-        return [invalid(path, now, "field is immutable once initialization has completed")]
+        return [
+            invalid(path, now, "field is immutable once initialization has completed")
+        ]
     if before.get("result"):
         return [invalid(path, now, "field is immutable once initialization has failed")]
     if now is None or not now.get("result"):
         return []
     if now["result"].get("status") != "Failure":
-        return [invalid(f"{path}.result.status", now["result"].get("status", ""), "must be 'Failure'")]
+        return [
+            invalid(
+                f"{path}.result.status",
+                now["result"].get("status", ""),
+                "must be 'Failure'",
+            )
+        ]
     return []

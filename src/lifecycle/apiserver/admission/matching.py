@@ -1,10 +1,13 @@
-"""Whom a webhook or a policy is about: rules, and selectors on labels of the object and of its namespace.
+"""Whom a webhook or a policy is about: rules, and selectors on labels of the object and
+of its namespace.
 
-A rule names groups, versions, resources and operations. A request for the same thing under another group (an Event is served under two)
-matches as well where `matchPolicy` is Equivalent; the webhook is then shown the object as its rule knows it.
+A rule names groups, versions, resources and operations. A request for the same thing
+under another group (an Event is served under two) matches as well where `matchPolicy`
+is Equivalent; the webhook is then shown the object as its rule knows it.
 
-Upstream: `apiserver/pkg/admission/plugin/webhook/predicates/{rules,namespace,object}`, `plugin/policy/matching/matching.go`
-(`Matcher.Matches`), `plugin/webhook/generic/webhook.go` (`Webhook.ShouldCallHook`), v1.36.
+Upstream: `apiserver/pkg/admission/plugin/webhook/predicates/{rules,namespace,object}`,
+`plugin/policy/matching/matching.go` (`Matcher.Matches`),
+`plugin/webhook/generic/webhook.go` (`Webhook.ShouldCallHook`), v1.36.
 """
 
 from __future__ import annotations
@@ -19,7 +22,12 @@ from lifecycle.api.status import not_found
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
 from lifecycle.apiserver.object_reader import ObjectReader
-from lifecycle.apiserver.registry.autoscaler_versions import AUTOSCALING_V1, AUTOSCALING_V2, to_v1, to_v2
+from lifecycle.apiserver.registry.autoscaler_versions import (
+    AUTOSCALING_V1,
+    AUTOSCALING_V2,
+    to_v1,
+    to_v2,
+)
 from lifecycle.apiserver.registry.event_versions import CORE, EVENTS, from_core, to_core
 
 GROUP = "admissionregistration.k8s.io"
@@ -33,7 +41,9 @@ EXEMPT = frozenset(
         "mutatingadmissionpolicybindings",
     }
 )
-"""Resources that no webhook and no policy sees: nobody can lock themselves out of repairing what they have configured."""
+"""Resources that no webhook and no policy sees: nobody can lock themselves out of
+repairing what they have configured.
+"""
 
 
 def admission_configuration() -> list[Resource]:
@@ -42,7 +52,9 @@ def admission_configuration() -> list[Resource]:
 
 
 def is_exempt(row: Resource) -> bool:
-    """Whether a resource configures admission itself. Upstream: `IsExemptAdmissionConfigurationResource`."""
+    """Whether a resource configures admission itself. Upstream:
+    `IsExemptAdmissionConfigurationResource`.
+    """
     return row.group == GROUP and row.plural in EXEMPT
 
 
@@ -61,10 +73,16 @@ _CONVERSIONS: dict[str, dict[str, Callable[[Object], Object]]] = {
 
 @cache
 def equivalents(row: Resource) -> tuple[Resource, ...]:
-    """Other rows that serve the same objects, this one left out. Upstream: `EquivalentResourceMapper`."""
+    """Other rows that serve the same objects, this one left out. Upstream:
+    `EquivalentResourceMapper`.
+    """
     if row.plural not in _CONVERSIONS:
         return ()
-    return tuple(other for other in all_resources() if other.plural == row.plural and other is not row)
+    return tuple(
+        other
+        for other in all_resources()
+        if other.plural == row.plural and other is not row
+    )
 
 
 def converted(obj: Object | None, row: Resource) -> Object | None:
@@ -83,10 +101,14 @@ def rule_matches(rule: Object, attributes: Attributes, row: Resource) -> bool:
     """Whether a `RuleWithOperations` is about a request, its resource being `row`."""
     if not _named(rule.get("operations") or (), attributes.operation):
         return False
-    if not _named(rule.get("apiGroups") or (), row.group) or not _named(rule.get("apiVersions") or (), row.version):
+    if not _named(rule.get("apiGroups") or (), row.group) or not _named(
+        rule.get("apiVersions") or (), row.version
+    ):
         return False
     scope = rule.get("scope") or "*"
-    if scope != "*" and (scope == "Namespaced") != (row.namespaced and bool(attributes.namespace)):
+    if scope != "*" and (scope == "Namespaced") != (
+        row.namespaced and bool(attributes.namespace)
+    ):
         return False
     for pattern in rule.get("resources") or ():
         name, _, subresource = pattern.partition("/")
@@ -110,31 +132,49 @@ class Matcher:
         return found
 
     def selects(self, criteria: Object, attributes: Attributes) -> bool:
-        """Whether both selectors let the request through. Raises StatusError 404 for a namespace that is not there."""
-        return self._selects_namespace(criteria, attributes) and _selects_object(criteria, attributes)
+        """Whether both selectors let the request through. Raises StatusError 404 for a
+        namespace that is not there.
+        """
+        return self._selects_namespace(criteria, attributes) and _selects_object(
+            criteria, attributes
+        )
 
     def _selects_namespace(self, criteria: Object, attributes: Attributes) -> bool:
         selector = selector_from_label_selector(criteria.get("namespaceSelector") or {})
-        is_namespace = attributes.resource.plural == "namespaces" and not attributes.resource.group
+        is_namespace = (
+            attributes.resource.plural == "namespaces" and not attributes.resource.group
+        )
         if selector.empty or not (attributes.namespace or is_namespace):
             return True
-        if is_namespace and not attributes.subresource and attributes.operation in (CREATE, UPDATE):
+        if (
+            is_namespace
+            and not attributes.subresource
+            and attributes.operation in (CREATE, UPDATE)
+        ):
             found: Object = attributes.obj or {}
         else:
             found = self.namespace(attributes.namespace or attributes.name)
         return selector.matches(found.get("metadata", {}).get("labels"))
 
     def rules(self, criteria: Object, attributes: Attributes, key: str) -> Match | None:
-        """The resource that one of the rules under `key` knows the request by. Upstream: `matchesResourceRules`."""
+        """The resource that one of the rules under `key` knows the request by.
+        Upstream: `matchesResourceRules`.
+        """
         rules = criteria.get(key) or ()
         rows = (
             attributes.resource,
-            *(equivalents(attributes.resource) if criteria.get("matchPolicy") != "Exact" else ()),
+            *(
+                equivalents(attributes.resource)
+                if criteria.get("matchPolicy") != "Exact"
+                else ()
+            ),
         )
         for row in rows:
             for rule in rules:
                 names = rule.get("resourceNames") or ()
-                if rule_matches(rule, attributes, row) and (not names or attributes.name in names):
+                if rule_matches(rule, attributes, row) and (
+                    not names or attributes.name in names
+                ):
                     return Match(row)
         return None
 
@@ -148,8 +188,14 @@ class Matcher:
         if self.rules(criteria, attributes, "excludeResourceRules") is not None:
             return None
         rules = criteria.get("resourceRules")
-        found = self.rules(criteria, attributes, "resourceRules") if rules else Match(attributes.resource)
-        return found if found is not None and self.selects(criteria, attributes) else None
+        found = (
+            self.rules(criteria, attributes, "resourceRules")
+            if rules
+            else Match(attributes.resource)
+        )
+        return (
+            found if found is not None and self.selects(criteria, attributes) else None
+        )
 
 
 def _selects_object(criteria: Object, attributes: Attributes) -> bool:
@@ -157,4 +203,7 @@ def _selects_object(criteria: Object, attributes: Attributes) -> bool:
     if selector.empty:
         return True
     objects = (attributes.obj, attributes.old_obj)
-    return any(obj is not None and selector.matches((obj.get("metadata") or {}).get("labels")) for obj in objects)
+    return any(
+        obj is not None and selector.matches((obj.get("metadata") or {}).get("labels"))
+        for obj in objects
+    )

@@ -1,10 +1,13 @@
-"""MutatingAdmissionPolicy: the server changes objects itself, by expressions instead of webhooks.
+"""MutatingAdmissionPolicy: the server changes objects itself, by expressions instead of
+webhooks.
 
-A mutation is either an *apply configuration*, an `Object{…}` with the fields that are to be as it says, merged as an apply would merge
-them; or a *JSON patch*, a list of `JSONPatch{…}`. The mutations of a policy run in order, each on what the one before has left.
+A mutation is either an *apply configuration*, an `Object{…}` with the fields that are
+to be as it says, merged as an apply would merge them; or a *JSON patch*, a list of
+`JSONPatch{…}`. The mutations of a policy run in order, each on what the one before has
+left.
 
-Upstream: `apiserver/pkg/admission/plugin/policy/mutating/{dispatcher,compilation}.go`, `patch/{smd,json_patch}.go`, v1.36. Left out:
-cost budgets, metrics.
+Upstream: `apiserver/pkg/admission/plugin/policy/mutating/{dispatcher,compilation}.go`,
+`patch/{smd,json_patch}.go`, v1.36. Left out: cost budgets, metrics.
 """
 
 from __future__ import annotations
@@ -24,8 +27,16 @@ from lifecycle.apiserver.admission.attributes import Attributes
 from lifecycle.apiserver.admission.chain import Plugin
 from lifecycle.apiserver.admission.matching import Match, Matcher, is_exempt
 from lifecycle.apiserver.admission.mutating_webhook import replace_object
-from lifecycle.apiserver.admission.policy_expressions import Composition, Evaluation, MatchConditions
-from lifecycle.apiserver.admission.policy_source import ConfigurationError, Hook, PolicySource
+from lifecycle.apiserver.admission.policy_expressions import (
+    Composition,
+    Evaluation,
+    MatchConditions,
+)
+from lifecycle.apiserver.admission.policy_source import (
+    ConfigurationError,
+    Hook,
+    PolicySource,
+)
 from lifecycle.apiserver.admission.reinvocation import Reinvocation
 from lifecycle.apiserver.cel import object_literals
 from lifecycle.apiserver.cel.authorizer import Ask
@@ -41,14 +52,18 @@ class MutationError(Exception):
 
 
 class Mutator:
-    """A compiled policy. A mutation that does not compile is kept as its error. Upstream: `PolicyEvaluator`."""
+    """A compiled policy. A mutation that does not compile is kept as its error.
+    Upstream: `PolicyEvaluator`.
+    """
 
     def __init__(self, policy: Object) -> None:
         spec = policy["spec"]
         params = bool(spec.get("paramKind"))
         self.fails = spec.get("failurePolicy") != "Ignore"
         self.composition = Composition(params=params, literals=True)
-        self.conditions = MatchConditions(spec.get("matchConditions") or (), params=params)
+        self.conditions = MatchConditions(
+            spec.get("matchConditions") or (), params=params
+        )
         self.mutations: list[tuple[str, Program | CompileError]] = []
         for variable in spec.get("variables") or ():
             try:
@@ -59,7 +74,9 @@ class Mutator:
             kind = mutation["patchType"]
             try:
                 expression = mutation[EXPRESSIONS[kind]]["expression"]
-                self.mutations.append((kind, self.composition.compile(expression, (RETURNS[kind],))))
+                self.mutations.append(
+                    (kind, self.composition.compile(expression, (RETURNS[kind],)))
+                )
             except CompileError as error:
                 self.mutations.append((kind, error))
 
@@ -76,7 +93,12 @@ class Invocation(NamedTuple):
     def key(self) -> tuple[str, str, str, str]:
         """What tells it from others between two rounds."""
         meta = (self.params or {}).get("metadata") or {}
-        return self.hook.name, self.binding["metadata"]["name"], meta.get("namespace", ""), meta.get("name", "")
+        return (
+            self.hook.name,
+            self.binding["metadata"]["name"],
+            meta.get("namespace", ""),
+            meta.get("name", ""),
+        )
 
 
 class MutatingAdmissionPolicy(Plugin):
@@ -99,12 +121,18 @@ class MutatingAdmissionPolicy(Plugin):
         return not is_exempt(resource)
 
     def admit(self, attributes: Attributes) -> None:
-        """Change the object. Raises StatusError for what cannot be evaluated, under failurePolicy Fail."""
+        """Change the object. Raises StatusError for what cannot be evaluated, under
+        failurePolicy Fail.
+        """
         hooks = self._source.hooks()
         if not hooks:
             return
         problems: list[tuple[Hook[Mutator], Object, str, str]] = []
-        invocations = [found for hook in hooks for found in self._invocations(hook, attributes, problems)]
+        invocations = [
+            found
+            for hook in hooks
+            for found in self._invocations(hook, attributes, problems)
+        ]
         rounds = attributes.reinvocation = attributes.reinvocation or Reinvocation()
         memory = rounds.of(self.name)
         if rounds.second:
@@ -116,8 +144,12 @@ class MutatingAdmissionPolicy(Plugin):
         if problems:
             raise _denial(attributes, problems)
 
-    def _invocations(self, hook: Hook[Mutator], attributes: Attributes, problems: list[Any]) -> list[Invocation]:
-        match = self._matcher.resources(hook.policy["spec"].get("matchConstraints") or {}, attributes)
+    def _invocations(
+        self, hook: Hook[Mutator], attributes: Attributes, problems: list[Any]
+    ) -> list[Invocation]:
+        match = self._matcher.resources(
+            hook.policy["spec"].get("matchConstraints") or {}, attributes
+        )
         found: list[Invocation] = []
         for binding in hook.bindings if match is not None else ():
             criteria = binding["spec"].get("matchResources")
@@ -126,19 +158,27 @@ class MutatingAdmissionPolicy(Plugin):
             try:
                 params = self._source.params(hook, binding, attributes.namespace)
             except ConfigurationError as error:
-                problems.append((hook, binding, f"failed to configure binding: {error}", ""))
+                problems.append(
+                    (hook, binding, f"failed to configure binding: {error}", "")
+                )
                 continue
             assert match is not None
             found += [Invocation(hook, binding, one, match) for one in params]
         return found
 
     def _invoke(
-        self, invocation: Invocation, attributes: Attributes, rounds: Reinvocation, problems: list[Any]
+        self,
+        invocation: Invocation,
+        attributes: Attributes,
+        rounds: Reinvocation,
+        problems: list[Any],
     ) -> None:
         hook, memory = invocation.hook, rounds.of(self.name)
         try:
             policy = "Fail" if hook.evaluator.fails else "Ignore"
-            if not hook.evaluator.conditions.match(self._evaluation(invocation, attributes), policy):
+            if not hook.evaluator.conditions.match(
+                self._evaluation(invocation, attributes), policy
+            ):
                 return
         except EvaluationError as error:
             problems.append((hook, invocation.binding, str(error), "Invalid"))
@@ -146,12 +186,18 @@ class MutatingAdmissionPolicy(Plugin):
         if rounds.second and invocation.key not in memory.again:
             return
         changed = False
-        for kind, program in hook.evaluator.mutations if attributes.obj is not None else ():
+        for kind, program in (
+            hook.evaluator.mutations if attributes.obj is not None else ()
+        ):
             try:
                 if isinstance(program, CompileError):
                     raise MutationError(str(program))
                 changed |= self._mutate(kind, program, invocation, attributes)
-            except (EvaluationError, MutationError, object_literals.TypeMismatch) as error:
+            except (
+                EvaluationError,
+                MutationError,
+                object_literals.TypeMismatch,
+            ) as error:
                 problems.append((hook, invocation.binding, str(error), "Invalid"))
         if changed:
             memory.require()
@@ -164,18 +210,28 @@ class MutatingAdmissionPolicy(Plugin):
         if attributes.namespace and attributes.resource.plural != "namespaces":
             namespace = self._matcher.namespace(attributes.namespace)
         return Evaluation(
-            attributes, invocation.match.resource, namespace=namespace, params=invocation.params,
-            authorize=self._authorize, composition=invocation.hook.evaluator.composition,
+            attributes, invocation.match.resource, namespace=namespace,
+            params=invocation.params,
+            authorize=self._authorize,
+            composition=invocation.hook.evaluator.composition,
         )  # fmt: skip
 
-    def _mutate(self, kind: str, program: Program, invocation: Invocation, attributes: Attributes) -> bool:
+    def _mutate(
+        self,
+        kind: str,
+        program: Program,
+        invocation: Invocation,
+        attributes: Attributes,
+    ) -> bool:
         """One mutation. Returns whether the object is another one now."""
         value = self._evaluation(invocation, attributes).evaluate(program)
         obj = attributes.obj
         assert obj is not None
         if kind == "JSONPatch":
             try:
-                return replace_object(attributes, apply_json_patch(obj, object_literals.untyped(value)))
+                return replace_object(
+                    attributes, apply_json_patch(obj, object_literals.untyped(value))
+                )
             except StatusError as error:
                 if any(op.get("op") == "test" for op in value):
                     return False  # a test that fails calls the patch off
@@ -185,20 +241,26 @@ class MutatingAdmissionPolicy(Plugin):
         atomics = list(_atomics(whole, wanted, ""))
         if atomics:
             why = f"may not mutate atomic arrays, maps or structs: {', '.join(atomics)}"
-            raise MutationError(f"error applying patch: invalid ApplyConfiguration: {why}")
+            raise MutationError(
+                f"error applying patch: invalid ApplyConfiguration: {why}"
+            )
         wanted.update(apiVersion=obj["apiVersion"], kind=obj["kind"])
         return replace_object(attributes, merge(whole, obj, wanted))
 
 
 def _atomics(kind: Type, value: Any, path: str) -> Iterator[str]:
-    """Where a configuration has lists and maps that can only be replaced as a whole. Upstream: `findAtomics`."""
+    """Where a configuration has lists and maps that can only be replaced as a whole.
+    Upstream: `findAtomics`.
+    """
     if kind.leaf:
         if isinstance(value, dict | list):
             yield path
     elif isinstance(value, dict):
         for name, item in value.items():
             known = kind.fields.get(name)
-            yield from _atomics(known[1] if known is not None else kind.element, item, f"{path}.{name}")
+            yield from _atomics(
+                known[1] if known is not None else kind.element, item, f"{path}.{name}"
+            )
     elif isinstance(value, list):
         for item in value:
             yield from _atomics(kind.element, item, path)
@@ -208,8 +270,22 @@ def _denial(attributes: Attributes, problems: list[Any]) -> StatusError:
     causes = []
     for hook, binding, message, _ in problems:
         name = binding["metadata"]["name"]
-        causes.append({"message": f"policy '{hook.name}' with binding '{name}' denied request: {message}"})
+        causes.append(
+            {
+                "message": (
+                    f"policy '{hook.name}' with binding '{name}' denied request:"
+                    f" {message}"
+                )
+            }
+        )
     status = attributes.forbidden("admission request denied by policy").status
     details = {**(status.get("details") or {}), "causes": causes}
     reason = problems[0][3] or status["reason"]
-    return StatusError({**status, "message": causes[0]["message"], "reason": reason, "details": details})
+    return StatusError(
+        {
+            **status,
+            "message": causes[0]["message"],
+            "reason": reason,
+            "details": details,
+        }
+    )

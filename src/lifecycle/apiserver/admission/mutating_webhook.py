@@ -1,8 +1,10 @@
 """MutatingAdmissionWebhook: one webhook after the other may patch the object.
 
-They are called by the name of their configuration. Each sees what those before have made of the object, with defaults filled in again.
+They are called by the name of their configuration. Each sees what those before have
+made of the object, with defaults filled in again.
 
-Upstream: `apiserver/pkg/admission/plugin/webhook/mutating/dispatcher.go` (`mutatingDispatcher.Dispatch`), v1.36.
+Upstream: `apiserver/pkg/admission/plugin/webhook/mutating/dispatcher.go`
+(`mutatingDispatcher.Dispatch`), v1.36.
 """
 
 from __future__ import annotations
@@ -20,7 +22,13 @@ from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import Attributes
 from lifecycle.apiserver.admission.matching import converted
 from lifecycle.apiserver.admission.reinvocation import Reinvocation
-from lifecycle.apiserver.admission.webhooks import FailedCall, Webhook, WebhookPlugin, denied, failed
+from lifecycle.apiserver.admission.webhooks import (
+    FailedCall,
+    Webhook,
+    WebhookPlugin,
+    denied,
+    failed,
+)
 from lifecycle.apiserver.filters.audit import annotate
 
 MUTATION = "mutation.webhook.admission.k8s.io/"
@@ -62,27 +70,47 @@ class MutatingAdmissionWebhook(WebhookPlugin):
         hooks = self.hooks()
         return self._dispatch(hooks, attributes) if hooks else None
 
-    async def _call(self, hook: Webhook, match: Any, attributes: Attributes, place: str) -> bool:
+    async def _call(
+        self, hook: Webhook, match: Any, attributes: Attributes, place: str
+    ) -> bool:
         """Ask one. Returns whether the object is another one now."""
         changed = False
         try:
-            answer = await self.answer(hook, self.call(hook, match, attributes), attributes, mutating=True)
+            answer = await self.answer(
+                hook, self.call(hook, match, attributes), attributes, mutating=True
+            )
             if not answer.allowed:
                 raise denied(hook.name, answer.result)
             if answer.patch:
                 changed = self._apply(hook, match, attributes, answer.patch)
-                shown = {"configuration": hook.configuration, "webhook": hook.name, "patch": answer.patch}
-                annotate(PATCH + place, json.dumps({**shown, "patchType": "JSONPatch"}, separators=(",", ":")))
+                shown = {
+                    "configuration": hook.configuration,
+                    "webhook": hook.name,
+                    "patch": answer.patch,
+                }
+                annotate(
+                    PATCH + place,
+                    json.dumps(
+                        {**shown, "patchType": "JSONPatch"}, separators=(",", ":")
+                    ),
+                )
             return changed
         finally:
-            noted = {"configuration": hook.configuration, "webhook": hook.name, "mutated": changed}
+            noted = {
+                "configuration": hook.configuration,
+                "webhook": hook.name,
+                "mutated": changed,
+            }
             annotate(MUTATION + place, json.dumps(noted, separators=(",", ":")))
 
     @staticmethod
     def _apply(hook: Webhook, match: Any, attributes: Attributes, patch: Any) -> bool:
         shown = converted(attributes.obj, match.resource)
         if shown is None or attributes.obj is None:
-            why = f'admission webhook "{hook.name}" attempted to modify the object, which is not supported for this operation'
+            why = (
+                f'admission webhook "{hook.name}" attempted to modify the object, which'
+                " is not supported for this operation"
+            )
             raise internal_error(why)
         try:
             patched = apply_json_patch(shown, patch)
@@ -92,7 +120,8 @@ class MutatingAdmissionWebhook(WebhookPlugin):
 
 
 def replace_object(attributes: Attributes, document: Object) -> bool:
-    """Put another object in the place of the one that is asked about: normal form, with defaults. Returns whether it is another.
+    """Put another object in the place of the one that is asked about: normal form, with
+    defaults. Returns whether it is another.
 
     Raises StatusError 500 for something that is no such object.
     """

@@ -1,10 +1,12 @@
 """NamespaceLifecycle: nothing new in a namespace that is not there, or on its way out.
 
-`default`, `kube-system` and `kube-public` cannot be deleted. Objects can be deleted from a namespace in any state, and changed
-while it terminates (finalizers have to go), but not created.
+`default`, `kube-system` and `kube-public` cannot be deleted. Objects can be deleted
+from a namespace in any state, and changed while it terminates (finalizers have to go),
+but not created.
 
-Upstream: `apiserver/pkg/admission/plugin/namespace/lifecycle/admission.go` (`Lifecycle.Admit`), v1.36. Left out: forced live
-look-ups; our cache is in the same process as the store.
+Upstream: `apiserver/pkg/admission/plugin/namespace/lifecycle/admission.go`
+(`Lifecycle.Admit`), v1.36. Left out: forced live look-ups; our cache is in the same
+process as the store.
 """
 
 from __future__ import annotations
@@ -38,18 +40,27 @@ class NamespaceLifecycle(Plugin):
         self._namespaces = resource("namespaces")
 
     def handles(self, resource: Resource, subresource: str, operation: str) -> bool:
-        """Namespaced resources, except their deletion; of namespaces only the deletion."""
+        """Namespaced resources, except their deletion; of namespaces only the
+        deletion.
+        """
         if resource.group == "" and resource.plural == "namespaces":
             return operation == DELETE
-        if (resource.group, resource.plural) in ACCESS_REVIEWS:  # an answer about the namespace would give it away
+        if (
+            resource.group,
+            resource.plural,
+        ) in ACCESS_REVIEWS:  # an answer about the namespace would give it away
             return False
         return resource.namespaced and operation in (CREATE, UPDATE)
 
     def admit(self, attributes: Attributes) -> Awaitable[None] | None:
-        """Refuse with 404 for a missing namespace, with 403 for an immortal or terminating one."""
+        """Refuse with 404 for a missing namespace, with 403 for an immortal or
+        terminating one.
+        """
         if attributes.operation == DELETE:
             if attributes.name in IMMORTAL:
-                raise forbidden("namespaces", attributes.name, "this namespace may not be deleted")
+                raise forbidden(
+                    "namespaces", attributes.name, "this namespace may not be deleted"
+                )
             return None
         namespace = self._reader.get(self._namespaces, "", attributes.namespace)
         if namespace is None:
@@ -67,10 +78,16 @@ class NamespaceLifecycle(Plugin):
         self._check(attributes, namespace)
 
     def _check(self, attributes: Attributes, namespace: Object) -> None:
-        if attributes.operation != CREATE or (namespace.get("status") or {}).get("phase") != "Terminating":
+        if (
+            attributes.operation != CREATE
+            or (namespace.get("status") or {}).get("phase") != "Terminating"
+        ):
             return
         name = attributes.namespace
-        error = attributes.forbidden(f"unable to create new content in namespace {name} because it is being terminated")
+        error = attributes.forbidden(
+            f"unable to create new content in namespace {name} because it is being"
+            " terminated"
+        )
         cause = {
             "reason": "NamespaceTerminating",
             "message": f"namespace {name} is being terminated",

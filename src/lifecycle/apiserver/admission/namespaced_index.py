@@ -1,7 +1,8 @@
 """The few objects that concern a namespace, found fast.
 
-Limit ranges and quotas are rare, but every create has to know whether its namespace has some. The list is sorted by namespace
-once, and again only when an object of the kind has changed.
+Limit ranges and quotas are rare, but every create has to know whether its namespace has
+some. The list is sorted by namespace once, and again only when an object of the kind
+has changed.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ class NamespacedIndex:
             self._version = version
             self._by_namespace = {}
             for obj in self._reader.list(self._resource):
-                self._by_namespace.setdefault(obj["metadata"].get("namespace", ""), []).append(obj)
+                self._by_namespace.setdefault(
+                    obj["metadata"].get("namespace", ""), []
+                ).append(obj)
         return self._by_namespace.get(namespace, _NOTHING)
 
 

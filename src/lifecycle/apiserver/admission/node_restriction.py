@@ -1,11 +1,14 @@
-"""NodeRestriction: a kubelet speaks only for itself, also where the authorizer could not see what it wrote.
+"""NodeRestriction: a kubelet speaks only for itself, also where the authorizer could
+not see what it wrote.
 
-The node authorizer lets every kubelet create pods, write nodes, ask for tokens. Here the objects are at hand, and each is held to
-the node's own name: mirror pods bound to it, its own Node without new taints or labels that would draw work to it, tokens for
+The node authorizer lets every kubelet create pods, write nodes, ask for tokens. Here
+the objects are at hand, and each is held to the node's own name: mirror pods bound to
+it, its own Node without new taints or labels that would draw work to it, tokens for
 pods that run on it.
 
-Upstream: `plugin/pkg/admission/noderestriction/admission.go` (`Plugin.Admit`), v1.36. Left out: claims' status and resource
-slices beyond their node name, the audience check of tokens.
+Upstream: `plugin/pkg/admission/noderestriction/admission.go` (`Plugin.Admit`), v1.36.
+Left out: claims' status and resource slices beyond their node name, the audience check
+of tokens.
 """
 
 from __future__ import annotations
@@ -83,14 +86,17 @@ class NodeRestriction(Plugin):
         if not is_node:
             return
         if not node:
-            raise attributes.forbidden(f"could not determine node from user {go_quote(user.name)}")
+            raise attributes.forbidden(
+                f"could not determine node from user {go_quote(user.name)}"
+            )
         check = self._checks.get((attributes.resource.plural, attributes.subresource))
         if check is not None:
             check(node, attributes)
         elif attributes.resource.plural == "pods":
             allowed = "status and eviction"
             raise attributes.forbidden(
-                f"unexpected pod subresource {go_quote(attributes.subresource)}, only {allowed} are allowed"
+                f"unexpected pod subresource {go_quote(attributes.subresource)}, only"
+                f" {allowed} are allowed"
             )
 
     def _existing_pod(self, attributes: Attributes, name: str) -> Object:
@@ -106,72 +112,109 @@ class NodeRestriction(Plugin):
             if why:
                 raise attributes.forbidden(why)
         elif attributes.operation == DELETE:
-            if self._existing_pod(attributes, attributes.name)["spec"].get("nodeName") != node:
+            if (
+                self._existing_pod(attributes, attributes.name)["spec"].get("nodeName")
+                != node
+            ):
                 raise attributes.forbidden(
-                    f"node {go_quote(node)} can only delete pods with spec.nodeName set to itself"
+                    f"node {go_quote(node)} can only delete pods with spec.nodeName set"
+                    " to itself"
                 )
         else:
             raise attributes.forbidden(
-                f"unexpected operation {go_quote(attributes.operation)}, node {go_quote(node)} can only create and delete mirror pods"
+                f"unexpected operation {go_quote(attributes.operation)}, node"
+                f" {go_quote(node)} can only create and delete mirror pods"
             )
 
     def _pod_is_not_ours(self, node: str, pod: Object) -> str:
         """What is wrong with a pod that a node creates; "" if nothing."""
         me, meta = f"node {go_quote(node)}", pod["metadata"]
         if MIRROR_POD not in (meta.get("annotations") or {}):
-            return f"pod does not have {go_quote(MIRROR_POD)} annotation, {me} can only create mirror pods"
+            return (
+                f"pod does not have {go_quote(MIRROR_POD)} annotation, {me} can only"
+                " create mirror pods"
+            )
         if pod["spec"].get("nodeName", "") != node:
             return f"{me} can only create pods with spec.nodeName set to itself"
         owners = meta.get("ownerReferences") or []
         if len(owners) > 1:
-            return f"{me} can only create pods with a single owner reference set to itself"
+            return (
+                f"{me} can only create pods with a single owner reference set to itself"
+            )
         to_itself = f"{me} can only create pods with an owner reference set to itself"
         if not owners:
             return to_itself
         owner = owners[0]
-        if (owner.get("apiVersion"), owner.get("kind"), owner.get("name")) != ("v1", "Node", node):
+        if (owner.get("apiVersion"), owner.get("kind"), owner.get("name")) != (
+            "v1",
+            "Node",
+            node,
+        ):
             return to_itself
         if not owner.get("controller"):
-            return f"{me} can only create pods with a controller owner reference set to itself"
+            return (
+                f"{me} can only create pods with a controller owner reference set to"
+                " itself"
+            )
         if owner.get("blockOwnerDeletion"):
             return f"{me} must not set blockOwnerDeletion on an owner reference"
         stored = self._reader.get(self._nodes, "", node)
         if stored is None:
             raise not_found("nodes", node)
         if owner.get("uid") != stored["metadata"].get("uid"):
-            return f"node {node} UID mismatch: expected {owner.get('uid')} got {stored['metadata'].get('uid')}"
+            return (
+                f"node {node} UID mismatch: expected {owner.get('uid')} got"
+                f" {stored['metadata'].get('uid')}"
+            )
         if pod["spec"].get("serviceAccountName"):
             return f"{me} can not create pods that reference a service account"
         kinds = {kind for kind, _ in references(pod)}
-        for kind, word in (("secret", "secrets"), ("configmap", "configmaps"), ("pvc", "persistentvolumeclaims")):
+        for kind, word in (
+            ("secret", "secrets"),
+            ("configmap", "configmaps"),
+            ("pvc", "persistentvolumeclaims"),
+        ):
             if kind in kinds:
                 return f"{me} can not create pods that reference {word}"
         return ""
 
     def _pod_status(self, node: str, attributes: Attributes) -> None:
         if attributes.operation != UPDATE:
-            raise attributes.forbidden(f"unexpected operation {go_quote(attributes.operation)}")
+            raise attributes.forbidden(
+                f"unexpected operation {go_quote(attributes.operation)}"
+            )
         old, new = attributes.old_obj or {}, attributes.obj or {}
         if (old.get("spec") or {}).get("nodeName") != node:
             raise attributes.forbidden(
-                f"node {go_quote(node)} can only update pod status for pods with spec.nodeName set to itself"
+                f"node {go_quote(node)} can only update pod status for pods with"
+                " spec.nodeName set to itself"
             )
-        if (old["metadata"].get("labels") or {}) != (new["metadata"].get("labels") or {}):
-            raise attributes.forbidden(f"node {go_quote(node)} cannot update labels through pod status")
+        if (old["metadata"].get("labels") or {}) != (
+            new["metadata"].get("labels") or {}
+        ):
+            raise attributes.forbidden(
+                f"node {go_quote(node)} cannot update labels through pod status"
+            )
 
     def _pod_eviction(self, node: str, attributes: Attributes) -> None:
-        name = attributes.name or ((attributes.obj or {}).get("metadata") or {}).get("name", "")
+        name = attributes.name or ((attributes.obj or {}).get("metadata") or {}).get(
+            "name", ""
+        )
         if not name:
             raise attributes.forbidden("could not determine pod from request data")
         if self._existing_pod(attributes, name)["spec"].get("nodeName") != node:
-            raise attributes.forbidden(f"node {node} can only evict pods with spec.nodeName set to itself")
+            raise attributes.forbidden(
+                f"node {node} can only evict pods with spec.nodeName set to itself"
+            )
 
     def _node(self, node: str, attributes: Attributes) -> None:
         name = attributes.name
         if attributes.operation == CREATE and not name:
             name = (attributes.obj or {}).get("metadata", {}).get("name", "")
         if name != node:
-            raise attributes.forbidden(f"node {go_quote(node)} is not allowed to modify node {go_quote(name)}")
+            raise attributes.forbidden(
+                f"node {go_quote(node)} is not allowed to modify node {go_quote(name)}"
+            )
         if attributes.operation == DELETE or attributes.obj is None:
             return
         old: Object = attributes.old_obj or {"metadata": {}}
@@ -186,47 +229,79 @@ class NodeRestriction(Plugin):
             if forbidden:
                 listed = ", ".join(forbidden)
                 raise attributes.forbidden(
-                    f"node {go_quote(node)} is not allowed to set the following labels: {listed}"
+                    f"node {go_quote(node)} is not allowed to set the following labels:"
+                    f" {listed}"
                 )
             return
-        if ((attributes.obj.get("spec") or {}).get("taints") or []) != ((old.get("spec") or {}).get("taints") or []):
-            raise attributes.forbidden(f"node {go_quote(node)} is not allowed to modify taints")
-        if (attributes.obj["metadata"].get("ownerReferences") or []) != (old["metadata"].get("ownerReferences") or []):
-            raise attributes.forbidden(f"node {go_quote(node)} is not allowed to modify ownerReferences")
+        if ((attributes.obj.get("spec") or {}).get("taints") or []) != (
+            (old.get("spec") or {}).get("taints") or []
+        ):
+            raise attributes.forbidden(
+                f"node {go_quote(node)} is not allowed to modify taints"
+            )
+        if (attributes.obj["metadata"].get("ownerReferences") or []) != (
+            old["metadata"].get("ownerReferences") or []
+        ):
+            raise attributes.forbidden(
+                f"node {go_quote(node)} is not allowed to modify ownerReferences"
+            )
         if forbidden:
-            raise attributes.forbidden(f"is not allowed to modify labels: {', '.join(forbidden)}")
+            raise attributes.forbidden(
+                f"is not allowed to modify labels: {', '.join(forbidden)}"
+            )
 
     def _token(self, node: str, attributes: Attributes) -> None:
         if attributes.operation != CREATE:
             return
         bound = ((attributes.obj or {}).get("spec") or {}).get("boundObjectRef") or {}
-        if (bound.get("apiVersion"), bound.get("kind")) != ("v1", "Pod") or not bound.get("name"):
+        if (bound.get("apiVersion"), bound.get("kind")) != (
+            "v1",
+            "Pod",
+        ) or not bound.get("name"):
             raise attributes.forbidden("node requested token not bound to a pod")
         if not bound.get("uid"):
-            raise attributes.forbidden("node requested token with a pod binding without a uid")
+            raise attributes.forbidden(
+                "node requested token with a pod binding without a uid"
+            )
         pod = self._existing_pod(attributes, bound["name"])
         uid = pod["metadata"].get("uid")
         if bound["uid"] != uid:
             raise attributes.forbidden(
-                f"the UID in the bound object reference ({bound['uid']}) does not match the UID in record ({uid}). "
-                "The object might have been deleted and then recreated"
+                f"the UID in the bound object reference ({bound['uid']}) does not match"
+                f" the UID in record ({uid}). The object might have been deleted and"
+                " then recreated"
             )
         if pod["spec"].get("nodeName") != node:
-            raise attributes.forbidden("node requested token bound to a pod scheduled on a different node")
+            raise attributes.forbidden(
+                "node requested token bound to a pod scheduled on a different node"
+            )
 
     def _lease(self, node: str, attributes: Attributes) -> None:
         if attributes.namespace != NODE_LEASES:
-            raise attributes.forbidden(f"can only access leases in the {go_quote(NODE_LEASES)} system namespace")
+            raise attributes.forbidden(
+                f"can only access leases in the {go_quote(NODE_LEASES)} system"
+                " namespace"
+            )
         if _name(attributes) != node:
-            raise attributes.forbidden("can only access node lease with the same name as the requesting node")
+            raise attributes.forbidden(
+                "can only access node lease with the same name as the requesting node"
+            )
 
     def _csi_node(self, node: str, attributes: Attributes) -> None:
         if _name(attributes) != node:
-            raise attributes.forbidden("can only access CSINode with the same name as the requesting node")
+            raise attributes.forbidden(
+                "can only access CSINode with the same name as the requesting node"
+            )
 
     def _resource_slice(self, node: str, attributes: Attributes) -> None:
-        if attributes.operation == CREATE and (attributes.obj or {}).get("spec", {}).get("nodeName") != node:
-            raise attributes.forbidden("can only create ResourceSlice with the same NodeName as the requesting node")
+        if (
+            attributes.operation == CREATE
+            and (attributes.obj or {}).get("spec", {}).get("nodeName") != node
+        ):
+            raise attributes.forbidden(
+                "can only create ResourceSlice with the same NodeName as the requesting"
+                " node"
+            )
 
 
 def _name(attributes: Attributes) -> str:
@@ -241,7 +316,13 @@ def _may_label(label: str) -> bool:
     namespace = label.partition("/")[0] if "/" in label else ""
     if namespace == RESTRICTION or namespace.endswith(f".{RESTRICTION}"):
         return False
-    kubernetes = any(namespace == own or namespace.endswith(f".{own}") for own in ("kubernetes.io", "k8s.io"))
+    kubernetes = any(
+        namespace == own or namespace.endswith(f".{own}")
+        for own in ("kubernetes.io", "k8s.io")
+    )
     if not kubernetes or label in KUBELET_LABELS:
         return True
-    return any(namespace == own or namespace.endswith(f".{own}") for own in KUBELET_LABEL_NAMESPACES)
+    return any(
+        namespace == own or namespace.endswith(f".{own}")
+        for own in KUBELET_LABEL_NAMESPACES
+    )

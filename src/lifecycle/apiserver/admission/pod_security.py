@@ -1,11 +1,13 @@
 """PodSecurity: which of the three standards a namespace holds its pods to.
 
-Labels on the namespace say so: `pod-security.kubernetes.io/enforce` refuses pods, `warn` tells the client, `audit` tells the
-audit log. Without labels everything is allowed. Only pods are refused; a Deployment that could never have pods is stored, with a
-warning.
+Labels on the namespace say so: `pod-security.kubernetes.io/enforce` refuses pods,
+`warn` tells the client, `audit` tells the audit log. Without labels everything is
+allowed. Only pods are refused; a Deployment that could never have pods is stored, with
+a warning.
 
-Upstream: `pod-security-admission/admission/admission.go` (`ValidatePod`, `ValidatePodController`, `ValidateNamespace`),
-`api/helpers.go` (`PolicyToEvaluate`), v1.36. Left out: exemptions, a limit to how many existing pods are looked at.
+Upstream: `pod-security-admission/admission/admission.go` (`ValidatePod`,
+`ValidatePodController`, `ValidateNamespace`), `api/helpers.go` (`PolicyToEvaluate`),
+v1.36. Left out: exemptions, a limit to how many existing pods are looked at.
 """
 
 from __future__ import annotations
@@ -54,7 +56,11 @@ class LevelVersion(NamedTuple):
     @property
     def minor(self) -> int:
         """The version as a number; versions to come are treated as the latest."""
-        return LATEST if self.version == "latest" else min(int(self.version.removeprefix("v1.")), LATEST)
+        return (
+            LATEST
+            if self.version == "latest"
+            else min(int(self.version.removeprefix("v1.")), LATEST)
+        )
 
 
 class Policy(NamedTuple):
@@ -66,7 +72,9 @@ class Policy(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def _policy(labels: tuple[tuple[str, str], ...]) -> tuple[Policy, tuple[FieldError, ...]]:
+def _policy(
+    labels: tuple[tuple[str, str], ...],
+) -> tuple[Policy, tuple[FieldError, ...]]:
     by_name = dict(labels)
     errors: list[FieldError] = []
 
@@ -83,20 +91,32 @@ def _policy(labels: tuple[tuple[str, str], ...]) -> tuple[Policy, tuple[FieldErr
             version = "latest"
         return LevelVersion(level, version)
 
-    enforce = mode("enforce", "restricted")  # an unreadable wish is taken for the strictest, where it counts
+    enforce = mode(
+        "enforce", "restricted"
+    )  # an unreadable wish is taken for the strictest, where it counts
     readable = not errors
     policy = Policy(enforce, mode("audit", "privileged"), mode("warn", "privileged"))
-    if readable and f"{PREFIX}warn" not in by_name:  # what is enforced on pods is at least told about their templates
-        version = policy.warn.version if f"{PREFIX}warn-version" in by_name else enforce.version
+    if (
+        readable and f"{PREFIX}warn" not in by_name
+    ):  # what is enforced on pods is at least told about their templates
+        version = (
+            policy.warn.version
+            if f"{PREFIX}warn-version" in by_name
+            else enforce.version
+        )
         policy = policy._replace(warn=LevelVersion(enforce.level, version))
     return policy, tuple(errors)
 
 
 def policy_to_evaluate(labels: Object | None) -> tuple[Policy, tuple[FieldError, ...]]:
-    """What a namespace's labels ask for, and what is wrong with them. Upstream: `api.PolicyToEvaluate`."""
+    """What a namespace's labels ask for, and what is wrong with them. Upstream:
+    `api.PolicyToEvaluate`.
+    """
     if not labels:
         return _policy(())
-    return _policy(tuple(sorted((k, v) for k, v in labels.items() if k.startswith(PREFIX))))
+    return _policy(
+        tuple(sorted((k, v) for k, v in labels.items() if k.startswith(PREFIX)))
+    )
 
 
 class PodSecurity(Plugin):
@@ -123,71 +143,128 @@ class PodSecurity(Plugin):
         if attributes.subresource and not is_pod:
             return
         namespace = self._reader.get(self._namespaces, "", attributes.namespace)
-        policy, _ = policy_to_evaluate(((namespace or {}).get("metadata") or {}).get("labels"))
+        policy, _ = policy_to_evaluate(
+            ((namespace or {}).get("metadata") or {}).get("labels")
+        )
         if all(standard.level == "privileged" for standard in policy):
             if is_pod:
                 annotate(f"{PREFIX}enforce-policy", str(policy.enforce))
             return
         if is_pod:
-            if attributes.operation == UPDATE and not _significant(attributes.obj, attributes.old_obj or {}):
+            if attributes.operation == UPDATE and not _significant(
+                attributes.obj, attributes.old_obj or {}
+            ):
                 return
-            self._evaluate(attributes, policy, attributes.obj["metadata"], attributes.obj["spec"], enforce=True)
+            self._evaluate(
+                attributes,
+                policy,
+                attributes.obj["metadata"],
+                attributes.obj["spec"],
+                enforce=True,
+            )
             return
         template = _template(attributes.obj)
         if template is not None:
-            self._evaluate(attributes, policy, template.get("metadata") or {}, template["spec"], enforce=False)
+            self._evaluate(
+                attributes,
+                policy,
+                template.get("metadata") or {},
+                template["spec"],
+                enforce=False,
+            )
 
-    def _evaluate(self, attributes: Attributes, policy: Policy, meta: Object, spec: Object, *, enforce: bool) -> None:
+    def _evaluate(
+        self,
+        attributes: Attributes,
+        policy: Policy,
+        meta: Object,
+        spec: Object,
+        *,
+        enforce: bool,
+    ) -> None:
         if enforce:
             annotate(f"{PREFIX}enforce-policy", str(policy.enforce))
             found = _detail(policy.enforce, meta, spec)
             if found:
-                raise attributes.forbidden(f'violates PodSecurity "{policy.enforce}": {found}')
+                raise attributes.forbidden(
+                    f'violates PodSecurity "{policy.enforce}": {found}'
+                )
         found = _detail(policy.audit, meta, spec)
         if found:
-            annotate(f"{PREFIX}audit-violations", f'would violate PodSecurity "{policy.audit}": {found}')
+            annotate(
+                f"{PREFIX}audit-violations",
+                f'would violate PodSecurity "{policy.audit}": {found}',
+            )
         found = _detail(policy.warn, meta, spec)
         if found:
-            attributes.warnings.append(f'would violate PodSecurity "{policy.warn}": {found}')
+            attributes.warnings.append(
+                f'would violate PodSecurity "{policy.warn}": {found}'
+            )
 
     def _validate_namespace(self, attributes: Attributes) -> None:
-        """Refuse unreadable labels; when a standard gets stricter, warn about pods that are there already."""
+        """Refuse unreadable labels; when a standard gets stricter, warn about pods that
+        are there already.
+        """
         assert attributes.obj is not None
         if attributes.subresource:
             return
         name = attributes.obj["metadata"].get("name", "")
         policy, errors = policy_to_evaluate(attributes.obj["metadata"].get("labels"))
-        old_policy, old_errors = policy_to_evaluate(((attributes.old_obj or {}).get("metadata") or {}).get("labels"))
+        old_policy, old_errors = policy_to_evaluate(
+            ((attributes.old_obj or {}).get("metadata") or {}).get("labels")
+        )
         if errors and (attributes.operation == CREATE or errors != old_errors):
             raise invalid_object("Namespace", "", name, errors)
         enforce, old = policy.enforce, old_policy.enforce
-        if attributes.operation == CREATE or enforce == old or enforce.level == "privileged":
+        if (
+            attributes.operation == CREATE
+            or enforce == old
+            or enforce.level == "privileged"
+        ):
             return
-        if enforce.version == old.version and LEVELS.index(enforce.level) <= LEVELS.index(old.level):
+        if enforce.version == old.version and LEVELS.index(
+            enforce.level
+        ) <= LEVELS.index(old.level):
             return
         attributes.warnings += self._existing_pods(name, enforce)
 
     def _existing_pods(self, namespace: str, enforce: LevelVersion) -> list[str]:
         by_reason: dict[str, list[str]] = {}
         for pod in self._reader.list(self._pods, namespace):
-            reasons = [reason for reason, _ in violations(enforce.level, enforce.minor, pod["metadata"], pod["spec"])]
+            reasons = [
+                reason
+                for reason, _ in violations(
+                    enforce.level, enforce.minor, pod["metadata"], pod["spec"]
+                )
+            ]
             if reasons:
-                by_reason.setdefault(", ".join(reasons), []).append(pod["metadata"]["name"])
+                by_reason.setdefault(", ".join(reasons), []).append(
+                    pod["metadata"]["name"]
+                )
         if not by_reason:
             return []
         lines = []
         for reason, pods in by_reason.items():
             others = len(pods) - 1
-            more = f" (and {others} other pod{'' if others == 1 else 's'})" if others else ""
+            more = (
+                f" (and {others} other pod{'' if others == 1 else 's'})"
+                if others
+                else ""
+            )
             lines.append(f"{min(pods)}{more}: {reason}")
-        head = f'existing pods in namespace "{namespace}" violate the new PodSecurity enforce level "{enforce}"'
+        head = (
+            f'existing pods in namespace "{namespace}" violate the new PodSecurity'
+            f' enforce level "{enforce}"'
+        )
         return [head, *sorted(lines)]
 
 
 def _detail(standard: LevelVersion, meta: Object, spec: Object) -> str:
     """All violations in one line."""
     found = violations(standard.level, standard.minor, meta, spec)
-    return ", ".join(f"{reason} ({detail})" if detail else reason for reason, detail in found)
+    return ", ".join(
+        f"{reason} ({detail})" if detail else reason for reason, detail in found
+    )
 
 
 def _template(obj: Object) -> Object | None:
@@ -201,10 +278,23 @@ def _template(obj: Object) -> Object | None:
 
 
 def _significant(pod: Object, old: Object) -> bool:
-    """Whether an update could make a pod more dangerous: other images, or more containers."""
+    """Whether an update could make a pod more dangerous: other images, or more
+    containers.
+    """
     for key in ("initContainers", "containers"):
-        new_containers, old_containers = pod["spec"].get(key) or [], (old.get("spec") or {}).get(key) or []
-        if [c.get("image") for c in new_containers] != [c.get("image") for c in old_containers]:
+        new_containers, old_containers = (
+            pod["spec"].get(key) or [],
+            (old.get("spec") or {}).get(key) or [],
+        )
+        if [c.get("image") for c in new_containers] != [
+            c.get("image") for c in old_containers
+        ]:
             return True
-    ephemeral = {c["name"]: c.get("image") for c in (old.get("spec") or {}).get("ephemeralContainers") or ()}
-    return any(ephemeral.get(c["name"]) != c.get("image") for c in pod["spec"].get("ephemeralContainers") or ())
+    ephemeral = {
+        c["name"]: c.get("image")
+        for c in (old.get("spec") or {}).get("ephemeralContainers") or ()
+    }
+    return any(
+        ephemeral.get(c["name"]) != c.get("image")
+        for c in pod["spec"].get("ephemeralContainers") or ()
+    )

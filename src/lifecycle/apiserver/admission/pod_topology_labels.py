@@ -1,7 +1,8 @@
 """PodTopologyLabels: a pod learns the zone and region it runs in.
 
-When a pod is bound, the zone and region labels of its node are copied onto the binding, from where they reach the pod. A program can
-then read them through the downward API without any right to look at nodes.
+When a pod is bound, the zone and region labels of its node are copied onto the binding,
+from where they reach the pod. A program can then read them through the downward API
+without any right to look at nodes.
 
 Upstream: `plugin/pkg/admission/podtopologylabels/admission.go`, v1.36.
 """
@@ -30,13 +31,22 @@ class PodTopologyLabels(Plugin):
         self._nodes = resource("nodes")
 
     def admit(self, attributes: Attributes) -> None:
-        """Copy the node's labels onto the binding (or the pod), over those of the same name."""
+        """Copy the node's labels onto the binding (or the pod), over those of the same
+        name.
+        """
         obj = attributes.obj
         if obj is None:
             return
-        if attributes.subresource == "binding" or attributes.resource.plural == "bindings":
+        if (
+            attributes.subresource == "binding"
+            or attributes.resource.plural == "bindings"
+        ):
             target = obj.get("target") or {}
-            node_name = target.get("name", "") if target.get("kind") in (None, "", "Node") else ""
+            node_name = (
+                target.get("name", "")
+                if target.get("kind") in (None, "", "Node")
+                else ""
+            )
         else:
             node_name = obj["spec"].get("nodeName", "")
         labels = self._labels(node_name) if node_name else {}

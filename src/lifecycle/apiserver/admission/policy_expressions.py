@@ -1,10 +1,14 @@
-"""The expressions of policies and match conditions: their variables, and how a policy's own variables are put together.
+"""The expressions of policies and match conditions: their variables, and how a policy's
+own variables are put together.
 
-Every expression sees `object`, `oldObject`, `request` and `namespaceObject`; some see `params`, `authorizer` and
-`authorizer.requestResource`. A policy's `variables` are expressions themselves. One is evaluated when somebody first asks for it, once per
-request, and it knows the type that its expression has, so `variables.replicas > 'a'` is refused when the policy is written.
+Every expression sees `object`, `oldObject`, `request` and `namespaceObject`; some see
+`params`, `authorizer` and `authorizer.requestResource`. A policy's `variables` are
+expressions themselves. One is evaluated when somebody first asks for it, once per
+request, and it knows the type that its expression has, so `variables.replicas > 'a'` is
+refused when the policy is written.
 
-Upstream: `apiserver/pkg/admission/plugin/cel/{compile,composition,activation}.go`, v1.36.
+Upstream: `apiserver/pkg/admission/plugin/cel/{compile,composition,activation}.go`,
+v1.36.
 """
 
 from __future__ import annotations
@@ -20,14 +24,23 @@ from lifecycle.apiserver.admission.admission_request import admission_request
 from lifecycle.apiserver.admission.attributes import Attributes
 from lifecycle.apiserver.admission.matching import converted
 from lifecycle.apiserver.cel.authorizer import Ask, Asking, asking
-from lifecycle.apiserver.cel.environment import DYN, CompileError, Environment, EvaluationError, Program, message_type
+from lifecycle.apiserver.cel.environment import (
+    DYN,
+    CompileError,
+    Environment,
+    EvaluationError,
+    Program,
+    message_type,
+)
 from lifecycle.apiserver.cel.types import message, message_from
 
 _USED = re.compile(r"\bvariables\s*\.\s*([A-Za-z_]\w*)")
 
 
 @lru_cache(maxsize=16)
-def base_environment(params: bool, authorizer: bool, literals: bool = False) -> Environment:
+def base_environment(
+    params: bool, authorizer: bool, literals: bool = False
+) -> Environment:
     """Which variables there are. Upstream: `createEnvForOpts`."""
     variables = {
         "object": DYN,
@@ -39,12 +52,16 @@ def base_environment(params: bool, authorizer: bool, literals: bool = False) -> 
         variables["params"] = DYN
     if authorizer:
         variables["authorizer"] = message_type("authorization.Authorizer")
-        variables["authorizer.requestResource"] = message_type("authorization.ResourceCheck")
+        variables["authorizer.requestResource"] = message_type(
+            "authorization.ResourceCheck"
+        )
     return Environment(variables, literals=literals)
 
 
 class Composition:
-    """The compiled variables of one policy, and a compiler for its other expressions, which may refer to them."""
+    """The compiled variables of one policy, and a compiler for its other expressions,
+    which may refer to them.
+    """
 
     def __init__(self, *, params: bool = False, literals: bool = False) -> None:
         self.programs: dict[str, Program] = {}
@@ -53,7 +70,9 @@ class Composition:
         self._environments: dict[bool, Environment] = {}
 
     def add(self, name: str, expression: str) -> None:
-        """One variable more; it may refer to those before. Raises CompileError; then later ones may take it for anything."""
+        """One variable more; it may refer to those before. Raises CompileError; then
+        later ones may take it for anything.
+        """
         try:
             program = self._environment(True).compile(expression)
             self.programs[name] = program
@@ -62,7 +81,9 @@ class Composition:
             self._types.setdefault(f"variables.{name}", DYN)
             self._environments.clear()
 
-    def compile(self, expression: str, returns: Sequence[str], *, authorizer: bool = True) -> Program:
+    def compile(
+        self, expression: str, returns: Sequence[str], *, authorizer: bool = True
+    ) -> Program:
         """An expression that may use the variables. Raises CompileError."""
         return self._environment(authorizer).compile(expression, returns)
 
@@ -70,12 +91,16 @@ class Composition:
         found = self._environments.get(authorizer)
         if found is None:
             base = base_environment(self._params, authorizer, self._literals)
-            found = self._environments[authorizer] = base.extended(self._types) if self._types else base
+            found = self._environments[authorizer] = (
+                base.extended(self._types) if self._types else base
+            )
         return found
 
 
 class Evaluation:
-    """One request, as the expressions of one policy see it. Programs are evaluated by `evaluate`."""
+    """One request, as the expressions of one policy see it. Programs are evaluated by
+    `evaluate`.
+    """
 
     def __init__(
         self,
@@ -102,53 +127,78 @@ class Evaluation:
             "object": converted(attributes.obj, row),
             "oldObject": converted(attributes.old_obj, row),
             "request": message_from("AdmissionRequest", request),
-            "namespaceObject": message_from("Namespace", namespace) if namespace is not None else None,
+            "namespaceObject": message_from("Namespace", namespace)
+            if namespace is not None
+            else None,
             "params": params,
             "authorizer": message("authorization.Authorizer"),
-            "authorizer.requestResource": message("authorization.ResourceCheck", **check),
+            "authorizer.requestResource": message(
+                "authorization.ResourceCheck", **check
+            ),
         }
         self._failed: dict[str, str] = {}
 
     def evaluate(self, program: Program) -> Any:
-        """The value. Raises EvaluationError with upstream's text: `expression '…' resulted in error: …`."""
-        asked = Asking(self._authorize, self._user) if self._authorize is not None else None
+        """The value. Raises EvaluationError with upstream's text: `expression '…'
+        resulted in error: …`.
+        """
+        asked = (
+            Asking(self._authorize, self._user) if self._authorize is not None else None
+        )
         with asking(asked):
             try:
                 self._prepare(program)
                 return program.evaluate(self._values)
             except EvaluationError as error:
-                why = self._failed.get(str(error).partition("variables.")[2], "") or str(error)
-                raise EvaluationError(f"expression '{program.source}' resulted in error: {why}") from None
+                why = self._failed.get(
+                    str(error).partition("variables.")[2], ""
+                ) or str(error)
+                raise EvaluationError(
+                    f"expression '{program.source}' resulted in error: {why}"
+                ) from None
 
     def _prepare(self, program: Program) -> None:
-        """Evaluate the variables that an expression mentions. One that fails is an error only where it is really used."""
+        """Evaluate the variables that an expression mentions. One that fails is an
+        error only where it is really used.
+        """
         if self._composition is None:
             return
         for name in dict.fromkeys(_USED.findall(program.source)):
             variable = self._composition.programs.get(name)
-            if variable is None or f"variables.{name}" in self._values or name in self._failed:
+            if (
+                variable is None
+                or f"variables.{name}" in self._values
+                or name in self._failed
+            ):
                 continue
             self._prepare(variable)
             try:
                 self._values[f"variables.{name}"] = variable.evaluate(self._values)
             except EvaluationError as error:
-                self._failed[name] = f'composited variable "{name}" fails to evaluate: {error}'
+                self._failed[name] = (
+                    f'composited variable "{name}" fails to evaluate: {error}'
+                )
 
 
 class MatchConditions:
-    """Compiled match conditions of a webhook or a policy. Upstream: `matchconditions.matcher`."""
+    """Compiled match conditions of a webhook or a policy. Upstream:
+    `matchconditions.matcher`.
+    """
 
     def __init__(self, conditions: Iterable[Object], *, params: bool = False) -> None:
         self._programs: list[Program | CompileError] = []
         environment = base_environment(params, True)
         for condition in conditions:
             try:
-                self._programs.append(environment.compile(condition["expression"].strip(), ("bool",)))
+                self._programs.append(
+                    environment.compile(condition["expression"].strip(), ("bool",))
+                )
             except CompileError as error:
                 self._programs.append(error)
 
     def match(self, evaluation: Evaluation, failure_policy: str) -> bool:
-        """Whether all hold. One that is false decides; else errors count as `failurePolicy` says.
+        """Whether all hold. One that is false decides; else errors count as
+        `failurePolicy` says.
 
         Raises EvaluationError (policy Fail).
         """
@@ -166,4 +216,6 @@ class MatchConditions:
             return True
         if failure_policy == "Ignore":
             return False
-        raise EvaluationError(errors[0] if len(errors) == 1 else f"[{', '.join(dict.fromkeys(errors))}]")
+        raise EvaluationError(
+            errors[0] if len(errors) == 1 else f"[{', '.join(dict.fromkeys(errors))}]"
+        )

@@ -1,8 +1,10 @@
 """Priority: the class a pod names, as the number that the scheduler compares.
 
-Users choose a class, never a number: the number is filled in from the class, or from the one marked as the cluster's default, or is 0.
+Users choose a class, never a number: the number is filled in from the class, or from
+the one marked as the cluster's default, or is 0.
 
-Upstream: `plugin/pkg/admission/priority/admission.go` (`Plugin.admitPod`, `validatePriorityClass`), v1.36.
+Upstream: `plugin/pkg/admission/priority/admission.go` (`Plugin.admitPod`,
+`validatePriorityClass`), v1.36.
 """
 
 from __future__ import annotations
@@ -44,23 +46,33 @@ class Priority(Plugin):
         if name:
             found = self._reader.get(self._classes, "", name)
             if found is None:
-                raise attributes.forbidden(f"no PriorityClass with name {name} was found")
+                raise attributes.forbidden(
+                    f"no PriorityClass with name {name} was found"
+                )
         else:
             found = self.default_class()
             if found is not None:
                 spec["priorityClassName"] = found["metadata"]["name"]
         priority, policy = DEFAULT_PRIORITY, PREEMPT_LOWER_PRIORITY
         if found is not None:
-            priority, policy = found.get("value", 0), found.get("preemptionPolicy") or PREEMPT_LOWER_PRIORITY
+            priority, policy = (
+                found.get("value", 0),
+                found.get("preemptionPolicy") or PREEMPT_LOWER_PRIORITY,
+            )
         if spec.get("priority") is not None and spec["priority"] != priority:
             raise attributes.forbidden(
-                f"the integer value of priority ({spec['priority']}) must not be provided in pod spec; "
-                f"priority admission controller computed {priority} from the given PriorityClass name"
+                f"the integer value of priority ({spec['priority']}) must not be"
+                " provided in pod spec; priority admission controller computed"
+                f" {priority} from the given PriorityClass name"
             )
-        if spec.get("preemptionPolicy") is not None and spec["preemptionPolicy"] != policy:
+        if (
+            spec.get("preemptionPolicy") is not None
+            and spec["preemptionPolicy"] != policy
+        ):
             raise attributes.forbidden(
-                f"the string value of PreemptionPolicy ({spec['preemptionPolicy']}) must not be provided in pod spec; "
-                f"priority admission controller computed {policy} from the given PriorityClass name"
+                f"the string value of PreemptionPolicy ({spec['preemptionPolicy']})"
+                " must not be provided in pod spec; priority admission controller"
+                f" computed {policy} from the given PriorityClass name"
             )
         spec["priority"] = priority
         spec["preemptionPolicy"] = policy
@@ -68,19 +80,31 @@ class Priority(Plugin):
     def validate(self, attributes: Attributes) -> None:
         """Refuse a second default class."""
         obj = attributes.obj
-        if attributes.resource.plural != "priorityclasses" or obj is None or not obj.get("globalDefault"):
+        if (
+            attributes.resource.plural != "priorityclasses"
+            or obj is None
+            or not obj.get("globalDefault")
+        ):
             return
         default = self.default_class()
         if default is None:
             return
         name = default["metadata"]["name"]
         if attributes.operation == CREATE or name != obj["metadata"].get("name"):
-            raise attributes.forbidden(f"PriorityClass {name} is already marked as default. Only one default can exist")
+            raise attributes.forbidden(
+                f"PriorityClass {name} is already marked as default. Only one default"
+                " can exist"
+            )
 
     def default_class(self) -> Object | None:
         """The class marked as default; the lowest, should there be several."""
         version = self._reader.resource_version(self._classes)
         if self._default[0] != version:
-            defaults = [c for c in self._reader.list(self._classes) if c.get("globalDefault")]
-            self._default = (version, min(defaults, key=lambda c: c.get("value", 0), default=None))
+            defaults = [
+                c for c in self._reader.list(self._classes) if c.get("globalDefault")
+            ]
+            self._default = (
+                version,
+                min(defaults, key=lambda c: c.get("value", 0), default=None),
+            )
         return self._default[1]

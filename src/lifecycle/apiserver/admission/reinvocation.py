@@ -1,10 +1,12 @@
 """A second round: what changed after a plugin had its say is shown to it once more.
 
-A sidecar injector cannot set limits for a container that a later webhook adds. So when a webhook or a policy has changed the object, all
-mutating plugins run a second time, and with them those webhooks and policies that asked for it (`reinvocationPolicy: IfNeeded`) and
-have been called before. There is no third round.
+A sidecar injector cannot set limits for a container that a later webhook adds. So when
+a webhook or a policy has changed the object, all mutating plugins run a second time,
+and with them those webhooks and policies that asked for it (`reinvocationPolicy:
+IfNeeded`) and have been called before. There is no third round.
 
-Upstream: `apiserver/pkg/admission/reinvocation.go`, `plugin/webhook/mutating/reinvocationcontext.go`, v1.36.
+Upstream: `apiserver/pkg/admission/reinvocation.go`,
+`plugin/webhook/mutating/reinvocationcontext.go`, v1.36.
 """
 
 from __future__ import annotations
@@ -17,7 +19,9 @@ from lifecycle.api.wire import Object
 
 @dataclass(slots=True)
 class PluginRound:
-    """What one plugin remembers between the rounds: whom it has called, whom it has to call again, and how it left the object."""
+    """What one plugin remembers between the rounds: whom it has called, whom it has to
+    call again, and how it left the object.
+    """
 
     called: set[Any] = field(default_factory=set)
     again: set[Any] = field(default_factory=set)

@@ -1,14 +1,17 @@
 """ResourceQuota: a namespace may use so much and no more.
 
-Last in the chain, when nothing else can refuse any more: what the object uses is added to what the quota says is used already; if
-that is more than the quota allows, the object is refused, otherwise the quota is charged before the object is stored. Should
-storing fail, the namespace is charged for nothing until the quota controller counts again.
+Last in the chain, when nothing else can refuse any more: what the object uses is added
+to what the quota says is used already; if that is more than the quota allows, the
+object is refused, otherwise the quota is charged before the object is stored. Should
+storing fail, the namespace is charged for nothing until the quota controller counts
+again.
 
-Charging is a conditional write of the quota's status. Of two requests that race for the last bit, one loses the write, reads
-again, and is refused.
+Charging is a conditional write of the quota's status. Of two requests that race for the
+last bit, one loses the write, reads again, and is refused.
 
-Upstream: `apiserver/pkg/admission/plugin/resourcequota/controller.go` (`CheckRequest`), v1.36. Left out: batching of
-waiting requests, resources limited by configuration, claims whose status changes.
+Upstream: `apiserver/pkg/admission/plugin/resourcequota/controller.go` (`CheckRequest`),
+v1.36. Left out: batching of waiting requests, resources limited by configuration,
+claims whose status changes.
 """
 
 from __future__ import annotations
@@ -34,24 +37,36 @@ from lifecycle.apiserver.admission.namespaced_index import NamespacedIndex
 from lifecycle.apiserver.object_reader import ObjectReader
 
 UpdateStatus = Callable[[Object], Awaitable[object]]
-"""Stores a quota's new status if the quota is still the one that was read. Raises StatusError 409 if it is not."""
+"""Stores a quota's new status if the quota is still the one that was read. Raises
+StatusError 409 if it is not.
+"""
 
 RETRIES = 3
 PODS = ("", "pods")
-CHANGEABLE = frozenset({PODS, ("", "services"), ("", "persistentvolumeclaims"), ("resource.k8s.io", "resourceclaims")})
+CHANGEABLE = frozenset(
+    {
+        PODS,
+        ("", "services"),
+        ("", "persistentvolumeclaims"),
+        ("resource.k8s.io", "resourceclaims"),
+    }
+)
 """Types whose use can grow with an update."""
 
 
 class ResourceQuota(Plugin):
     """Looks at everything that is created in a namespace.
 
-    `update_status` is how quotas are charged; the server sets it. Without it they are checked, but never used up.
+    `update_status` is how quotas are charged; the server sets it. Without it they are
+    checked, but never used up.
     """
 
     name = "ResourceQuota"
     operations = frozenset({CREATE, UPDATE})
 
-    def __init__(self, reader: ObjectReader, update_status: UpdateStatus | None = None) -> None:
+    def __init__(
+        self, reader: ObjectReader, update_status: UpdateStatus | None = None
+    ) -> None:
         self.update_status = update_status
         self._quotas = NamespacedIndex(reader, resource("resourcequotas"))
 
@@ -69,15 +84,29 @@ class ResourceQuota(Plugin):
         obj, old = attributes.obj, attributes.old_obj
         if not self._quotas[attributes.namespace] or obj is None:
             return None
-        changes_pod = attributes.operation == UPDATE and _is_pod(attributes.resource) and not attributes.subresource
-        if changes_pod and old is not None and is_terminating(old) is is_terminating(obj):
+        changes_pod = (
+            attributes.operation == UPDATE
+            and _is_pod(attributes.resource)
+            and not attributes.subresource
+        )
+        if (
+            changes_pod
+            and old is not None
+            and is_terminating(old) is is_terminating(obj)
+        ):
             return None
         return self._check_and_charge(attributes)
 
     async def _check_and_charge(self, attributes: Attributes) -> None:
         for attempt in range(RETRIES + 1):
-            concerned = [quota for quota in self._quotas[attributes.namespace] if _concerns(quota, attributes)]
-            charged = [new for quota in concerned if (new := _charge(quota, attributes))]
+            concerned = [
+                quota
+                for quota in self._quotas[attributes.namespace]
+                if _concerns(quota, attributes)
+            ]
+            charged = [
+                new for quota in concerned if (new := _charge(quota, attributes))
+            ]
             if attributes.dry_run or self.update_status is None:
                 return
             try:
@@ -94,13 +123,16 @@ def _is_pod(row: Resource) -> bool:
 
 
 def _matches(quota: Object, row: Resource, obj: Object) -> list[str]:
-    """What of a quota's status is about an object; nothing if it is outside the quota's scopes."""
+    """What of a quota's status is about an object; nothing if it is outside the quota's
+    scopes.
+    """
     names = matching_resources(row, (quota.get("status") or {}).get("hard") or {})
     return names if names and matches_scopes(quota, row, obj) else []
 
 
 def _concerns(quota: Object, attributes: Attributes) -> bool:
-    """Whether the quota has a say. Raises StatusError 403 if the object does not name what the quota limits, or if nothing is counted yet.
+    """Whether the quota has a say. Raises StatusError 403 if the object does not name
+    what the quota limits, or if nothing is counted yet.
 
     Every quota is asked before any is charged.
     """
@@ -115,23 +147,33 @@ def _concerns(quota: Object, attributes: Attributes) -> bool:
         raise attributes.forbidden(f"failed quota: {name}: {missing}")
     used = (quota.get("status") or {}).get("used") or {}
     if any(key not in used for key in limited):
-        raise attributes.forbidden(f"status unknown for quota: {name}, resources: {','.join(limited)}")
+        raise attributes.forbidden(
+            f"status unknown for quota: {name}, resources: {','.join(limited)}"
+        )
     return True
 
 
 def _charge(quota: Object, attributes: Attributes) -> Object | None:
-    """The quota with the object on its bill; None if that makes no difference. Raises StatusError 403.
+    """The quota with the object on its bill; None if that makes no difference. Raises
+    StatusError 403.
 
-    An update is charged for what it adds, or for everything if it brings the object into the quota's scope.
+    An update is charged for what it adds, or for everything if it brings the object
+    into the quota's scope.
     """
     obj, row = attributes.obj, attributes.resource
     assert obj is not None
     status = quota["status"]
     hard = {name: parse_quantity(text) for name, text in status["hard"].items()}
     name = quota["metadata"]["name"]
-    used = {key: parse_quantity(text) for key, text in (status.get("used") or {}).items()}
+    used = {
+        key: parse_quantity(text) for key, text in (status.get("used") or {}).items()
+    }
     more = {key: amount for key, amount in usage(row, obj).items() if key in hard}
-    if attributes.operation == UPDATE and attributes.old_obj is not None and _matches(quota, row, attributes.old_obj):
+    if (
+        attributes.operation == UPDATE
+        and attributes.old_obj is not None
+        and _matches(quota, row, attributes.old_obj)
+    ):
         before = usage(row, attributes.old_obj)
         more = {key: amount - before.get(key, ZERO) for key, amount in more.items()}
     more = {key: amount for key, amount in more.items() if amount > ZERO}
@@ -144,7 +186,9 @@ def _charge(quota: Object, attributes: Attributes) -> Object | None:
             f"exceeded quota: {name}, requested: {_print(more, exceeded)}, "
             f"used: {_print(used, exceeded)}, limited: {_print(hard, exceeded)}"
         )
-    new_used = (status.get("used") or {}) | {key: str(amount) for key, amount in after.items()}
+    new_used = (status.get("used") or {}) | {
+        key: str(amount) for key, amount in after.items()
+    }
     return {**quota, "status": {**status, "used": new_used}}
 
 

@@ -1,10 +1,12 @@
 """The escalation check, where every write passes.
 
-Upstream wraps it around the storage of the four RBAC resources, so that creates, updates, patches and applies all meet it. Our
-writes meet in the admission chain; there it runs as the last mutating step, which is the same moment: after all defaults, before
+Upstream wraps it around the storage of the four RBAC resources, so that creates,
+updates, patches and applies all meet it. Our writes meet in the admission chain; there
+it runs as the last mutating step, which is the same moment: after all defaults, before
 the object is validated.
 
-Upstream: `pkg/registry/rbac/clusterrole/policybased/storage.go` and its three siblings, v1.36.
+Upstream: `pkg/registry/rbac/clusterrole/policybased/storage.go` and its three siblings,
+v1.36.
 """
 
 from __future__ import annotations
@@ -19,10 +21,13 @@ from lifecycle.apiserver.authz.rbac import GROUP
 class RoleEscalation(Plugin):
     """Looks at roles and bindings."""
 
-    name = "RoleEscalation"  # not one of upstream's plugins, so it comes after all of them
+    name = (
+        "RoleEscalation"  # not one of upstream's plugins, so it comes after all of them
+    )
     operations = frozenset({CREATE, UPDATE})
     resources = frozenset(
-        (GROUP, plural) for plural in ("roles", "rolebindings", "clusterroles", "clusterrolebindings")
+        (GROUP, plural)
+        for plural in ("roles", "rolebindings", "clusterroles", "clusterrolebindings")
     )
 
     def __init__(self, check: EscalationCheck) -> None:
@@ -42,4 +47,6 @@ class RoleEscalation(Plugin):
             resource=attributes.resource.plural,
             name=attributes.name or obj["metadata"].get("name", ""),
         )
-        self._check.check(attributes.user or ANONYMOUS, question, obj, attributes.old_obj)
+        self._check.check(
+            attributes.user or ANONYMOUS, question, obj, attributes.old_obj
+        )

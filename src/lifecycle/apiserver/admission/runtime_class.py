@@ -1,6 +1,7 @@
 """RuntimeClass: what the chosen container runtime costs, and where it exists.
 
-A pod that names a runtime class gets the class's overhead (charged beside its containers) and its scheduling constraints.
+A pod that names a runtime class gets the class's overhead (charged beside its
+containers) and its scheduling constraints.
 
 Upstream: `plugin/pkg/admission/runtimeclass/admission.go`, v1.36.
 """
@@ -13,8 +14,12 @@ from lifecycle.apiserver.admission.attributes import CREATE, Attributes
 from lifecycle.apiserver.admission.chain import PODS, Plugin
 from lifecycle.apiserver.object_reader import ObjectReader
 
-OVERHEAD_WITHOUT_CLASS = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
-OVERHEAD_DIFFERS = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
+OVERHEAD_WITHOUT_CLASS = (
+    "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
+)
+OVERHEAD_DIFFERS = (
+    "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
+)
 
 
 class RuntimeClass(Plugin):
@@ -45,7 +50,8 @@ class RuntimeClass(Plugin):
         for key, value in (scheduling.get("nodeSelector") or {}).items():
             if selector.get(key, value) != value:
                 raise attributes.forbidden(
-                    f"conflict: runtimeClass.scheduling.nodeSelector[{key}] = {value}; pod.spec.nodeSelector[{key}] = {selector[key]}"
+                    f"conflict: runtimeClass.scheduling.nodeSelector[{key}] = {value};"
+                    f" pod.spec.nodeSelector[{key}] = {selector[key]}"
                 )
         if scheduling.get("nodeSelector"):
             spec["nodeSelector"] = selector | scheduling["nodeSelector"]

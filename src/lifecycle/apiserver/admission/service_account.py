@@ -1,12 +1,16 @@
 """ServiceAccount: every pod runs as somebody, and can prove it.
 
-A pod that names no account runs as `default` of its namespace. The account has to exist. Unless pod or account say otherwise, the
-pod gets a volume with three things in it – a token for this pod, the cluster's CA, the namespace – mounted where client libraries look for
-them; this is how a program in a pod reaches the API without being told anything.
+A pod that names no account runs as `default` of its namespace. The account has to
+exist. Unless pod or account say otherwise, the pod gets a volume with three things in
+it – a token for this pod, the cluster's CA, the namespace – mounted where client
+libraries look for them; this is how a program in a pod reaches the API without being
+told anything.
 
-Mirror pods are left alone: they stand for what a node runs from a file, and may refer to nothing.
+Mirror pods are left alone: they stand for what a node runs from a file, and may refer
+to nothing.
 
-Upstream: `plugin/pkg/admission/serviceaccount/admission.go` (`Plugin.Admit`, `TokenVolumeSource`), v1.36.
+Upstream: `plugin/pkg/admission/serviceaccount/admission.go` (`Plugin.Admit`,
+`TokenVolumeSource`), v1.36.
 """
 
 from __future__ import annotations
@@ -31,7 +35,9 @@ ENFORCE_MOUNTABLE_SECRETS = "kubernetes.io/enforce-mountable-secrets"
 
 ATTEMPTS = 10
 RETRY_SECONDS = 0.15
-"""How long to wait for the `default` account of a new namespace, which a controller makes."""
+"""How long to wait for the `default` account of a new namespace, which a controller
+makes.
+"""
 
 
 class ServiceAccount(Plugin):
@@ -52,13 +58,19 @@ class ServiceAccount(Plugin):
         pod = attributes.obj
         if attributes.operation != CREATE or attributes.subresource or pod is None:
             return None
-        if _is_mirror_pod(pod):  # the kubelet would delete a changed one; that it refers to nothing is checked at once
+        if _is_mirror_pod(
+            pod
+            # the kubelet would delete a changed one; that it refers to nothing is
+            # checked at once
+        ):
             self.validate(attributes)
             return None
         spec = pod["spec"]
         if not spec.get("serviceAccountName"):
             spec["serviceAccountName"] = DEFAULT_NAME
-        spec["serviceAccount"] = spec["serviceAccountName"]  # the field's name before v1.0, still served
+        spec["serviceAccount"] = spec[
+            "serviceAccountName"
+        ]  # the field's name before v1.0, still served
         account = self._account(attributes.namespace, spec["serviceAccountName"])
         if account is None and spec["serviceAccountName"] == DEFAULT_NAME:
             return self._wait(attributes)
@@ -101,15 +113,28 @@ class ServiceAccount(Plugin):
         if account is None:
             name = spec["serviceAccountName"]
             where = f"{attributes.namespace}/{name}"
-            raise attributes.forbidden(f'error looking up service account {where}: serviceaccount "{name}" not found')
+            raise attributes.forbidden(
+                f'error looking up service account {where}: serviceaccount "{name}" not'
+                " found"
+            )
         if should_automount(account, spec):
             self._mount_token(spec)
         if not spec.get("imagePullSecrets") and account.get("imagePullSecrets"):
-            spec["imagePullSecrets"] = [{"name": secret.get("name", "")} for secret in account["imagePullSecrets"]]
+            spec["imagePullSecrets"] = [
+                {"name": secret.get("name", "")}
+                for secret in account["imagePullSecrets"]
+            ]
 
     def _mount_token(self, spec: Object) -> None:
         volumes = spec.get("volumes") or []
-        existing = next((v["name"] for v in volumes if v.get("name", "").startswith(f"{VOLUME_NAME}-")), "")
+        existing = next(
+            (
+                v["name"]
+                for v in volumes
+                if v.get("name", "").startswith(f"{VOLUME_NAME}-")
+            ),
+            "",
+        )
         name = existing or self._names.generate_name(f"{VOLUME_NAME}-")
         mounted = False
         for key in ("initContainers", "containers"):
@@ -121,15 +146,24 @@ class ServiceAccount(Plugin):
                 container["volumeMounts"] = [*mounts, mount]
                 mounted = True
         if mounted and not existing:
-            spec["volumes"] = [*volumes, {"name": name, "projected": token_volume_source()}]
+            spec["volumes"] = [
+                *volumes,
+                {"name": name, "projected": token_volume_source()},
+            ]
 
     def _limit_secrets(self, attributes: Attributes, containers: Iterable[str]) -> None:
-        """An account may insist that its pods use no other secrets than those it lists."""
+        """An account may insist that its pods use no other secrets than those it
+        lists.
+        """
         assert attributes.obj is not None
         spec = attributes.obj["spec"]
-        account = self._account(attributes.namespace, spec.get("serviceAccountName", ""))
+        account = self._account(
+            attributes.namespace, spec.get("serviceAccountName", "")
+        )
         annotations = (account or {}).get("metadata", {}).get("annotations") or {}
-        if account is None or annotations.get(ENFORCE_MOUNTABLE_SECRETS, "").lower() not in ("true", "t", "1"):
+        if account is None or annotations.get(
+            ENFORCE_MOUNTABLE_SECRETS, ""
+        ).lower() not in ("true", "t", "1"):
             return
         why = _unmountable_secret(account, spec, containers)
         if why:
@@ -145,15 +179,33 @@ def should_automount(account: Object, spec: Object) -> bool:
 
 
 def token_volume_source() -> Object:
-    """The projected volume with token, CA and namespace. Upstream: `TokenVolumeSource`."""
+    """The projected volume with token, CA and namespace. Upstream:
+    `TokenVolumeSource`.
+    """
     return {
         "sources": [
-            {"serviceAccountToken": {"expirationSeconds": TOKEN_SECONDS, "path": "token"}},
-            {"configMap": {"name": ROOT_CA, "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
+            {
+                "serviceAccountToken": {
+                    "expirationSeconds": TOKEN_SECONDS,
+                    "path": "token",
+                }
+            },
+            {
+                "configMap": {
+                    "name": ROOT_CA,
+                    "items": [{"key": "ca.crt", "path": "ca.crt"}],
+                }
+            },
             {
                 "downwardAPI": {
                     "items": [
-                        {"path": "namespace", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}}
+                        {
+                            "path": "namespace",
+                            "fieldRef": {
+                                "apiVersion": "v1",
+                                "fieldPath": "metadata.namespace",
+                            },
+                        }
                     ]
                 }
             },
@@ -178,10 +230,14 @@ def _mirror_pod_reference(pod: Object) -> str:
     return ""
 
 
-def _unmountable_secret(account: Object, spec: Object, containers: Iterable[str]) -> str:
+def _unmountable_secret(
+    account: Object, spec: Object, containers: Iterable[str]
+) -> str:
     name = account["metadata"]["name"]
     mountable = {secret.get("name") for secret in account.get("secrets") or ()}
-    denied = f"is not allowed because service account {name} does not reference that secret"
+    denied = (
+        f"is not allowed because service account {name} does not reference that secret"
+    )
     for volume in spec.get("volumes") or ():
         secret = (volume.get("secret") or {}).get("secretName")
         if secret is not None and secret not in mountable:
@@ -194,13 +250,23 @@ def _unmountable_secret(account: Object, spec: Object, containers: Iterable[str]
     for key in containers:
         for container in spec.get(key) or ():
             for variable in container.get("env") or ():
-                secret = ((variable.get("valueFrom") or {}).get("secretKeyRef") or {}).get("name")
+                secret = (
+                    (variable.get("valueFrom") or {}).get("secretKeyRef") or {}
+                ).get("name")
                 if secret is not None and secret not in mountable:
-                    where = f"{words[key]} {container['name']} with envVar {variable['name']}"
+                    where = (
+                        f"{words[key]} {container['name']} with envVar"
+                        f" {variable['name']}"
+                    )
                     return f'{where} referencing secret.secretName="{secret}" {denied}'
-    pull_secrets = {secret.get("name") for secret in account.get("imagePullSecrets") or ()}
+    pull_secrets = {
+        secret.get("name") for secret in account.get("imagePullSecrets") or ()
+    }
     for index, secret in enumerate(spec.get("imagePullSecrets") or ()):
         if secret.get("name") not in pull_secrets:
             where = f'imagePullSecrets[{index}].name="{secret.get("name", "")}"'
-            return f"{where} is not allowed because service account {name} does not reference that imagePullSecret"
+            return (
+                f"{where} is not allowed because service account {name} does not"
+                " reference that imagePullSecret"
+            )
     return ""

@@ -1,8 +1,10 @@
 """StorageObjectInUseProtection: a volume or claim is not gone before nobody uses it.
 
-Each gets a finalizer at birth; a controller takes it off when the object is deleted and no pod (or claim) needs it any more.
+Each gets a finalizer at birth; a controller takes it off when the object is deleted and
+no pod (or claim) needs it any more.
 
-Upstream: `plugin/pkg/admission/storage/storageobjectinuseprotection/admission.go`, v1.36.
+Upstream: `plugin/pkg/admission/storage/storageobjectinuseprotection/admission.go`,
+v1.36.
 """
 
 from __future__ import annotations

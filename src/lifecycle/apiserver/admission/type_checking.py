@@ -1,11 +1,15 @@
-"""What is odd about a policy's expressions, given what it is applied to: warnings in its status.
+"""What is odd about a policy's expressions, given what it is applied to: warnings in
+its status.
 
-When a policy is written, `object` may be anything, so `object.spec.replica > 5` compiles. Afterwards a controller looks at the kinds that
-the policy names – wildcards are given up on – and compiles each expression once more for each of them, this time with their schemas.
-Whatever does not compile then is a warning; the policy stays in force.
+When a policy is written, `object` may be anything, so `object.spec.replica > 5`
+compiles. Afterwards a controller looks at the kinds that the policy names – wildcards
+are given up on – and compiles each expression once more for each of them, this time
+with their schemas. Whatever does not compile then is a warning; the policy stays in
+force.
 
-Upstream: `apiserver/pkg/admission/plugin/policy/validating/typechecking.go` (`TypeChecker`), `cel/common/schemas.go` (`SchemaDeclType`),
-v1.36. Left out: custom resources, and names of resources in the singular.
+Upstream: `apiserver/pkg/admission/plugin/policy/validating/typechecking.go`
+(`TypeChecker`), `cel/common/schemas.go` (`SchemaDeclType`), v1.36. Left out: custom
+resources, and names of resources in the singular.
 """
 
 from __future__ import annotations
@@ -19,13 +23,23 @@ from lifecycle.api.schema.openapi import schema_for
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.policy_expressions import base_environment
 from lifecycle.apiserver.apiextensions.cel_rules import escaped
-from lifecycle.apiserver.cel.environment import DYN, CompileError, Environment, message_type
+from lifecycle.apiserver.cel.environment import (
+    DYN,
+    CompileError,
+    Environment,
+    message_type,
+)
 from lifecycle.apiserver.cel.types import MESSAGES, build_types
 
 MAX_TYPES = 10
 PACKAGE = "declared"
 ANY, ANY_LIST = "google.protobuf.Value", "google.protobuf.ListValue"
-_LEAVES = {"integer": "int64", "number": "double", "boolean": "bool", "int-or-string": ANY}
+_LEAVES = {
+    "integer": "int64",
+    "number": "double",
+    "boolean": "bool",
+    "int-or-string": ANY,
+}
 _FORMATS = {
     "date-time": "google.protobuf.Timestamp",
     "date": "google.protobuf.Timestamp",
@@ -35,7 +49,9 @@ _FORMATS = {
 
 
 class _Declarations:
-    """The types of one kind and of all it consists of, written as in `cel.types.MESSAGES`."""
+    """The types of one kind and of all it consists of, written as in
+    `cel.types.MESSAGES`.
+    """
 
     def __init__(self) -> None:
         self.messages: dict[str, dict[str, str]] = {}
@@ -50,7 +66,9 @@ class _Declarations:
             held = self.of(inner) if inner is not None else None
             if held is None:
                 return None
-            if held.startswith(("[]", "{}")):  # a list of lists is written with the library's own list of anything
+            if held.startswith(
+                ("[]", "{}")
+            ):  # a list of lists is written with the library's own list of anything
                 held = ANY_LIST if held.startswith("[]") else ANY
             return ("[]" if schema.kind == "list" else "{}") + held
         if schema.kind == "string":
@@ -72,14 +90,21 @@ class _Declarations:
 
 
 @lru_cache(maxsize=64)
-def _environment(api_version: str, kind: str, params: tuple[str, str] | None, has_params: bool) -> Environment:
+def _environment(
+    api_version: str, kind: str, params: tuple[str, str] | None, has_params: bool
+) -> Environment:
     """Where `object` is of a kind, and `params` of another."""
     declarations = _Declarations()
     variables: dict[str, Any] = dict(base_environment(has_params, True).variables)
-    wanted = [(("object", "oldObject"), (api_version, kind)), *([(("params",), params)] if params else ())]
+    wanted = [
+        (("object", "oldObject"), (api_version, kind)),
+        *([(("params",), params)] if params else ()),
+    ]
     for names, (version, what) in wanted:
         written = declarations.of(schema_for(version, what))
-        variables |= dict.fromkeys(names, DYN if written is None else message_type(written))
+        variables |= dict.fromkeys(
+            names, DYN if written is None else message_type(written)
+        )
     pool = build_types({**MESSAGES, **declarations.messages}).pool
     return Environment(variables, pool=pool)
 
@@ -93,24 +118,42 @@ def type_check(policy: Object) -> list[Object]:
     for index, validation in enumerate(spec.get("validations") or ()):
         for key in ("expression", "messageExpression"):
             if validation.get(key):
-                found = [_complaint(row, environment, validation[key]) for row, environment in environments]
+                found = [
+                    _complaint(row, environment, validation[key])
+                    for row, environment in environments
+                ]
                 if any(found):
                     where = f"spec.validations[{index}].{key}"
-                    warnings.append({"fieldRef": where, "warning": "\n".join(each for each in found if each)})
+                    warnings.append(
+                        {
+                            "fieldRef": where,
+                            "warning": "\n".join(each for each in found if each),
+                        }
+                    )
     return warnings
 
 
 def types_to_check(spec: Object) -> list[Resource]:
-    """The kinds that the rules name outright, at most ten, in order of group, version and kind."""
+    """The kinds that the rules name outright, at most ten, in order of group, version
+    and kind.
+    """
     found: set[Resource] = set()
     for rule in (spec.get("matchConstraints") or {}).get("resourceRules") or ():
         groups, versions = rule.get("apiGroups") or [], rule.get("apiVersions") or []
         if any("*" in each for each in (*groups, *versions)):
             continue
-        plurals = [each for each in rule.get("resources") or () if not set(each) & set("*/")]
+        plurals = [
+            each for each in rule.get("resources") or () if not set(each) & set("*/")
+        ]
         count = 0
-        for row in sorted(all_resources(), key=lambda row: (row.group, row.version, row.plural)):
-            if row.group in groups and row.version in versions and row.plural in plurals:
+        for row in sorted(
+            all_resources(), key=lambda row: (row.group, row.version, row.plural)
+        ):
+            if (
+                row.group in groups
+                and row.version in versions
+                and row.plural in plurals
+            ):
                 found.add(row)
                 count += 1
                 if count == MAX_TYPES:
@@ -123,11 +166,19 @@ def _sorted(rows: set[Resource]) -> list[Resource]:
 
 
 def _with_variables(row: Resource, spec: Object) -> Environment:
-    """The kind's environment with the policy's own variables, each of the type that its expression has there."""
+    """The kind's environment with the policy's own variables, each of the type that its
+    expression has there.
+    """
     param_kind = spec.get("paramKind") or {}
-    params = (param_kind.get("apiVersion", ""), param_kind.get("kind", "")) if param_kind else None
+    params = (
+        (param_kind.get("apiVersion", ""), param_kind.get("kind", ""))
+        if param_kind
+        else None
+    )
     try:
-        environment = _environment(row.api_version, row.kind, params, params is not None)
+        environment = _environment(
+            row.api_version, row.kind, params, params is not None
+        )
     except KeyError:  # parameters of a kind without a published schema may be anything
         environment = _environment(row.api_version, row.kind, None, params is not None)
     for variable in spec.get("variables") or ():
@@ -135,7 +186,9 @@ def _with_variables(row: Resource, spec: Object) -> Environment:
             kind = environment.compile(variable.get("expression", "")).type
         except CompileError:
             kind = DYN
-        environment = environment.extended({f"variables.{variable.get('name', '')}": kind})
+        environment = environment.extended(
+            {f"variables.{variable.get('name', '')}": kind}
+        )
     return environment
 
 

@@ -1,10 +1,13 @@
-"""ValidatingAdmissionPolicy: rules that the server itself checks, written in CEL, no webhook needed.
+"""ValidatingAdmissionPolicy: rules that the server itself checks, written in CEL, no
+webhook needed.
 
-A policy says what must hold, a binding says where, with which parameters, and what happens otherwise: refuse, warn, or note it in the
-audit log. Without a binding a policy does nothing.
+A policy says what must hold, a binding says where, with which parameters, and what
+happens otherwise: refuse, warn, or note it in the audit log. Without a binding a policy
+does nothing.
 
-Upstream: `apiserver/pkg/admission/plugin/policy/validating/{dispatcher,validator,plugin}.go`, v1.36. Left out: cost budgets, metrics,
-policies from files.
+Upstream:
+`apiserver/pkg/admission/plugin/policy/validating/{dispatcher,validator,plugin}.go`,
+v1.36. Left out: cost budgets, metrics, policies from files.
 """
 
 from __future__ import annotations
@@ -19,14 +22,27 @@ from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import Attributes
 from lifecycle.apiserver.admission.chain import Plugin
 from lifecycle.apiserver.admission.matching import Match, Matcher, is_exempt
-from lifecycle.apiserver.admission.policy_expressions import Composition, Evaluation, MatchConditions
-from lifecycle.apiserver.admission.policy_source import ConfigurationError, Hook, PolicySource
+from lifecycle.apiserver.admission.policy_expressions import (
+    Composition,
+    Evaluation,
+    MatchConditions,
+)
+from lifecycle.apiserver.admission.policy_source import (
+    ConfigurationError,
+    Hook,
+    PolicySource,
+)
 from lifecycle.apiserver.cel.authorizer import Ask
 from lifecycle.apiserver.cel.environment import CompileError, EvaluationError, Program
 from lifecycle.apiserver.filters.audit import annotate
 from lifecycle.apiserver.object_reader import ObjectReader
 
-CODES = {"Forbidden": 403, "Unauthorized": 401, "RequestEntityTooLarge": 413, "Invalid": 422}
+CODES = {
+    "Forbidden": 403,
+    "Unauthorized": 401,
+    "RequestEntityTooLarge": 413,
+    "Invalid": 422,
+}
 FAILURE = "validation.policy.admission.k8s.io/validation_failure"
 MAX_MESSAGE = 5 * 1024
 MAX_ANNOTATION = 10 * 1024
@@ -57,15 +73,22 @@ class Validator:
         self.fails = spec.get("failurePolicy") != "Ignore"
         self.composition = Composition(params=params)
         self.problem = ""
-        self.conditions = MatchConditions(spec.get("matchConditions") or (), params=params)
+        self.conditions = MatchConditions(
+            spec.get("matchConditions") or (), params=params
+        )
         self.validations: list[Validation] = []
         self.annotations: list[tuple[str, Program]] = []
         try:
             for variable in spec.get("variables") or ():
                 self.composition.add(variable["name"], variable["expression"])
-            self.validations = [self._validation(validation) for validation in spec.get("validations") or ()]
+            self.validations = [
+                self._validation(validation)
+                for validation in spec.get("validations") or ()
+            ]
             for item in spec.get("auditAnnotations") or ():
-                program = self.composition.compile(item["valueExpression"].strip(), ("string", "null_type"))
+                program = self.composition.compile(
+                    item["valueExpression"].strip(), ("string", "null_type")
+                )
                 self.annotations.append((item["key"], program))
         except CompileError as error:  # stored by a server that knew more
             self.problem = f"compilation error: {error}"
@@ -74,11 +97,19 @@ class Validator:
         compiled = self.composition.compile(spec["expression"], ("bool",))
         text = spec.get("messageExpression")
         return Validation(
-            spec, compiled, self.composition.compile(text, ("string",), authorizer=False) if text else None
+            spec,
+            compiled,
+            (
+                self.composition.compile(text, ("string",), authorizer=False)
+                if text
+                else None
+            ),
         )
 
     def decisions(self, evaluation: Evaluation) -> Iterator[Decision]:
-        """What speaks against the request. What cannot be evaluated does, under failurePolicy Fail."""
+        """What speaks against the request. What cannot be evaluated does, under
+        failurePolicy Fail.
+        """
         if self.problem:
             yield from self._error(0, self.problem)
             return
@@ -96,19 +127,30 @@ class Validator:
 
     @staticmethod
     def _message(validation: Validation, evaluation: Evaluation) -> str:
-        """`messageExpression` if it gives one line of text, else `message`, else the expression."""
+        """`messageExpression` if it gives one line of text, else `message`, else the
+        expression.
+        """
         if validation.message is not None:
             try:
                 text = evaluation.evaluate(validation.message)
             except EvaluationError:
                 text = ""
-            if isinstance(text, str) and text.strip() and "\n" not in text.strip() and len(text) <= MAX_MESSAGE:
+            if (
+                isinstance(text, str)
+                and text.strip()
+                and "\n" not in text.strip()
+                and len(text) <= MAX_MESSAGE
+            ):
                 return text.strip()
         spec = validation.spec
-        return (spec.get("message") or "").strip() or f"failed expression: {spec['expression'].strip()}"
+        return (
+            spec.get("message") or ""
+        ).strip() or f"failed expression: {spec['expression'].strip()}"
 
     def audit(self, evaluation: Evaluation) -> Iterator[tuple[str, str] | Decision]:
-        """Annotations for the audit log; a Decision for one that cannot be evaluated."""
+        """Annotations for the audit log; a Decision for one that cannot be
+        evaluated.
+        """
         for key, program in self.annotations:
             try:
                 value = evaluation.evaluate(program)
@@ -128,7 +170,9 @@ class ValidatingAdmissionPolicy(Plugin):
     def __init__(self, reader: ObjectReader, authorize: Ask | None = None) -> None:
         self._matcher = Matcher(reader)
         self._authorize = authorize
-        self._source: PolicySource[Validator] = PolicySource(reader, "validating", Validator)
+        self._source: PolicySource[Validator] = PolicySource(
+            reader, "validating", Validator
+        )
 
     def configured(self) -> bool:
         """Whether any policy is bound."""
@@ -143,12 +187,18 @@ class ValidatingAdmissionPolicy(Plugin):
         hooks = self._source.hooks()
         if not hooks:
             return
-        denials = [denial for hook in hooks for denial in self._policy(hook, attributes)]
+        denials = [
+            denial for hook in hooks for denial in self._policy(hook, attributes)
+        ]
         if denials:
             raise denials[0]
 
-    def _policy(self, hook: Hook[Validator], attributes: Attributes) -> Iterator[StatusError]:
-        match = self._matcher.resources(hook.policy["spec"].get("matchConstraints") or {}, attributes)
+    def _policy(
+        self, hook: Hook[Validator], attributes: Attributes
+    ) -> Iterator[StatusError]:
+        match = self._matcher.resources(
+            hook.policy["spec"].get("matchConstraints") or {}, attributes
+        )
         if match is None:
             return
         noted: dict[str, list[str]] = {}
@@ -161,18 +211,30 @@ class ValidatingAdmissionPolicy(Plugin):
             annotate(f"{hook.name}/{key}", ", ".join(values))
 
     def _binding(
-        self, hook: Hook[Validator], binding: Object, match: Match, attributes: Attributes, noted: dict[str, list[str]]
+        self,
+        hook: Hook[Validator],
+        binding: Object,
+        match: Match,
+        attributes: Attributes,
+        noted: dict[str, list[str]],
     ) -> Iterator[StatusError]:
         try:
             params = self._source.params(hook, binding, attributes.namespace)
         except ConfigurationError as error:
             if hook.evaluator.fails:
-                yield _denial(attributes, hook, binding, Decision(0, f"failed to configure binding: {error}"))
+                yield _denial(
+                    attributes,
+                    hook,
+                    binding,
+                    Decision(0, f"failed to configure binding: {error}"),
+                )
             return
         for evaluation in self._evaluations(params, match, attributes, hook):
             try:
                 policy = "Fail" if hook.evaluator.fails else "Ignore"
-                if not hook.evaluator.problem and not hook.evaluator.conditions.match(evaluation, policy):
+                if not hook.evaluator.problem and not hook.evaluator.conditions.match(
+                    evaluation, policy
+                ):
                     continue
                 decisions = list(hook.evaluator.decisions(evaluation))
             except EvaluationError as error:
@@ -189,7 +251,11 @@ class ValidatingAdmissionPolicy(Plugin):
         self, params: Any, match: Match, attributes: Attributes, hook: Hook[Validator]
     ) -> Iterator[Evaluation]:
         namespace = None
-        if params and attributes.namespace and attributes.resource.plural != "namespaces":
+        if (
+            params
+            and attributes.namespace
+            and attributes.resource.plural != "namespaces"
+        ):
             namespace = self._matcher.namespace(attributes.namespace)
         for one in params:
             yield Evaluation(
@@ -198,15 +264,21 @@ class ValidatingAdmissionPolicy(Plugin):
             )  # fmt: skip
 
 
-def _act(attributes: Attributes, hook: Hook[Any], binding: Object, decision: Decision) -> Iterator[StatusError]:
+def _act(
+    attributes: Attributes, hook: Hook[Any], binding: Object, decision: Decision
+) -> Iterator[StatusError]:
     """What the binding wants done about it: `validationActions`."""
-    name, actions = binding["metadata"]["name"], binding["spec"].get("validationActions") or ()
+    name, actions = (
+        binding["metadata"]["name"],
+        binding["spec"].get("validationActions") or (),
+    )
     for action in actions:
         if action == "Deny":
             yield _denial(attributes, hook, binding, decision)
         elif action == "Warn":
             attributes.warnings.append(
-                f"Validation failed for ValidatingAdmissionPolicy '{hook.name}' with binding '{name}': {decision.message}"
+                f"Validation failed for ValidatingAdmissionPolicy '{hook.name}' with"
+                f" binding '{name}': {decision.message}"
             )
         else:
             noted = {
@@ -219,10 +291,17 @@ def _act(attributes: Attributes, hook: Hook[Any], binding: Object, decision: Dec
             annotate(FAILURE, json.dumps([noted], separators=(",", ":")))
 
 
-def _denial(attributes: Attributes, hook: Hook[Any], binding: Object, decision: Decision) -> StatusError:
+def _denial(
+    attributes: Attributes, hook: Hook[Any], binding: Object, decision: Decision
+) -> StatusError:
     name = binding["metadata"]["name"]
-    message = f"ValidatingAdmissionPolicy '{hook.name}' with binding '{name}' denied request: {decision.message}"
+    message = (
+        f"ValidatingAdmissionPolicy '{hook.name}' with binding '{name}' denied request:"
+        f" {decision.message}"
+    )
     status = attributes.forbidden(message).status
     details = {**(status.get("details") or {}), "causes": [{"message": message}]}
     code = CODES.get(decision.reason, 422)
-    return StatusError({**status, "reason": decision.reason, "details": details, "code": code})
+    return StatusError(
+        {**status, "reason": decision.reason, "details": details, "code": code}
+    )

@@ -1,8 +1,11 @@
-"""ValidatingAdmissionWebhook: all webhooks are asked at the same time, and each may refuse.
+"""ValidatingAdmissionWebhook: all webhooks are asked at the same time, and each may
+refuse.
 
-Nobody can change anything any more, so the order does not matter; the first refusal, in the order of the webhooks, is the answer.
+Nobody can change anything any more, so the order does not matter; the first refusal, in
+the order of the webhooks, is the answer.
 
-Upstream: `apiserver/pkg/admission/plugin/webhook/validating/dispatcher.go` (`validatingDispatcher.Dispatch`), v1.36.
+Upstream: `apiserver/pkg/admission/plugin/webhook/validating/dispatcher.go`
+(`validatingDispatcher.Dispatch`), v1.36.
 """
 
 from __future__ import annotations
@@ -12,7 +15,13 @@ from typing import Any
 
 from lifecycle.api.status import StatusError
 from lifecycle.apiserver.admission.attributes import Attributes
-from lifecycle.apiserver.admission.webhooks import FailedCall, Webhook, WebhookPlugin, denied, failed
+from lifecycle.apiserver.admission.webhooks import (
+    FailedCall,
+    Webhook,
+    WebhookPlugin,
+    denied,
+    failed,
+)
 from lifecycle.apiserver.filters.audit import annotate
 
 FAILED_OPEN = "failed-open.validating.webhook.admission.k8s.io/"
@@ -30,19 +39,30 @@ class ValidatingAdmissionWebhook(WebhookPlugin):
         return self._dispatch(hooks, attributes) if hooks else None
 
     async def _dispatch(self, hooks: list[Webhook], attributes: Attributes) -> None:
-        relevant = [(hook, match) for hook in hooks if (match := self.should_call(hook, attributes)) is not None]
+        relevant = [
+            (hook, match)
+            for hook in hooks
+            if (match := self.should_call(hook, attributes)) is not None
+        ]
         asked: list[tuple[Webhook, Any]] = []
         for hook, match in relevant:  # all are under way before the first is waited for
             try:
                 asked.append((hook, self.call(hook, match, attributes)))
             except (FailedCall, StatusError) as error:
                 asked.append((hook, error))
-        answers = [self._one(index, hook, call, attributes) for index, (hook, call) in enumerate(asked)]
-        errors = [error for error in await asyncio.gather(*answers) if error is not None]
+        answers = [
+            self._one(index, hook, call, attributes)
+            for index, (hook, call) in enumerate(asked)
+        ]
+        errors = [
+            error for error in await asyncio.gather(*answers) if error is not None
+        ]
         if errors:
             raise errors[0]
 
-    async def _one(self, index: int, hook: Webhook, call: Any, attributes: Attributes) -> StatusError | None:
+    async def _one(
+        self, index: int, hook: Webhook, call: Any, attributes: Attributes
+    ) -> StatusError | None:
         if isinstance(call, StatusError):
             return call
         try:

@@ -1,13 +1,16 @@
 """Calling a webhook: a POST over HTTPS to whoever a configuration names.
 
-A webhook is another program, and its seconds are real ones even where ours are virtual. So the call is made in a thread of its own; a loop
-on virtual time stands still until it is answered.
+A webhook is another program, and its seconds are real ones even where ours are virtual.
+So the call is made in a thread of its own; a loop on virtual time stands still until it
+is answered.
 
-A Service is looked up in the caches: its endpoints are called, under the name `<name>.<namespace>.svc`, which is what the certificate has
-to be for. `caBundle` says whom to believe; without it, the system's authorities.
+A Service is looked up in the caches: its endpoints are called, under the name
+`<name>.<namespace>.svc`, which is what the certificate has to be for. `caBundle` says
+whom to believe; without it, the system's authorities.
 
-Upstream: `apiserver/pkg/util/webhook/client.go` (`ClientManager.HookClient`), `util/proxy/proxy.go` (`ResolveEndpoint`), v1.36. Left
-out: HTTP/2, connections that are kept open, client certificates.
+Upstream: `apiserver/pkg/util/webhook/client.go` (`ClientManager.HookClient`),
+`util/proxy/proxy.go` (`ResolveEndpoint`), v1.36. Left out: HTTP/2, connections that are
+kept open, client certificates.
 """
 
 from __future__ import annotations
@@ -35,7 +38,9 @@ DEADLINE = "context deadline exceeded"
 MAX_ANSWER = 3 * 1024 * 1024
 
 Resolver = Callable[[str, str, int], tuple[str, int]]
-"""`(namespace, name, port)` of a Service → address and port to connect to. Raises LookupError with the reason."""
+"""`(namespace, name, port)` of a Service → address and port to connect to. Raises
+LookupError with the reason.
+"""
 
 
 class CallError(Exception):
@@ -43,7 +48,9 @@ class CallError(Exception):
 
 
 def service_resolver(reader: ObjectReader) -> Resolver:
-    """Looks for a ready endpoint of the Service. Upstream: `ResolveEndpoint`, which is what `--enable-aggregator-routing` chooses."""
+    """Looks for a ready endpoint of the Service. Upstream: `ResolveEndpoint`, which is
+    what `--enable-aggregator-routing` chooses.
+    """
     services, slices = resource("services"), resource("endpointslices.discovery.k8s.io")
 
     def resolve(namespace: str, name: str, port: int) -> tuple[str, int]:
@@ -53,14 +60,26 @@ def service_resolver(reader: ObjectReader) -> Resolver:
         spec = service.get("spec") or {}
         if spec.get("type") == "ExternalName":
             return spec["externalName"], port
-        wanted = next((row for row in spec.get("ports") or () if row.get("port") == port), None)
+        wanted = next(
+            (row for row in spec.get("ports") or () if row.get("port") == port), None
+        )
         if wanted is None:
             raise LookupError(f'no service port {port} found for service "{name}"')
         for piece in reader.list(slices, namespace):
-            if (piece["metadata"].get("labels") or {}).get("kubernetes.io/service-name") != name:
+            if (piece["metadata"].get("labels") or {}).get(
+                "kubernetes.io/service-name"
+            ) != name:
                 continue
-            ports = [row["port"] for row in piece.get("ports") or () if row.get("name", "") == wanted.get("name", "")]
-            ready = [e for e in piece.get("endpoints") or () if (e.get("conditions") or {}).get("ready", True)]
+            ports = [
+                row["port"]
+                for row in piece.get("ports") or ()
+                if row.get("name", "") == wanted.get("name", "")
+            ]
+            ready = [
+                e
+                for e in piece.get("endpoints") or ()
+                if (e.get("conditions") or {}).get("ready", True)
+            ]
             if ports and ready:
                 return ready[0]["addresses"][0], ports[0]
         raise LookupError(f'no endpoints available for service "{name}"')
@@ -71,7 +90,9 @@ def service_resolver(reader: ObjectReader) -> Resolver:
 class Call:
     """One call under way. `await answer()` ends it."""
 
-    def __init__(self, target: Target, body: bytes, timeout: float, resolve: Resolver) -> None:
+    def __init__(
+        self, target: Target, body: bytes, timeout: float, resolve: Resolver
+    ) -> None:
         self.url = f"{target.url}?timeout={max(1, round(timeout))}s"
         self._timeout = timeout
         self._future: Future[Any] = Future()
@@ -79,7 +100,8 @@ class Call:
         threading.Thread(target=run, name="webhook call", daemon=True).start()
 
     def _run(self, target: Target, body: bytes, resolve: Resolver) -> None:
-        self._future.set_running_or_notify_cancel()  # from here on nobody can cancel it, only stop waiting
+        # from here on nobody can cancel it, only stop waiting
+        self._future.set_running_or_notify_cancel()
         try:
             self._future.set_result(target.post(self.url, body, self._timeout, resolve))
         except Exception as error:  # told to whoever waits
@@ -91,7 +113,9 @@ class Call:
             if isinstance(asyncio.get_running_loop(), VirtualTimeLoop):
                 status, data = self._future.result(self._timeout)
             else:
-                status, data = await asyncio.wait_for(asyncio.wrap_future(self._future), self._timeout)
+                status, data = await asyncio.wait_for(
+                    asyncio.wrap_future(self._future), self._timeout
+                )
         except TimeoutError:
             raise CallError(f'Post "{self.url}": {DEADLINE}') from None
         if status >= 400:
@@ -105,7 +129,9 @@ class Call:
                 if data
                 else "unexpected end of JSON input"
             )
-            raise CallError(f"couldn't get version/kind; json parse error: {why}") from None
+            raise CallError(
+                f"couldn't get version/kind; json parse error: {why}"
+            ) from None
         return document
 
 
@@ -128,7 +154,9 @@ class Target:
             self.path = parts.path or "/"
             self.url = f"https://{parts.netloc}{parts.path}"
 
-    def post(self, url: str, body: bytes, timeout: float, resolve: Resolver) -> tuple[int, bytes]:
+    def post(
+        self, url: str, body: bytes, timeout: float, resolve: Resolver
+    ) -> tuple[int, bytes]:
         """Status and body of the answer. Raises CallError, TimeoutError."""
         try:
             address = resolve(*self.service) if self.service else (self.host, self.port)
@@ -148,14 +176,26 @@ class Target:
         try:
             secure = context.wrap_socket(plain, server_hostname=self.host)
         except ssl.SSLCertVerificationError as error:
-            raise CallError(f'Post "{url}": {untrusted(error, self.host, peer)}') from None
+            raise CallError(
+                f'Post "{url}": {untrusted(error, self.host, peer)}'
+            ) from None
         connection = http.client.HTTPSConnection(self.host, self.port)
         connection.sock = secure
         with secure:
-            host = self.host if self.port == 443 and not self.service else f"{self.host}:{self.port}"
-            headers = {"Content-Type": "application/json", "Accept": "application/json, */*", "Host": host}
+            host = (
+                self.host
+                if self.port == 443 and not self.service
+                else f"{self.host}:{self.port}"
+            )
+            headers = {
+                "Content-Type": "application/json",
+                "Accept": "application/json, */*",
+                "Host": host,
+            }
             headers["User-Agent"] = "kube-apiserver-admission"
-            connection.request("POST", self.path + url[url.rindex("?") :], body, headers)
+            connection.request(
+                "POST", self.path + url[url.rindex("?") :], body, headers
+            )
             answer = connection.getresponse()
             return answer.status, answer.read(MAX_ANSWER)
 
@@ -168,4 +208,6 @@ def _refusal(status: int, data: bytes) -> str:
             return str(document.get("message") or "unknown")
     except ValueError:
         pass
-    return generic_server_response(status, data.decode(errors="replace").strip() or "unknown", method="POST").message
+    return generic_server_response(
+        status, data.decode(errors="replace").strip() or "unknown", method="POST"
+    ).message

@@ -1,8 +1,10 @@
-"""What mutating and validating webhooks have in common: which are there, which are to be called, how one is asked.
+"""What mutating and validating webhooks have in common: which are there, which are to
+be called, how one is asked.
 
-Upstream: `apiserver/pkg/admission/plugin/webhook/generic/webhook.go`, `configuration/{mutating,validating}_webhook_manager.go`,
-`webhook/errors/statuserror.go`, `webhook/request/admissionreview.go` (`VerifyAdmissionResponse`), v1.36. Left out: metrics, webhooks
-from files.
+Upstream: `apiserver/pkg/admission/plugin/webhook/generic/webhook.go`,
+`configuration/{mutating,validating}_webhook_manager.go`,
+`webhook/errors/statuserror.go`, `webhook/request/admissionreview.go`
+(`VerifyAdmissionResponse`), v1.36. Left out: metrics, webhooks from files.
 """
 
 from __future__ import annotations
@@ -23,7 +25,13 @@ from lifecycle.apiserver.admission.attributes import Attributes
 from lifecycle.apiserver.admission.chain import Plugin
 from lifecycle.apiserver.admission.matching import Match, Matcher, is_exempt
 from lifecycle.apiserver.admission.policy_expressions import Evaluation, MatchConditions
-from lifecycle.apiserver.admission.webhook_client import Call, CallError, Resolver, Target, service_resolver
+from lifecycle.apiserver.admission.webhook_client import (
+    Call,
+    CallError,
+    Resolver,
+    Target,
+    service_resolver,
+)
 from lifecycle.apiserver.cel.authorizer import Ask
 from lifecycle.apiserver.cel.environment import EvaluationError
 from lifecycle.apiserver.filters.audit import annotate
@@ -34,7 +42,9 @@ DEFAULT_TIMEOUT = 10
 
 
 class FailedCall(Exception):
-    """A webhook that could not be asked, or whose answer makes no sense. `failurePolicy` decides what this means."""
+    """A webhook that could not be asked, or whose answer makes no sense.
+    `failurePolicy` decides what this means.
+    """
 
     def __init__(self, name: str, why: str) -> None:
         super().__init__(f'failed calling webhook "{name}": {why}')
@@ -73,7 +83,8 @@ class Answer(NamedTuple):
 
 
 class WebhookPlugin(Plugin):
-    """Base of both plugins. `resolve` says where a Service can be reached (default: at its endpoints).
+    """Base of both plugins. `resolve` says where a Service can be reached (default: at
+    its endpoints).
 
     Without a configuration the chain leaves the plugin out.
     """
@@ -82,12 +93,19 @@ class WebhookPlugin(Plugin):
     kind = ""
     """`mutating` or `validating`."""
 
-    def __init__(self, reader: ObjectReader, authorize: Ask | None = None, resolve: Resolver | None = None) -> None:
+    def __init__(
+        self,
+        reader: ObjectReader,
+        authorize: Ask | None = None,
+        resolve: Resolver | None = None,
+    ) -> None:
         self._reader, self._authorize = reader, authorize
         self._names = NameSource()  # the uids of questions are nobody's business
         self.resolve = resolve or service_resolver(reader)
         self.matcher = Matcher(reader)
-        self.configurations = resource(f"{self.kind}webhookconfigurations.admissionregistration.k8s.io")
+        self.configurations = resource(
+            f"{self.kind}webhookconfigurations.admissionregistration.k8s.io"
+        )
         self._version = -1
         self._hooks: list[Webhook] = []
 
@@ -103,37 +121,78 @@ class WebhookPlugin(Plugin):
         """All webhooks there are: configurations by name, within one in its order."""
         version = self._reader.resource_version(self.configurations)
         if version != self._version:
-            self._hooks = [hook for obj in self._reader.list(self.configurations) for hook in _webhooks(obj)]
+            self._hooks = [
+                hook
+                for obj in self._reader.list(self.configurations)
+                for hook in _webhooks(obj)
+            ]
             self._version = version
         return self._hooks
 
     def should_call(self, hook: Webhook, attributes: Attributes) -> Match | None:
-        """How the webhook knows the resource, or None if it is not to be called. Raises StatusError."""
+        """How the webhook knows the resource, or None if it is not to be called. Raises
+        StatusError.
+        """
         match = self.matcher.webhook(hook.spec, attributes)
         if match is None or hook.conditions is None:
             return match
-        evaluation = Evaluation(attributes, match.resource, namespace=None, authorize=self._authorize)
+        evaluation = Evaluation(
+            attributes, match.resource, namespace=None, authorize=self._authorize
+        )
         try:
-            return match if hook.conditions.match(evaluation, hook.spec.get("failurePolicy") or "Fail") else None
+            return (
+                match
+                if hook.conditions.match(
+                    evaluation, hook.spec.get("failurePolicy") or "Fail"
+                )
+                else None
+            )
         except EvaluationError as error:
             raise attributes.forbidden(str(error)) from None
 
-    def call(self, hook: Webhook, match: Match, attributes: Attributes) -> tuple[Call, str, str]:
-        """Begin to ask a webhook; what belongs to the answer is `uid` and version. Raises StatusError, FailedCall."""
-        if attributes.dry_run and hook.spec.get("sideEffects") not in ("None", "NoneOnDryRun"):
-            raise bad_request(f'admission webhook "{hook.name}" does not support dry run')
-        version = next((v for v in hook.spec.get("admissionReviewVersions") or () if v in KNOWN_VERSIONS), "")
+    def call(
+        self, hook: Webhook, match: Match, attributes: Attributes
+    ) -> tuple[Call, str, str]:
+        """Begin to ask a webhook; what belongs to the answer is `uid` and version.
+        Raises StatusError, FailedCall.
+        """
+        if attributes.dry_run and hook.spec.get("sideEffects") not in (
+            "None",
+            "NoneOnDryRun",
+        ):
+            raise bad_request(
+                f'admission webhook "{hook.name}" does not support dry run'
+            )
+        version = next(
+            (
+                v
+                for v in hook.spec.get("admissionReviewVersions") or ()
+                if v in KNOWN_VERSIONS
+            ),
+            "",
+        )
         if not version:
             why = "webhook does not accept known AdmissionReview versions (v1, v1beta1)"
             raise FailedCall(hook.name, f"could not create admission objects: {why}")
         uid = self._names.uid()
         body = orjson.dumps(admission_review(attributes, match.resource, version, uid))
-        return Call(Target(hook.spec["clientConfig"]), body, hook.timeout, self.resolve), uid, version
+        return (
+            Call(Target(hook.spec["clientConfig"]), body, hook.timeout, self.resolve),
+            uid,
+            version,
+        )
 
     async def answer(
-        self, hook: Webhook, asked: tuple[Call, str, str], attributes: Attributes, *, mutating: bool
+        self,
+        hook: Webhook,
+        asked: tuple[Call, str, str],
+        attributes: Attributes,
+        *,
+        mutating: bool,
     ) -> Answer:
-        """Wait for it. Warnings and audit annotations are passed on. Raises FailedCall."""
+        """Wait for it. Warnings and audit annotations are passed on. Raises
+        FailedCall.
+        """
         call, uid, version = asked
         try:
             review = await call.answer()
@@ -142,11 +201,17 @@ class WebhookPlugin(Plugin):
         try:
             response = _verified(review, uid, version, mutating=mutating)
         except ValueError as error:
-            raise FailedCall(hook.name, f"received invalid webhook response: {error}") from None
+            raise FailedCall(
+                hook.name, f"received invalid webhook response: {error}"
+            ) from None
         for key, value in (response.get("auditAnnotations") or {}).items():
             annotate(f"{hook.name}/{key}", value)
         attributes.warnings.extend(response.get("warnings") or ())
-        return Answer(bool(response.get("allowed")), response.get("status") or {}, self._patch(hook, response))
+        return Answer(
+            bool(response.get("allowed")),
+            response.get("status") or {},
+            self._patch(hook, response),
+        )
 
     @staticmethod
     def _patch(hook: Webhook, response: Object) -> Any:
@@ -158,7 +223,9 @@ class WebhookPlugin(Plugin):
         try:
             return json.loads(base64.b64decode(response["patch"]))
         except (ValueError, binascii.Error) as error:
-            raise FailedCall(hook.name, f"received undecodable patch in webhook response: {error}") from None
+            raise FailedCall(
+                hook.name, f"received undecodable patch in webhook response: {error}"
+            ) from None
 
 
 def _webhooks(configuration: Object) -> list[Webhook]:
@@ -168,30 +235,55 @@ def _webhooks(configuration: Object) -> list[Webhook]:
         conditions = spec.get("matchConditions")
         same = sum(hook.name == spec["name"] for hook in found)
         found.append(
-            Webhook((name, spec["name"], same), name, spec, MatchConditions(conditions) if conditions else None)
+            Webhook(
+                (name, spec["name"], same),
+                name,
+                spec,
+                MatchConditions(conditions) if conditions else None,
+            )
         )
     return found
 
 
 def _verified(review: Any, uid: str, version: str, *, mutating: bool) -> Object:
-    """The response of a review. Raises ValueError for one that does not belong to the question. Upstream: `VerifyAdmissionResponse`."""
+    """The response of a review. Raises ValueError for one that does not belong to the
+    question. Upstream: `VerifyAdmissionResponse`.
+    """
     if not isinstance(review, dict) or not isinstance(review.get("response"), dict):
         raise ValueError("webhook response was absent")
     response: Object = review["response"]
     if version == "v1beta1":
-        return {**response, "patchType": "JSONPatch"} if mutating else {**response, "patch": None}
+        return (
+            {**response, "patchType": "JSONPatch"}
+            if mutating
+            else {**response, "patch": None}
+        )
     if response.get("uid") != uid:
-        raise ValueError(f"expected response.uid={json.dumps(uid)}, got {json.dumps(response.get('uid') or '')}")
+        raise ValueError(
+            f"expected response.uid={json.dumps(uid)}, got"
+            f" {json.dumps(response.get('uid') or '')}"
+        )
     group, _, shown = str(review.get("apiVersion", "")).rpartition("/")
-    if (group, shown, review.get("kind")) != ("admission.k8s.io", "v1", "AdmissionReview"):
+    if (group, shown, review.get("kind")) != (
+        "admission.k8s.io",
+        "v1",
+        "AdmissionReview",
+    ):
         got = f"{group}/{shown}, Kind={review.get('kind', '')}"
-        raise ValueError(f"expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got {got}")
+        raise ValueError(
+            "expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview,"
+            f" got {got}"
+        )
     patch, kind = response.get("patch"), response.get("patchType")
     if mutating:
         if patch and kind is None:
-            raise ValueError("webhook returned response.patch but not response.patchType")
+            raise ValueError(
+                "webhook returned response.patch but not response.patchType"
+            )
         if not patch and kind is not None:
-            raise ValueError("webhook returned response.patchType but not response.patch")
+            raise ValueError(
+                "webhook returned response.patchType but not response.patch"
+            )
     elif patch:
         raise ValueError("validating webhook may not return response.patch")
     elif kind is not None:
@@ -200,14 +292,25 @@ def _verified(review: Any, uid: str, version: str, *, mutating: bool) -> Object:
 
 
 def denied(name: str, result: Object) -> StatusError:
-    """The refusal of a webhook, in its own words behind ours. Upstream: `webhookerrors.ToStatusErr`."""
+    """The refusal of a webhook, in its own words behind ours. Upstream:
+    `webhookerrors.ToStatusErr`.
+    """
     by = f'admission webhook "{name}" denied the request'
     why = result.get("message") or result.get("reason")
     status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, **result}
     status["status"] = "Failure"
     status["message"] = f"{by}: {why}" if why else f"{by} without explanation"
     status["code"] = max(int(result.get("code") or 0), 400)
-    order = ("kind", "apiVersion", "metadata", "status", "message", "reason", "details", "code")
+    order = (
+        "kind",
+        "apiVersion",
+        "metadata",
+        "status",
+        "message",
+        "reason",
+        "details",
+        "code",
+    )
     return StatusError({key: status[key] for key in order if key in status})
 
 

@@ -1,14 +1,18 @@
-"""The aggregation layer: the first server of the chain, and for most requests just a look into a table.
+"""The aggregation layer: the first server of the chain, and for most requests just a
+look into a table.
 
-A cluster's API server is three servers in a row, each handing on what it does not know: the aggregator, the API of Kubernetes
-itself, custom resources. The aggregator owns the socket and the handler chain, so whatever lies behind it, here or elsewhere, is
-reached by requests that have been authenticated and authorized.
+A cluster's API server is three servers in a row, each handing on what it does not know:
+the aggregator, the API of Kubernetes itself, custom resources. The aggregator owns the
+socket and the handler chain, so whatever lies behind it, here or elsewhere, is reached
+by requests that have been authenticated and authorized.
 
-What it adds is a table: group and version → server. It is made from the APIServices and made again when one of them changes. A
-group version without an APIService, or whose APIService names no Service, is local.
+What it adds is a table: group and version → server. It is made from the APIServices and
+made again when one of them changes. A group version without an APIService, or whose
+APIService names no Service, is local.
 
-Upstream: `kube-aggregator/pkg/apiserver/apiserver.go` (`APIAggregator`, `AddAPIService`), `cmd/kube-apiserver/app/server.go`
-(`CreateServerChain`), v1.36. Left out: an API server behind `/api/v1`.
+Upstream: `kube-aggregator/pkg/apiserver/apiserver.go` (`APIAggregator`,
+`AddAPIService`), `cmd/kube-apiserver/app/server.go` (`CreateServerChain`), v1.36. Left
+out: an API server behind `/api/v1`.
 """
 
 from __future__ import annotations
@@ -26,7 +30,11 @@ from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Handler, Object, Request, Response
 from lifecycle.apiserver.aggregation import availability
-from lifecycle.apiserver.aggregation.api_services import group_version, service_reference, with_condition
+from lifecycle.apiserver.aggregation.api_services import (
+    group_version,
+    service_reference,
+    with_condition,
+)
 from lifecycle.apiserver.aggregation.availability import Finding, Retries
 from lifecycle.apiserver.aggregation.backend import Backend, Trust
 from lifecycle.apiserver.aggregation.discovery import (
@@ -47,7 +55,10 @@ from lifecycle.apiserver.aggregation.openapi import (
     merged_v2,
 )
 from lifecycle.apiserver.aggregation.proxy_handler import ProxyHandler
-from lifecycle.apiserver.aggregation.service_resolver import ClusterIPResolver, ServiceResolver
+from lifecycle.apiserver.aggregation.service_resolver import (
+    ClusterIPResolver,
+    ServiceResolver,
+)
 from lifecycle.apiserver.non_resource.document import document, etag_of, is_fresh
 from lifecycle.apiserver.object_reader import ObjectReader
 
@@ -61,8 +72,9 @@ V3 = "/openapi/v3"
 class Aggregator:
     """Serves what APIServices send elsewhere; everything else is the delegate's.
 
-    `resolver` may be exchanged at any time. Nothing happens in the background before there is an APIService with a Service: `look()`
-    is to be called whenever an APIService, Service or EndpointSlice has changed.
+    `resolver` may be exchanged at any time. Nothing happens in the background before
+    there is an APIService with a Service: `look()` is to be called whenever an
+    APIService, Service or EndpointSlice has changed.
     """
 
     def __init__(
@@ -93,7 +105,9 @@ class Aggregator:
         self._news = asyncio.Event()
 
     def __call__(self, request: Request) -> Awaitable[Response]:
-        """Answer, or let the delegate answer. Without added servers that costs no more than a look at a number."""
+        """Answer, or let the delegate answer. Without added servers that costs no more
+        than a look at a number.
+        """
         version = self._changes()
         if version != self._version:
             self._configure(version)
@@ -119,7 +133,7 @@ class Aggregator:
         """Whether there is any server besides this one."""
         return bool(self._proxies)
 
-    # -- the table ----------------------------------------------------------------------------------------------------
+    # -- the table ---------------------------------------------------------------------
 
     def _configure(self, version: int) -> None:
         """Take in the APIServices as they are now."""
@@ -141,7 +155,9 @@ class Aggregator:
                 trouble = str(error)
                 log.warning("%s", trouble)
             self._proxies[key] = ProxyHandler(service, _Current(self), backend, trouble)
-        remote = {proxy.api_service["metadata"]["name"] for proxy in self._proxies.values()}
+        remote = {
+            proxy.api_service["metadata"]["name"] for proxy in self._proxies.values()
+        }
         for drawer in (self.discovered, self._openapi):
             for gone in set(drawer) - remote:
                 del drawer[gone]
@@ -149,15 +165,21 @@ class Aggregator:
     def _backend(self, trust: Trust) -> Backend:
         backend = self._backends.get(trust)
         if backend is None:
-            backend = self._backends[trust] = Backend(trust, self._front_proxy.certificate)
+            backend = self._backends[trust] = Backend(
+                trust, self._front_proxy.certificate
+            )
         return backend
 
-    # -- availability -------------------------------------------------------------------------------------------------
+    # -- availability ------------------------------------------------------------------
 
     def look(self) -> None:
-        """Something has changed: see to it that every added server is looked after, and looked at now."""
+        """Something has changed: see to it that every added server is looked after, and
+        looked at now.
+        """
         self._configure(self._changes())
-        remote = {proxy.api_service["metadata"]["name"] for proxy in self._proxies.values()}
+        remote = {
+            proxy.api_service["metadata"]["name"] for proxy in self._proxies.values()
+        }
         for name in set(self._watchers) - remote:
             self._watchers.pop(name)[0].cancel()
         for name in remote:
@@ -165,7 +187,9 @@ class Aggregator:
                 self._watchers[name][1].set()
             else:
                 woken = asyncio.Event()
-                task = asyncio.create_task(self._watch_over(name, woken), name=f"availability of {name}")
+                task = asyncio.create_task(
+                    self._watch_over(name, woken), name=f"availability of {name}"
+                )
                 self._watchers[name] = task, woken
 
     async def _watch_over(self, name: str, woken: asyncio.Event) -> None:
@@ -206,7 +230,14 @@ class Aggregator:
     async def _learn(self, name: str) -> None:
         """Ask an added server for its discovery and its schemas."""
         self._configure(self._changes())
-        proxy = next((each for each in self._proxies.values() if each.api_service["metadata"]["name"] == name), None)
+        proxy = next(
+            (
+                each
+                for each in self._proxies.values()
+                if each.api_service["metadata"]["name"] == name
+            ),
+            None,
+        )
         if proxy is None:
             return
         fetch = fetch_through(proxy)
@@ -217,8 +248,13 @@ class Aggregator:
         self._news.set()
 
     async def synced(self) -> None:
-        """Wait until every added server has been asked what it has. Upstream: `discoverySyncedCh`."""
-        while any(each.api_service["metadata"]["name"] not in self.discovered for each in self._proxies.values()):
+        """Wait until every added server has been asked what it has. Upstream:
+        `discoverySyncedCh`.
+        """
+        while any(
+            each.api_service["metadata"]["name"] not in self.discovered
+            for each in self._proxies.values()
+        ):
             self._news.clear()
             await self._news.wait()
 
@@ -233,7 +269,7 @@ class Aggregator:
             await backend.close()
         self._backends.clear()
 
-    # -- documents ----------------------------------------------------------------------------------------------------
+    # -- documents ---------------------------------------------------------------------
 
     async def _discovery(self, request: Request, parts: list[str]) -> Response:
         """`/apis` and `/apis/<group>`."""
@@ -241,8 +277,12 @@ class Aggregator:
         if len(parts) == 2:
             if not any(each["spec"].get("group") == parts[1] for each in remote):
                 return await self._delegate(request)
-            own = [each for each in self._services if each["spec"].get("group") == parts[1]]
-            return Response(obj={"kind": "APIGroup", "apiVersion": "v1", **api_group(own)})
+            own = [
+                each for each in self._services if each["spec"].get("group") == parts[1]
+            ]
+            return Response(
+                obj={"kind": "APIGroup", "apiVersion": "v1", **api_group(own)}
+            )
         local = await self._delegate(_unconditional(request))
         if local.status != 200:
             return local
@@ -253,29 +293,55 @@ class Aggregator:
         etag = etag_of(body)
         headers = {**local.headers, "ETag": f'"{etag}"'}
         if is_fresh(request, etag):
-            return Response(304, {key: v for key, v in headers.items() if key != "Content-Type"}, body=b"")
+            return Response(
+                304,
+                {key: v for key, v in headers.items() if key != "Content-Type"},
+                body=b"",
+            )
         return Response(200, headers, body=body)
 
     async def _schemas(self, request: Request, parts: list[str]) -> Response:
         """`/openapi/v3`, its documents, and `/openapi/v2`."""
-        added = {proxy.api_service["metadata"]["name"]: proxy for proxy in self._proxies.values()}
+        added = {
+            proxy.api_service["metadata"]["name"]: proxy
+            for proxy in self._proxies.values()
+        }
         if request.path.rstrip("/") == V3:
             local = await self._delegate(_unconditional(request))
-            indexes = ((document_name(added[name].api_service), pair[0]) for name, pair in self._openapi.items())
+            indexes = (
+                (document_name(added[name].api_service), pair[0])
+                for name, pair in self._openapi.items()
+            )
             merged = orjson.dumps(merged_index(body_of(local), indexes))
-            return document(request, merged, local.headers.get("Content-Type", "application/json"))
+            return document(
+                request, merged, local.headers.get("Content-Type", "application/json")
+            )
         if parts[1] == "v3":
             name = "/".join(parts[2:])
-            proxy = next((each for each in added.values() if document_name(each.api_service) == name), None)
+            proxy = next(
+                (
+                    each
+                    for each in added.values()
+                    if document_name(each.api_service) == name
+                ),
+                None,
+            )
             return await (proxy or self._delegate)(request)
         local = await self._delegate(_unconditional(request))
-        if request.path == "/openapi/v2" and local.headers.get("Content-Type", "").startswith("application/json"):
-            documents = [(document_name(added[name].api_service), pair[1]) for name, pair in self._openapi.items()]
+        if request.path == "/openapi/v2" and local.headers.get(
+            "Content-Type", ""
+        ).startswith("application/json"):
+            documents = [
+                (document_name(added[name].api_service), pair[1])
+                for name, pair in self._openapi.items()
+            ]
             body = orjson.dumps(merged_v2(body_of(local), documents))
             etag = etag_of(body)
             if is_fresh(request, etag):
                 return Response(304, {"Etag": f'"{etag}"'}, body=b"")
-            return Response(local.status, {**local.headers, "Etag": f'"{etag}"'}, body=body)
+            return Response(
+                local.status, {**local.headers, "Etag": f'"{etag}"'}, body=body
+            )
         return local
 
 
@@ -291,6 +357,10 @@ class _Current:
 
 
 def _unconditional(request: Request) -> Request:
-    """The request without `If-None-Match`: what the client holds is the merged document."""
-    kept = {key: value for key, value in request.headers.items() if key != "if-none-match"}
+    """The request without `If-None-Match`: what the client holds is the merged
+    document.
+    """
+    kept = {
+        key: value for key, value in request.headers.items() if key != "if-none-match"
+    }
     return replace(request, headers=kept, accepts_object=False)

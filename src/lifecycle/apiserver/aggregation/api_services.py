@@ -1,10 +1,14 @@
-"""APIServices: which server answers for a group and version, and who comes first in discovery.
+"""APIServices: which server answers for a group and version, and who comes first in
+discovery.
 
-An APIService is a line in a routing table. Its name says for what (`v1.apps`), its `spec.service` says by whom: nobody there means
-this server itself. Two numbers set the order in which clients hear of groups and versions, and so which one `kubectl get things`
-means if two groups have `things`: `groupPriorityMinimum` (the highest of a group's counts) and `versionPriority`.
+An APIService is a line in a routing table. Its name says for what (`v1.apps`), its
+`spec.service` says by whom: nobody there means this server itself. Two numbers set the
+order in which clients hear of groups and versions, and so which one `kubectl get
+things` means if two groups have `things`: `groupPriorityMinimum` (the highest of a
+group's counts) and `versionPriority`.
 
-Upstream: `kube-aggregator/pkg/apis/apiregistration/v1/helper/helpers.go` (`SortedByGroupAndVersion`, `SetAPIServiceCondition`),
+Upstream: `kube-aggregator/pkg/apis/apiregistration/v1/helper/helpers.go`
+(`SortedByGroupAndVersion`, `SetAPIServiceCondition`),
 `apimachinery/pkg/version/helpers.go` (`CompareKubeAwareVersionStrings`), v1.36.
 """
 
@@ -24,9 +28,11 @@ _MATURITY = {"alpha": 0, "beta": 1, None: 2}
 
 
 def version_rank(version: str) -> tuple[int, ...]:
-    """What sorts versions from the least to the most mature: `v1alpha1`, `v1beta2`, `v1`, `v2`. What is no such name comes before all.
+    """What sorts versions from the least to the most mature: `v1alpha1`, `v1beta2`,
+    `v1`, `v2`. What is no such name comes before all.
 
-    Among names of no known form the one that is *earlier* in the alphabet counts for more.
+    Among names of no known form the one that is *earlier* in the alphabet counts for
+    more.
     """
     match = _KUBE_VERSION.fullmatch(version)
     if match is None:
@@ -35,12 +41,25 @@ def version_rank(version: str) -> tuple[int, ...]:
 
 
 def sorted_by_group_and_version(services: Iterable[Object]) -> list[list[Object]]:
-    """The APIServices of each group together, groups and the versions in them in the order of discovery."""
+    """The APIServices of each group together, groups and the versions in them in the
+    order of discovery.
+    """
     groups: dict[str, list[Object]] = {}
-    for service in sorted(services, key=lambda each: (-each["spec"]["groupPriorityMinimum"], each["metadata"]["name"])):
+    for service in sorted(
+        services,
+        key=lambda each: (
+            -each["spec"]["groupPriorityMinimum"],
+            each["metadata"]["name"],
+        ),
+    ):
         groups.setdefault(service["spec"].get("group", ""), []).append(service)
     for members in groups.values():
-        members.sort(key=lambda each: (each["spec"]["versionPriority"], version_rank(each["spec"]["version"])))
+        members.sort(
+            key=lambda each: (
+                each["spec"]["versionPriority"],
+                version_rank(each["spec"]["version"]),
+            )
+        )
         members.reverse()
     return list(groups.values())
 
@@ -51,11 +70,17 @@ def group_version(service: Object) -> tuple[str, str]:
 
 
 def service_reference(service: Object) -> tuple[str, str, int] | None:
-    """Namespace, name and port of the Service behind it; None for what this server answers itself."""
+    """Namespace, name and port of the Service behind it; None for what this server
+    answers itself.
+    """
     reference = service["spec"].get("service")
     if not reference:
         return None
-    return reference["namespace"], reference["name"], reference.get("port") or DEFAULT_PORT
+    return (
+        reference["namespace"],
+        reference["name"],
+        reference.get("port") or DEFAULT_PORT,
+    )
 
 
 def available_condition(service: Object) -> Object | None:
@@ -70,10 +95,18 @@ def is_available(service: Object) -> bool:
     return condition is not None and condition["status"] == "True"
 
 
-def with_condition(service: Object, status: str, reason: str, message: str, now: str) -> Object:
-    """The APIService with a new condition. The time of transition changes only with the status."""
+def with_condition(
+    service: Object, status: str, reason: str, message: str, now: str
+) -> Object:
+    """The APIService with a new condition. The time of transition changes only with the
+    status.
+    """
     before = available_condition(service)
-    since = now if before is None or before["status"] != status else before["lastTransitionTime"]
+    since = (
+        now
+        if before is None or before["status"] != status
+        else before["lastTransitionTime"]
+    )
     condition = {
         "type": AVAILABLE,
         "status": status,
@@ -87,4 +120,7 @@ def with_condition(service: Object, status: str, reason: str, message: str, now:
         conditions[places[0]] = condition
     else:
         conditions.append(condition)
-    return {**service, "status": {**(service.get("status") or {}), "conditions": conditions}}
+    return {
+        **service,
+        "status": {**(service.get("status") or {}), "conditions": conditions},
+    }

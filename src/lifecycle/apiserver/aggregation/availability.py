@@ -1,13 +1,16 @@
-"""Is an added API server there? The condition `Available` of each APIService, and why not.
+"""Is an added API server there? The condition `Available` of each APIService, and why
+not.
 
-First what can be read off: is there such a Service, does it listen on the port, has it ready endpoints with a port of that name?
-Then the server is asked for its discovery document, as `system:kube-aggregator` in `system:masters`; five tries at once, one
+First what can be read off: is there such a Service, does it listen on the port, has it
+ready endpoints with a port of that name? Then the server is asked for its discovery
+document, as `system:kube-aggregator` in `system:masters`; five tries at once, one
 success is enough. Nobody's request is sent to a server that failed here.
 
-It is asked again when its APIService, Service or EndpointSlices change, and every thirty seconds; after a failure sooner, 5 ms at
-first and then twice as long each time.
+It is asked again when its APIService, Service or EndpointSlices change, and every
+thirty seconds; after a failure sooner, 5 ms at first and then twice as long each time.
 
-Upstream: `kube-aggregator/pkg/controllers/status/remote/remote_available_controller.go` (`sync`, `hasAvailableEndpoint`), v1.36.
+Upstream: `kube-aggregator/pkg/controllers/status/remote/remote_available_controller.go`
+(`sync`, `hasAvailableEndpoint`), v1.36.
 """
 
 from __future__ import annotations
@@ -58,28 +61,47 @@ def check_service(reader: ObjectReader, api_service: Object) -> Finding:
         return Finding("False", "ServiceNotFound", f"{where} is not present")
     if service["spec"].get("type", "ClusterIP") != "ClusterIP":
         return PASSED
-    found = next((each for each in service["spec"].get("ports") or () if each["port"] == port), None)
+    found = next(
+        (each for each in service["spec"].get("ports") or () if each["port"] == port),
+        None,
+    )
     if found is None:
-        return Finding("False", "ServicePortError", f"{where} is not listening on port {port}")
+        return Finding(
+            "False", "ServicePortError", f"{where} is not listening on port {port}"
+        )
     slices = slices_of(reader, namespace, name)
     if not slices:
-        return Finding("False", "EndpointsNotFound", f"cannot find endpointslices for {where}")
+        return Finding(
+            "False", "EndpointsNotFound", f"cannot find endpointslices for {where}"
+        )
     port_name = found.get("name", "")
     if not any(_has_endpoint(each, port_name) for each in slices):
-        message = f"endpointslices for {where} have no addresses with port name {go_quote(port_name)}"
+        message = (
+            f"endpointslices for {where} have no addresses with port name"
+            f" {go_quote(port_name)}"
+        )
         return Finding("False", "MissingEndpoints", message)
     return PASSED
 
 
 def _has_endpoint(endpoint_slice: Object, port_name: str) -> bool:
-    ready = any(is_ready(endpoint) for endpoint in endpoint_slice.get("endpoints") or ())
+    ready = any(
+        is_ready(endpoint) for endpoint in endpoint_slice.get("endpoints") or ()
+    )
     ports = endpoint_slice.get("ports") or ()
-    return ready and any((p.get("name") or "") == port_name and p.get("port") is not None for p in ports)
+    return ready and any(
+        (p.get("name") or "") == port_name and p.get("port") is not None for p in ports
+    )
 
 
-async def check_discovery(api_service: Object, resolver: ServiceResolver, backend: Backend) -> Finding:
+async def check_discovery(
+    api_service: Object, resolver: ServiceResolver, backend: Backend
+) -> Finding:
     """Whether the server answers."""
-    tries = [asyncio.ensure_future(_try(api_service, resolver, backend)) for _ in range(ATTEMPTS)]
+    tries = [
+        asyncio.ensure_future(_try(api_service, resolver, backend))
+        for _ in range(ATTEMPTS)
+    ]
     last = ""
     try:
         for attempt in asyncio.as_completed(tries):
@@ -102,10 +124,16 @@ async def _try(api_service: Object, resolver: ServiceResolver, backend: Backend)
     except ResolveError as error:
         return str(error)
     spec = api_service["spec"]
-    path = f"/apis/{spec['group']}/{spec['version']}" if spec.get("group") else f"/api/{spec['version']}"
+    path = (
+        f"/apis/{spec['group']}/{spec['version']}"
+        if spec.get("group")
+        else f"/api/{spec['version']}"
+    )
     url = f"https://{host}:{port}{path}"
     try:
-        answer = await backend.send("GET", host, port, path, user=AGGREGATOR, timeout=CHECK_TIMEOUT)
+        answer = await backend.send(
+            "GET", host, port, path, user=AGGREGATOR, timeout=CHECK_TIMEOUT
+        )
     except BackendError as error:
         said = str(error)
         return f"failing or missing response from {url}: " + (
@@ -113,12 +141,17 @@ async def _try(api_service: Object, resolver: ServiceResolver, backend: Backend)
         )
     answer.close()
     if not 200 <= answer.status < 300:
-        return f"failing or missing response from {url}: bad status from {url}: {answer.status}"
+        return (
+            f"failing or missing response from {url}: bad status from {url}:"
+            f" {answer.status}"
+        )
     return ""
 
 
 class Retries:
-    """When to look again: soon after a failure, then later and later; at the latest after `RESYNC` seconds."""
+    """When to look again: soon after a failure, then later and later; at the latest
+    after `RESYNC` seconds.
+    """
 
     def __init__(self) -> None:
         self._failures: dict[str, int] = {}

@@ -1,12 +1,16 @@
-"""A connection to an added API server: the aggregator's client certificate, and headers that say for whom it asks.
+"""A connection to an added API server: the aggregator's client certificate, and headers
+that say for whom it asks.
 
-The server is checked against the APIService's `caBundle`, for the name `<service>.<namespace>.svc`, whatever address it was found
-at. The user's own credentials never get here: authentication took them off. What goes along are the name, uid, groups and extras in
-`X-Remote-*` headers, which the other side believes because of the certificate.
+The server is checked against the APIService's `caBundle`, for the name
+`<service>.<namespace>.svc`, whatever address it was found at. The user's own
+credentials never get here: authentication took them off. What goes along are the name,
+uid, groups and extras in `X-Remote-*` headers, which the other side believes because of
+the certificate.
 
-Upstream: `kube-aggregator/pkg/controllers/status/remote/remote_available_controller.go` (`BuildTransportConfig`),
-`client-go/transport/round_trippers.go` (`SetAuthProxyHeaders`), `apimachinery/pkg/util/proxy/transport.go`, v1.36. Left out: HTTP/2,
-upgraded connections, following redirects.
+Upstream: `kube-aggregator/pkg/controllers/status/remote/remote_available_controller.go`
+(`BuildTransportConfig`), `client-go/transport/round_trippers.go`
+(`SetAuthProxyHeaders`), `apimachinery/pkg/util/proxy/transport.go`, v1.36. Left out:
+HTTP/2, upgraded connections, following redirects.
 """
 
 from __future__ import annotations
@@ -40,19 +44,24 @@ HOP_BY_HOP = frozenset(
         "upgrade",
         "content-length",
         "host",
-        "accept-encoding",  # answers are compressed on the last part of the way, by our own server
+        # answers are compressed on the last part of the way, by our own server
+        "accept-encoding",
     }
 )
 REMOTE = "x-remote-"
 
 
 class BackendError(Exception):
-    """It could not be reached, or showed the wrong certificate. The message is Go's, as far as Python tells why."""
+    """It could not be reached, or showed the wrong certificate. The message is Go's, as
+    far as Python tells why.
+    """
 
 
 @dataclass(slots=True, frozen=True)
 class Trust:
-    """Whom to believe at the other end, and under which name; together with our own certificate that makes a transport."""
+    """Whom to believe at the other end, and under which name; together with our own
+    certificate that makes a transport.
+    """
 
     server_name: str
     ca: bytes
@@ -66,22 +75,31 @@ class Trust:
         namespace, name, _ = reference
         spec = api_service["spec"]
         ca = base64.b64decode(spec.get("caBundle") or "")
-        return cls(f"{name}.{namespace}.svc", ca, bool(spec.get("insecureSkipTLSVerify")))
+        return cls(
+            f"{name}.{namespace}.svc", ca, bool(spec.get("insecureSkipTLSVerify"))
+        )
 
 
 def auth_proxy_headers(user: UserInfo) -> list[tuple[str, str]]:
-    """Who asks, as headers. Keys of extras are escaped: a header's name knows fewer characters."""
+    """Who asks, as headers. Keys of extras are escaped: a header's name knows fewer
+    characters.
+    """
     headers = [("X-Remote-User", user.name)]
     if user.uid:
         headers.append(("X-Remote-Uid", user.uid))
     headers += [("X-Remote-Group", group) for group in user.groups]
     for key, values in user.extra.items():
-        headers += [("X-Remote-Extra-" + escape(key, safe="!#$&'*+-.^_`|~"), value) for value in values]
+        headers += [
+            ("X-Remote-Extra-" + escape(key, safe="!#$&'*+-.^_`|~"), value)
+            for value in values
+        ]
     return headers
 
 
 def forwarded_headers(headers: Mapping[str, str]) -> list[tuple[str, str]]:
-    """A request's own headers, without what belongs to one connection and without forged identities."""
+    """A request's own headers, without what belongs to one connection and without
+    forged identities.
+    """
     kept = []
     for name, value in headers.items():
         if name not in HOP_BY_HOP and not name.startswith(REMOTE):
@@ -90,7 +108,8 @@ def forwarded_headers(headers: Mapping[str, str]) -> list[tuple[str, str]]:
 
 
 class Backend:
-    """Connections to one added server. Make it on the loop that uses it; `close` it at the end.
+    """Connections to one added server. Make it on the loop that uses it; `close` it at
+    the end.
 
     Raises ValueError if the CA bundle cannot be read.
     """
@@ -98,12 +117,18 @@ class Backend:
     def __init__(self, trust: Trust, certificate: tuple[bytes, bytes]) -> None:
         self._trust = trust
         try:
-            context = ssl_context(ConnectionConfig("", trust.ca, *certificate, insecure=trust.insecure))
+            context = ssl_context(
+                ConnectionConfig("", trust.ca, *certificate, insecure=trust.insecure)
+            )
         except (ssl.SSLError, UnicodeDecodeError):
-            raise ValueError("unable to load root certificates: unable to parse bytes as PEM block") from None
+            raise ValueError(
+                "unable to load root certificates: unable to parse bytes as PEM block"
+            ) from None
         connector = aiohttp.TCPConnector(ssl=context, limit=0)
         self._session = aiohttp.ClientSession(
-            connector=connector, auto_decompress=False, cookie_jar=aiohttp.DummyCookieJar()
+            connector=connector,
+            auto_decompress=False,
+            cookie_jar=aiohttp.DummyCookieJar(),
         )
 
     async def send(
@@ -119,9 +144,13 @@ class Backend:
         body: bytes = b"",
         timeout: float | None = None,
     ) -> aiohttp.ClientResponse:
-        """The answer, its body still unread. `timeout` in seconds is for all of it; None for what may last. Raises BackendError."""
+        """The answer, its body still unread. `timeout` in seconds is for all of it;
+        None for what may last. Raises BackendError.
+        """
         target = f"https://{host}:{port}{escape(path, safe='/:@!$&()*+,;=~-._')}"
-        url = target + ("?" + urlencode(sorted((query or {}).items()), doseq=True) if query else "")
+        url = target + (
+            "?" + urlencode(sorted((query or {}).items()), doseq=True) if query else ""
+        )
         sent: CIMultiDict[str] = CIMultiDict(headers or [])
         for name, value in auth_proxy_headers(user):
             sent.add(name, value)
@@ -136,7 +165,9 @@ class Backend:
                 allow_redirects=False,
             )
         except TimeoutError:
-            raise BackendError(f"{_verb(method)} {_quoted(url)}: context deadline exceeded") from None
+            raise BackendError(
+                f"{_verb(method)} {_quoted(url)}: context deadline exceeded"
+            ) from None
         except (aiohttp.ClientError, OSError) as error:
             raise BackendError(why(error, host, port)) from error
 
@@ -147,7 +178,11 @@ class Backend:
 
 def why(error: BaseException, host: str, port: int) -> str:
     """A failed connection in Go's words."""
-    cause = getattr(error, "certificate_error", None) or getattr(error, "os_error", None) or error
+    cause = (
+        getattr(error, "certificate_error", None)
+        or getattr(error, "os_error", None)
+        or error
+    )
     if isinstance(cause, ssl.SSLCertVerificationError):
         return f"tls: failed to verify certificate: x509: {_x509(cause)}"
     if isinstance(cause, ConnectionRefusedError) or "Connect call failed" in str(cause):
@@ -160,7 +195,12 @@ def why(error: BaseException, host: str, port: int) -> str:
 
 
 def _x509(error: ssl.SSLCertVerificationError) -> str:
-    if error.verify_code in (18, 19, 20, 21):  # self signed, or an issuer that nobody here knows
+    if error.verify_code in (
+        18,
+        19,
+        20,
+        21,
+    ):  # self signed, or an issuer that nobody here knows
         return "certificate signed by unknown authority"
     if error.verify_code == 10:
         return "certificate has expired or is not yet valid"

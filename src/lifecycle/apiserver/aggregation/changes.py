@@ -1,6 +1,8 @@
-"""What wakes the availability checks: changes of APIServices, and of Services and EndpointSlices while one of them matters.
+"""What wakes the availability checks: changes of APIServices, and of Services and
+EndpointSlices while one of them matters.
 
-Upstream: the informers' event handlers in `kube-aggregator/pkg/controllers/status/remote/remote_available_controller.go`, v1.36.
+Upstream: the informers' event handlers in
+`kube-aggregator/pkg/controllers/status/remote/remote_available_controller.go`, v1.36.
 """
 
 from __future__ import annotations
@@ -16,9 +18,13 @@ from lifecycle.apiserver.cacher import Cacher
 
 
 class ChangeFollower:
-    """Follows the server's own caches. `start()` on the loop, `await stop()` at the end."""
+    """Follows the server's own caches. `start()` on the loop, `await stop()` at the
+    end.
+    """
 
-    def __init__(self, aggregator: Aggregator, cachers: Mapping[tuple[str, str], Cacher]) -> None:
+    def __init__(
+        self, aggregator: Aggregator, cachers: Mapping[tuple[str, str], Cacher]
+    ) -> None:
         self._aggregator = aggregator
         self._cachers = cachers
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -44,7 +50,9 @@ class ChangeFollower:
 
     def _follow(self, name: str) -> None:
         row = resource(name)
-        self._tasks[name] = asyncio.create_task(self._changes(self._cachers[row.store_key]), name=f"follow {name}")
+        self._tasks[name] = asyncio.create_task(
+            self._changes(self._cachers[row.store_key]), name=f"follow {name}"
+        )
 
     async def _changes(self, cacher: Cacher) -> None:
         while True:

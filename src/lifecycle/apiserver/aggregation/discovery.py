@@ -1,11 +1,14 @@
 """One discovery document for all servers.
 
-A client asks one address which groups there are. The aggregator answers from the APIServices alone when the old form is wanted; the
-aggregated form also tells the resources, so each added server is asked for its own document from time to time and what it said is
-merged. If it cannot be asked, its part is kept and marked `Stale`: clients then know that something may be missing, which is better than to
-believe that it is gone.
+A client asks one address which groups there are. The aggregator answers from the
+APIServices alone when the old form is wanted; the aggregated form also tells the
+resources, so each added server is asked for its own document from time to time and what
+it said is merged. If it cannot be asked, its part is kept and marked `Stale`: clients
+then know that something may be missing, which is better than to believe that it is
+gone.
 
-Upstream: `kube-aggregator/pkg/apiserver/handler_discovery.go` (`fetchFreshDiscoveryForService`, `syncAPIService`), `handler_apis.go`,
+Upstream: `kube-aggregator/pkg/apiserver/handler_discovery.go`
+(`fetchFreshDiscoveryForService`, `syncAPIService`), `handler_apis.go`,
 `apiserver/pkg/endpoints/discovery/aggregated/handler.go`, v1.36.
 """
 
@@ -18,7 +21,11 @@ from typing import Any
 import orjson
 
 from lifecycle.api.wire import Object, Request, Response
-from lifecycle.apiserver.aggregation.api_services import GROUP, group_version, sorted_by_group_and_version
+from lifecycle.apiserver.aggregation.api_services import (
+    GROUP,
+    group_version,
+    sorted_by_group_and_version,
+)
 from lifecycle.apiserver.aggregation.availability import AGGREGATOR
 
 OWN_PRIORITY = 20001
@@ -26,7 +33,8 @@ OWN_PRIORITY = 20001
 UNREGISTERED_PRIORITY = 1000
 """What custom resources are registered with."""
 ACCEPT = ",".join(
-    f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList" for version in ("v2", "v2beta1")
+    f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
+    for version in ("v2", "v2beta1")
 )
 Fetch = Callable[[str, str], Awaitable[Response]]
 """GETs a path with an Accept header from an added server."""
@@ -44,8 +52,12 @@ class Discovered:
         return {**self.entry, "freshness": "Current" if self.fresh else "Stale"}
 
 
-async def discover(api_service: Object, fetch: Fetch, before: Discovered | None) -> Discovered:
-    """Ask an added server what it has in this group version; on failure what was known before, stale."""
+async def discover(
+    api_service: Object, fetch: Fetch, before: Discovered | None
+) -> Discovered:
+    """Ask an added server what it has in this group version; on failure what was known
+    before, stale.
+    """
     group, version = group_version(api_service)
     answer = await fetch("/apis", ACCEPT)
     listed = _document(answer)
@@ -60,9 +72,14 @@ async def discover(api_service: Object, fetch: Fetch, before: Discovered | None)
         path = f"/apis/{group}/{version}" if group else f"/api/{version}"
         legacy = await fetch(path, "application/json")
         if legacy.status == 200:
-            entry = {"version": version, "resources": resources_to_discovery(_document(legacy), group, version)}
+            entry = {
+                "version": version,
+                "resources": resources_to_discovery(_document(legacy), group, version),
+            }
             return Discovered(entry, True)
-    return Discovered(before.entry if before is not None else {"version": version}, False)
+    return Discovered(
+        before.entry if before is not None else {"version": version}, False
+    )
 
 
 def _document(answer: Response) -> Object:
@@ -76,7 +93,8 @@ def _document(answer: Response) -> Object:
 
 
 def resources_to_discovery(listed: Object, group: str, version: str) -> list[Object]:
-    """The resources of an `APIResourceList` in the aggregated form: subresources inside their resource.
+    """The resources of an `APIResourceList` in the aggregated form: subresources inside
+    their resource.
 
     Upstream: `endpoints.ConvertGroupVersionIntoToDiscovery`.
     """
@@ -89,9 +107,15 @@ def resources_to_discovery(listed: Object, group: str, version: str) -> list[Obj
         }
         name, _, sub = row["name"].partition("/")
         if sub:
-            parent = found.setdefault(name, {"resource": name, "responseKind": {}, "verbs": []})
+            parent = found.setdefault(
+                name, {"resource": name, "responseKind": {}, "verbs": []}
+            )
             parent.setdefault("subresources", []).append(
-                {"subresource": sub, "responseKind": kind, "verbs": list(row.get("verbs") or ())}
+                {
+                    "subresource": sub,
+                    "responseKind": kind,
+                    "verbs": list(row.get("verbs") or ()),
+                }
             )
             continue
         entry: Object = {
@@ -108,8 +132,12 @@ def resources_to_discovery(listed: Object, group: str, version: str) -> list[Obj
     return list(found.values())
 
 
-def merged_group_list(local: Object, services: Iterable[Object], remote: Iterable[Object]) -> Object:
-    """The `APIGroupList` of `/apis`: the local groups and those of other servers, in the order of their priorities."""
+def merged_group_list(
+    local: Object, services: Iterable[Object], remote: Iterable[Object]
+) -> Object:
+    """The `APIGroupList` of `/apis`: the local groups and those of other servers, in
+    the order of their priorities.
+    """
     services = list(services)
     groups = {each["name"]: each for each in local["groups"]}
     for members in sorted_by_group_and_version(remote):
@@ -117,20 +145,43 @@ def merged_group_list(local: Object, services: Iterable[Object], remote: Iterabl
         if name:
             own = [each for each in services if each["spec"].get("group", "") == name]
             groups[name] = api_group(own)
-    return {**local, "groups": sorted(groups.values(), key=_order(services, lambda each: each["name"]))}
+    return {
+        **local,
+        "groups": sorted(
+            groups.values(), key=_order(services, lambda each: each["name"])
+        ),
+    }
 
 
 def api_group(services: Iterable[Object]) -> Object:
-    """The `APIGroup` that the APIServices of one group make up; the first version is the preferred one."""
+    """The `APIGroup` that the APIServices of one group make up; the first version is
+    the preferred one.
+    """
     members = sorted_by_group_and_version(services)[0]
-    versions = [{"groupVersion": "/".join(group_version(each)), "version": each["spec"]["version"]} for each in members]
-    return {"name": members[0]["spec"]["group"], "versions": versions, "preferredVersion": versions[0]}
+    versions = [
+        {
+            "groupVersion": "/".join(group_version(each)),
+            "version": each["spec"]["version"],
+        }
+        for each in members
+    ]
+    return {
+        "name": members[0]["spec"]["group"],
+        "versions": versions,
+        "preferredVersion": versions[0],
+    }
 
 
-def merged_discovery(local: Object, services: Iterable[Object], discovered: dict[str, Discovered]) -> Object:
-    """The aggregated document of `/apis`. `discovered` is by the name of the APIService."""
+def merged_discovery(
+    local: Object, services: Iterable[Object], discovered: dict[str, Discovered]
+) -> Object:
+    """The aggregated document of `/apis`. `discovered` is by the name of the
+    APIService.
+    """
     services = list(services)
-    groups: dict[str, Object] = {each["metadata"]["name"]: each for each in local["items"]}
+    groups: dict[str, Object] = {
+        each["metadata"]["name"]: each for each in local["items"]
+    }
     for members in sorted_by_group_and_version(services):
         name = members[0]["spec"].get("group", "")
         added = {
@@ -140,19 +191,44 @@ def merged_discovery(local: Object, services: Iterable[Object], discovered: dict
         }
         if not name or not added:
             continue
-        known = {each["version"]: each for each in groups.get(name, {}).get("versions") or ()} | added
-        order = [each["spec"]["version"] for each in members if each["spec"]["version"] in known]
+        known = {
+            each["version"]: each for each in groups.get(name, {}).get("versions") or ()
+        } | added
+        order = [
+            each["spec"]["version"]
+            for each in members
+            if each["spec"]["version"] in known
+        ]
         order += [version for version in known if version not in order]
-        groups[name] = {"metadata": {"name": name}, "versions": [known[version] for version in order]}
-    return {**local, "items": sorted(groups.values(), key=_order(services, lambda each: each["metadata"]["name"]))}
+        groups[name] = {
+            "metadata": {"name": name},
+            "versions": [known[version] for version in order],
+        }
+    return {
+        **local,
+        "items": sorted(
+            groups.values(), key=_order(services, lambda each: each["metadata"]["name"])
+        ),
+    }
 
 
-def _order(services: list[Object], name_of: Callable[[Object], str]) -> Callable[[Object], tuple[Any, ...]]:
+def _order(
+    services: list[Object], name_of: Callable[[Object], str]
+) -> Callable[[Object], tuple[Any, ...]]:
     places: dict[str, tuple[int, str]] = {GROUP: (-OWN_PRIORITY, "")}
     for members in sorted_by_group_and_version(services):
-        first = min(members, key=lambda each: (-each["spec"]["groupPriorityMinimum"], each["metadata"]["name"]))
+        first = min(
+            members,
+            key=lambda each: (
+                -each["spec"]["groupPriorityMinimum"],
+                each["metadata"]["name"],
+            ),
+        )
         name = first["spec"].get("group", "")
-        places[name] = (-first["spec"]["groupPriorityMinimum"], first["metadata"]["name"])
+        places[name] = (
+            -first["spec"]["groupPriorityMinimum"],
+            first["metadata"]["name"],
+        )
 
     def key(entry: Object) -> tuple[Any, ...]:
         name = name_of(entry)
@@ -165,6 +241,8 @@ def fetch_through(proxy: Callable[[Request], Awaitable[Response]]) -> Fetch:
     """GETs through the proxy itself, as the aggregator."""
 
     async def fetch(path: str, accept: str) -> Response:
-        return await proxy(Request("GET", path, headers={"accept": accept}, user=AGGREGATOR))
+        return await proxy(
+            Request("GET", path, headers={"accept": accept}, user=AGGREGATOR)
+        )
 
     return fetch

@@ -1,12 +1,16 @@
-"""The front proxy's identity: how an added API server knows that it is really kube-apiserver who speaks.
+"""The front proxy's identity: how an added API server knows that it is really
+kube-apiserver who speaks.
 
-There is a second certificate authority, for one purpose: its client certificate is what the aggregator shows. Its certificate is published
-in the config map `kube-system/extension-apiserver-authentication`, with the names of the headers, so that an added server
-can set itself up. Beside it stands the CA of ordinary client certificates.
+There is a second certificate authority, for one purpose: its client certificate is what
+the aggregator shows. Its certificate is published in the config map
+`kube-system/extension-apiserver-authentication`, with the names of the headers, so that
+an added server can set itself up. Beside it stands the CA of ordinary client
+certificates.
 
-Upstream: kubeadm `app/phases/certs/certlist.go` (`KubeadmCertFrontProxyCA`, `KubeadmCertFrontProxyClient`),
-`pkg/controlplane/controller/clusterauthenticationtrust/cluster_authentication_trust_controller.go`, v1.36. Left out: merging with what
-other servers of the same cluster have written.
+Upstream: kubeadm `app/phases/certs/certlist.go` (`KubeadmCertFrontProxyCA`,
+`KubeadmCertFrontProxyClient`),
+`pkg/controlplane/controller/clusterauthenticationtrust/cluster_authentication_trust_controller.go`,
+v1.36. Left out: merging with what other servers of the same cluster have written.
 """
 
 from __future__ import annotations
@@ -65,11 +69,17 @@ def authentication_config_map(client_ca: bytes, config: RequestHeaderConfig) -> 
     }
 
 
-async def publish_authentication_config(store: Store, clock: Clock, client_ca: bytes, front_proxy: FrontProxy) -> None:
-    """Write the config map into the store; what an earlier start left there is replaced. Raises StoreError."""
+async def publish_authentication_config(
+    store: Store, clock: Clock, client_ca: bytes, front_proxy: FrontProxy
+) -> None:
+    """Write the config map into the store; what an earlier start left there is
+    replaced. Raises StoreError.
+    """
     row = resource("configmaps")
     key = registry_key(row, NAMESPACE, NAME)
-    wanted = authentication_config_map(client_ca, RequestHeaderConfig(front_proxy.authority.ca_pem))
+    wanted = authentication_config_map(
+        client_ca, RequestHeaderConfig(front_proxy.authority.ca_pem)
+    )
     before = await store.get(key)
     metadata = {"uid": NameSource().uid(), "creationTimestamp": clock.timestamp()}
     if before is not None:
@@ -79,8 +89,12 @@ async def publish_authentication_config(store: Store, clock: Clock, client_ca: b
     await store.put(key, encode_value(wanted, storage_media_type(store)))
 
 
-def read_authentication_config_map(config_map: Object) -> tuple[bytes, RequestHeaderConfig]:
-    """Both authorities from such a config map. Raises ValueError if it says nothing about a front proxy."""
+def read_authentication_config_map(
+    config_map: Object,
+) -> tuple[bytes, RequestHeaderConfig]:
+    """Both authorities from such a config map. Raises ValueError if it says nothing
+    about a front proxy.
+    """
     data = config_map.get("data") or {}
     if not data.get("requestheader-client-ca-file"):
         raise ValueError(f"no client ca bundle found under {NAMESPACE}/{NAME}")

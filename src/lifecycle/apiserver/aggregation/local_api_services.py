@@ -1,13 +1,17 @@
 """The APIServices of the server itself: one for each group and version it has.
 
-Nobody writes them. They are there so that built-in and added groups are sorted by the same rule, and they carry a label that says so:
-`automanaged: onstart`. Whoever changes one of them will find it as it was after the next start.
+Nobody writes them. They are there so that built-in and added groups are sorted by the
+same rule, and they carry a label that says so: `automanaged: onstart`. Whoever changes
+one of them will find it as it was after the next start.
 
-They are written straight into the store before the caches fill, in the shape in which two controllers of the real server leave them.
+They are written straight into the store before the caches fill, in the shape in which
+two controllers of the real server leave them.
 
-Upstream: `pkg/controlplane/apiserver/aggregator.go` (`DefaultGenericAPIServicePriorities`, `apiServicesToRegister`),
-`kube-aggregator/pkg/controllers/autoregister/autoregister_controller.go`, `status/local`, v1.36. Left out: groups that only feature gates
-bring, keeping them in step while the server runs.
+Upstream: `pkg/controlplane/apiserver/aggregator.go`
+(`DefaultGenericAPIServicePriorities`, `apiServicesToRegister`),
+`kube-aggregator/pkg/controllers/autoregister/autoregister_controller.go`,
+`status/local`, v1.36. Left out: groups that only feature gates bring, keeping them in
+step while the server runs.
 """
 
 from __future__ import annotations
@@ -59,7 +63,11 @@ VERSION_PRIORITY = 15
 
 def local_api_services() -> list[Object]:
     """The specs that a server with our groups registers, by name."""
-    served = {(row.group, row.version) for row in all_resources() if row.group in PRIORITIES and row.group != GROUP}
+    served = {
+        (row.group, row.version)
+        for row in all_resources()
+        if row.group in PRIORITIES and row.group != GROUP
+    }
     found = []
     for group, version in served:
         spec = {"group": group} if group else {}
@@ -69,8 +77,15 @@ def local_api_services() -> list[Object]:
             {
                 "kind": "APIService",
                 "apiVersion": API_VERSION,
-                "metadata": {"name": f"{version}.{group}", "labels": {AUTOMANAGED: ON_START}},
-                "spec": {**spec, "groupPriorityMinimum": PRIORITIES[group], "versionPriority": priority},
+                "metadata": {
+                    "name": f"{version}.{group}",
+                    "labels": {AUTOMANAGED: ON_START},
+                },
+                "spec": {
+                    **spec,
+                    "groupPriorityMinimum": PRIORITIES[group],
+                    "versionPriority": priority,
+                },
             }
         )
     return sorted(found, key=lambda each: str(each["metadata"]["name"]))
@@ -81,7 +96,9 @@ async def register_local_api_services(store: Store, clock: Clock) -> None:
     row = resource_for_kind(API_VERSION, "APIService")
     assert row is not None
     now = clock.timestamp()
-    names = NameSource()  # a source of its own: it must not shift the names that a seed gives to other objects
+    # a source of its own: it must not shift the names that a seed gives to other
+    # objects
+    names = NameSource()
     condition = {
         "type": "Available",
         "status": "True",
@@ -100,7 +117,10 @@ async def register_local_api_services(store: Store, clock: Clock) -> None:
             "apiVersion": API_VERSION,
             "time": now,
             "fieldsType": "FieldsV1",
-            "fieldsV1": {"f:metadata": {"f:labels": {".": {}, f"f:{AUTOMANAGED}": {}}}, "f:spec": fields},
+            "fieldsV1": {
+                "f:metadata": {"f:labels": {".": {}, f"f:{AUTOMANAGED}": {}}},
+                "f:spec": fields,
+            },
         }
         metadata = {
             **service["metadata"],
@@ -108,5 +128,11 @@ async def register_local_api_services(store: Store, clock: Clock) -> None:
             "creationTimestamp": now,
             "managedFields": [managed],
         }
-        stored = {**service, "metadata": metadata, "status": {"conditions": [condition]}}
-        await store.put(key, encode_value(stored, storage_media_type(store)), expected=0)
+        stored = {
+            **service,
+            "metadata": metadata,
+            "status": {"conditions": [condition]},
+        }
+        await store.put(
+            key, encode_value(stored, storage_media_type(store)), expected=0
+        )

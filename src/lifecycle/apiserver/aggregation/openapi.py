@@ -1,11 +1,13 @@
 """One set of schemas for all servers.
 
-OpenAPI v3 has a document for each group version, so there is little to merge: the added server's addresses join the index, hash and
-all, and its documents are passed through. A client that has a document of that hash need not ask again, whoever serves it. In
+OpenAPI v3 has a document for each group version, so there is little to merge: the added
+server's addresses join the index, hash and all, and its documents are passed through. A
+client that has a document of that hash need not ask again, whoever serves it. In
 OpenAPI v2 everything is one document, and has to be put together.
 
-Upstream: `kube-aggregator/pkg/controllers/openapiv3/aggregator/aggregator.go`, `openapi/aggregator/aggregator.go`, v1.36. Left out:
-renaming definitions of v2 that two servers define differently (the first one counts), its protobuf form for added servers.
+Upstream: `kube-aggregator/pkg/controllers/openapiv3/aggregator/aggregator.go`,
+`openapi/aggregator/aggregator.go`, v1.36. Left out: renaming definitions of v2 that two
+servers define differently (the first one counts), its protobuf form for added servers.
 """
 
 from __future__ import annotations
@@ -53,7 +55,9 @@ async def fetch_v2(fetch: Fetch) -> Object:
 
 
 def merged_index(local: Object, added: Iterable[tuple[str, Object]]) -> Object:
-    """The index with the documents of added servers, each only for what its APIService stands for."""
+    """The index with the documents of added servers, each only for what its APIService
+    stands for.
+    """
     paths = dict(local["paths"])
     for name, theirs in added:
         if name in theirs:
@@ -62,7 +66,9 @@ def merged_index(local: Object, added: Iterable[tuple[str, Object]]) -> Object:
 
 
 def merged_v2(local: Object, added: Iterable[tuple[str, Object]]) -> Object:
-    """The v2 document with the paths below each `/apis/<group>/<version>` and the definitions of added servers."""
+    """The v2 document with the paths below each `/apis/<group>/<version>` and the
+    definitions of added servers.
+    """
     paths, definitions = dict(local["paths"]), dict(local["definitions"])
     for name, theirs in added:
         for path, item in (theirs.get("paths") or {}).items():
@@ -75,5 +81,9 @@ def merged_v2(local: Object, added: Iterable[tuple[str, Object]]) -> Object:
 
 def body_of(response: Response) -> Object:
     """The JSON of an answer."""
-    found: Object = response.obj if response.obj is not None else orjson.loads(response.body or b"{}")
+    found: Object = (
+        response.obj
+        if response.obj is not None
+        else orjson.loads(response.body or b"{}")
+    )
     return found

@@ -1,13 +1,16 @@
 """Passing a request on to an added API server, and its answer back.
 
-The request has been through the whole chain by now: the user is known, may do this, and has a seat. What is left is to find the
-server, to ask it in the user's name and to hand back what it says, byte for byte; a watch piece by piece.
+The request has been through the whole chain by now: the user is known, may do this, and
+has a seat. What is left is to find the server, to ask it in the user's name and to hand
+back what it says, byte for byte; a watch piece by piece.
 
-Two failures are told apart. If the APIService is known to be unavailable nobody is asked: `service unavailable`. If it seemed fine and then
-is not there: `error trying to reach service: …`. Both are plain text with a 503.
+Two failures are told apart. If the APIService is known to be unavailable nobody is
+asked: `service unavailable`. If it seemed fine and then is not there: `error trying to
+reach service: …`. Both are plain text with a 503.
 
-Upstream: `kube-aggregator/pkg/apiserver/handler_proxy.go` (`proxyHandler.ServeHTTP`), `apiserver/pkg/util/proxy/proxy.go`
-(`NewRequestForProxy`), v1.36. Left out: upgraded connections (exec in an added server), rejecting redirects.
+Upstream: `kube-aggregator/pkg/apiserver/handler_proxy.go` (`proxyHandler.ServeHTTP`),
+`apiserver/pkg/util/proxy/proxy.go` (`NewRequestForProxy`), v1.36. Left out: upgraded
+connections (exec in an added server), rejecting redirects.
 """
 
 from __future__ import annotations
@@ -20,8 +23,16 @@ import orjson
 
 from lifecycle.api.wire import Object, Request, Response, WatchFrame
 from lifecycle.apiserver.aggregation.api_services import is_available, service_reference
-from lifecycle.apiserver.aggregation.backend import HOP_BY_HOP, Backend, BackendError, forwarded_headers
-from lifecycle.apiserver.aggregation.service_resolver import ResolveError, ServiceResolver
+from lifecycle.apiserver.aggregation.backend import (
+    HOP_BY_HOP,
+    Backend,
+    BackendError,
+    forwarded_headers,
+)
+from lifecycle.apiserver.aggregation.service_resolver import (
+    ResolveError,
+    ServiceResolver,
+)
 from lifecycle.apiserver.filters.request_info import is_long_running
 from lifecycle.apiserver.non_resource.document import text
 
@@ -32,10 +43,16 @@ log = logging.getLogger(__name__)
 
 
 class ProxyHandler:
-    """Serves one APIService. `backend` is None if its settings make no transport; `trouble` then says why."""
+    """Serves one APIService. `backend` is None if its settings make no transport;
+    `trouble` then says why.
+    """
 
     def __init__(
-        self, api_service: Object, resolver: ServiceResolver, backend: Backend | None, trouble: str = ""
+        self,
+        api_service: Object,
+        resolver: ServiceResolver,
+        backend: Backend | None,
+        trouble: str = "",
     ) -> None:
         self.api_service = api_service
         self._resolver = resolver
@@ -57,9 +74,13 @@ class ProxyHandler:
         except ResolveError as error:
             log.error("error resolving %s/%s: %s", *reference[:2], error)
             return _proxy_error("service unavailable", 503)
-        body = request.body or (orjson.dumps(request.obj) if request.obj is not None else b"")
+        body = request.body or (
+            orjson.dumps(request.obj) if request.obj is not None else b""
+        )
         headers = forwarded_headers(request.headers)
-        if request.obj is not None and not any(name == "content-type" for name, _ in headers):
+        if request.obj is not None and not any(
+            name == "content-type" for name, _ in headers
+        ):
             headers.append(("content-type", "application/json"))
         headers = [(name, value) for name, value in headers if name != "audit-id"]
         headers += [
@@ -70,7 +91,11 @@ class ProxyHandler:
             ("X-Forwarded-Proto", "https"),
         ]
         info = request.info
-        discovery = info is not None and not info.is_resource_request and request.path.strip("/").count("/") == 2
+        discovery = (
+            info is not None
+            and not info.is_resource_request
+            and request.path.strip("/").count("/") == 2
+        )
         try:
             answer = await self._backend.send(
                 request.method,
@@ -83,8 +108,16 @@ class ProxyHandler:
                 body=body,
                 timeout=DISCOVERY_TIMEOUT if discovery else None,
             )
-            kept = {name: value for name, value in answer.headers.items() if name.lower() not in HOP_BY_HOP}
-            kept = {name: value for name, value in kept.items() if name.lower() not in ("audit-id", "date")}
+            kept = {
+                name: value
+                for name, value in answer.headers.items()
+                if name.lower() not in HOP_BY_HOP
+            }
+            kept = {
+                name: value
+                for name, value in kept.items()
+                if name.lower() not in ("audit-id", "date")
+            }
             if info is not None and is_long_running(info) and answer.status == 200:
                 return _streamed(request, answer, kept)
             async with answer:
@@ -102,10 +135,19 @@ def _proxy_error(message: str, code: int) -> Response:
     return text(f"{message}\n", code)
 
 
-def _streamed(request: Request, answer: aiohttp.ClientResponse, headers: dict[str, str]) -> Response:
-    """A watch. Clients of this process get its frames, all others the bytes as they come."""
+def _streamed(
+    request: Request, answer: aiohttp.ClientResponse, headers: dict[str, str]
+) -> Response:
+    """A watch. Clients of this process get its frames, all others the bytes as they
+    come.
+    """
     frames = _frames(answer) if request.accepts_object else _pieces(answer)
-    return Response(answer.status, headers, stream=frames, encode_frame=lambda frame: frame.encoded or b"")
+    return Response(
+        answer.status,
+        headers,
+        stream=frames,
+        encode_frame=lambda frame: frame.encoded or b"",
+    )
 
 
 async def _pieces(answer: aiohttp.ClientResponse) -> AsyncIterator[WatchFrame]:

@@ -1,11 +1,13 @@
 """From a Service to an address: where a request for an added API goes.
 
-By default the aggregator sends to the Service's own address and leaves the choice of a pod to kube-proxy's rules; with
-`--enable-aggregator-routing` it looks at the EndpointSlices and picks a ready endpoint itself. A Service of type ExternalName is just a
-name, which is how an API server outside the cluster is joined.
+By default the aggregator sends to the Service's own address and leaves the choice of a
+pod to kube-proxy's rules; with `--enable-aggregator-routing` it looks at the
+EndpointSlices and picks a ready endpoint itself. A Service of type ExternalName is just
+a name, which is how an API server outside the cluster is joined.
 
-Upstream: `apiserver/pkg/util/proxy/proxy.go` (`ResolveCluster`, `ResolveEndpoint`), `kube-aggregator/pkg/apiserver/resolvers.go`,
-v1.36. Left out: the cluster's own server behind `default/kubernetes`.
+Upstream: `apiserver/pkg/util/proxy/proxy.go` (`ResolveCluster`, `ResolveEndpoint`),
+`kube-aggregator/pkg/apiserver/resolvers.go`, v1.36. Left out: the cluster's own server
+behind `default/kubernetes`.
 """
 
 from __future__ import annotations
@@ -85,7 +87,11 @@ class EndpointResolver:
 def slices_of(reader: ObjectReader, namespace: str, name: str) -> Sequence[Object]:
     """The EndpointSlices of a Service."""
     found = reader.list(resource(ENDPOINT_SLICES), namespace)
-    return [each for each in found if (each["metadata"].get("labels") or {}).get(SERVICE_NAME) == name]
+    return [
+        each
+        for each in found
+        if (each["metadata"].get("labels") or {}).get(SERVICE_NAME) == name
+    ]
 
 
 def is_ready(endpoint: Object) -> bool:
@@ -105,4 +111,6 @@ def _service_port(service: Object, port: int) -> Object:
         if each["port"] == port:
             found: Object = each
             return found
-    raise ResolveError(f'no service port {port} found for service "{service["metadata"]["name"]}"')
+    raise ResolveError(
+        f'no service port {port} found for service "{service["metadata"]["name"]}"'
+    )

@@ -1,11 +1,14 @@
 """`x-kubernetes-validations`: rules that an object must keep, as expressions.
 
-A rule stands anywhere in a schema and speaks of the value there as `self`. A rule that mentions `oldSelf` is a *transition rule*: it
-judges changes, so it is only asked when there is something to compare with. What changed nothing is not held against anybody.
+A rule stands anywhere in a schema and speaks of the value there as `self`. A rule that
+mentions `oldSelf` is a *transition rule*: it judges changes, so it is only asked when
+there is something to compare with. What changed nothing is not held against anybody.
 
-Upstream: `apiextensions-apiserver/pkg/apiserver/schema/cel/{compilation,validation}.go`, `apiserver/pkg/cel/common/values.go`,
-`apiserver/pkg/cel/escaping.go`, v1.36. Left out: types of fields at compile time (a misspelt field is found when the rule runs, not
-when the definition is written), cost limits.
+Upstream:
+`apiextensions-apiserver/pkg/apiserver/schema/cel/{compilation,validation}.go`,
+`apiserver/pkg/cel/common/values.go`, `apiserver/pkg/cel/escaping.go`, v1.36. Left out:
+types of fields at compile time (a misspelt field is found when the rule runs, not when
+the definition is written), cost limits.
 """
 
 from __future__ import annotations
@@ -35,13 +38,23 @@ from lifecycle.api.field_errors import (
 )
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.apiextensions.schema_validation import ABSENT, NO_PATH
-from lifecycle.apiserver.cel.environment import DYN, CompileError, Environment, EvaluationError, Program
+from lifecycle.apiserver.cel.environment import (
+    DYN,
+    CompileError,
+    Environment,
+    EvaluationError,
+    Program,
+)
 
 BLOCKING = {NOT_SUPPORTED, REQUIRED, TOO_LONG, TOO_MANY, TYPE_INVALID}
-UNCHECKED = "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation"
+UNCHECKED = (
+    "some validation rules were not checked because the object was invalid; correct the"
+    " existing errors to complete validation"
+)
 MAX_MESSAGE = 5 * 1024
 _KEYWORDS = {
-    "true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import", "let", "loop",
+    "true", "false", "null", "in", "as", "break", "const", "continue", "else", "for",
+    "function", "if", "import", "let", "loop",
     "package", "namespace", "return", "var", "void", "while",
 }  # fmt: skip
 
@@ -49,11 +62,20 @@ _KEYWORDS = {
 @cache
 def _environments() -> tuple[Environment, Environment, Environment]:
     both = Environment({"self": DYN, "oldSelf": DYN})
-    return Environment({"self": DYN}), both, Environment({"self": DYN, "old__self": DYN})
+    return (
+        Environment({"self": DYN}),
+        both,
+        Environment({"self": DYN, "old__self": DYN}),
+    )
 
 
-_OPTIONAL_OLD_SELF = "cel.bind(oldSelf, size(old__self) > 0 ? optional.of(old__self[0]) : optional.none(), %s)"
-"""With `optionalOldSelf` the old value is an optional one. The library takes none from outside: it comes as a list of one or of nothing."""
+_OPTIONAL_OLD_SELF = (
+    "cel.bind(oldSelf, size(old__self) > 0 ? optional.of(old__self[0]) :"
+    " optional.none(), %s)"
+)
+"""With `optionalOldSelf` the old value is an optional one. The library takes none from
+outside: it comes as a list of one or of nothing.
+"""
 
 
 _RULE = "cel expression"
@@ -64,7 +86,9 @@ class MessageError(CompileError):
 
 
 def _program(environment: Environment, text: str, kind: str, wrong: str) -> Program:
-    """A program for a result of a type that may not be known before it runs. Upstream: `compileRule`."""
+    """A program for a result of a type that may not be known before it runs. Upstream:
+    `compileRule`.
+    """
     environment.compile(text)
     try:
         return environment.compile(text, (kind, "dyn"))
@@ -76,7 +100,11 @@ def _message_program(environment: Environment, text: str) -> Program:
     try:
         return _program(environment, text, "string", "messageExpression")
     except CompileError as error:
-        prefix = "" if str(error).startswith("messageExpression must") else "messageExpression "
+        prefix = (
+            ""
+            if str(error).startswith("messageExpression must")
+            else "messageExpression "
+        )
         raise MessageError(f"{prefix}{error}") from None
 
 
@@ -90,7 +118,9 @@ class Rule:
         plain, transition, optional = _environments()
         if self.optional:
             self.uses_old_self = re.search(r"\boldSelf\b", self.text) is not None
-            self.program: Program = _program(optional, _OPTIONAL_OLD_SELF % self.text, "bool", _RULE)
+            self.program: Program = _program(
+                optional, _OPTIONAL_OLD_SELF % self.text, "bool", _RULE
+            )
         else:
             self.uses_old_self = False
             try:
@@ -98,9 +128,13 @@ class Rule:
             except CompileError:
                 transition.compile(self.text)
                 self.uses_old_self = True
-            self.program = _program(transition if self.uses_old_self else plain, self.text, "bool", _RULE)
+            self.program = _program(
+                transition if self.uses_old_self else plain, self.text, "bool", _RULE
+            )
         expression = source.get("messageExpression", "").strip()
-        self.message_program = _message_program(transition, expression) if expression else None
+        self.message_program = (
+            _message_program(transition, expression) if expression else None
+        )
 
     @property
     def shown(self) -> str:
@@ -109,7 +143,9 @@ class Rule:
 
     def error(self, path: str, value: Any, values: dict[str, Any]) -> FieldError:
         """What is said when the rule does not hold."""
-        detail = (self.source.get("message") or "").strip() or f"failed rule: {self.text}"
+        detail = (
+            self.source.get("message") or ""
+        ).strip() or f"failed rule: {self.text}"
         if self.message_program is not None:
             try:
                 said = str(self.message_program.evaluate(values)).strip()
@@ -138,25 +174,53 @@ def _compiled(source: bytes) -> Rule | CompileError:
 
 def compiled_rules(schema: Object) -> list[Rule | CompileError]:
     """The rules of one node of a schema."""
-    return [_compiled(orjson.dumps(each)) for each in schema.get("x-kubernetes-validations") or ()]
+    return [
+        _compiled(orjson.dumps(each))
+        for each in schema.get("x-kubernetes-validations") or ()
+    ]
 
 
 def has_rules(schema: Any) -> bool:
     """Whether a schema has rules anywhere."""
     if isinstance(schema, dict):
-        return bool(schema.get("x-kubernetes-validations")) or any(has_rules(each) for each in schema.values())
+        return bool(schema.get("x-kubernetes-validations")) or any(
+            has_rules(each) for each in schema.values()
+        )
     return isinstance(schema, list) and any(has_rules(each) for each in schema)
 
 
 def validate_rules(
-    value: Any, schema: Object, old: Any = ABSENT, warnings: list[str] | None = None, *, is_resource: bool = True
+    value: Any,
+    schema: Object,
+    old: Any = ABSENT,
+    warnings: list[str] | None = None,
+    *,
+    is_resource: bool = True,
 ) -> list[FieldError]:
-    """Everything that breaks a rule. `old` is the stored value of an update; what an unchanged part breaks goes to `warnings`."""
-    return list(_walk(value, schema, old, "", is_resource, False, warnings if warnings is not None else []))
+    """Everything that breaks a rule. `old` is the stored value of an update; what an
+    unchanged part breaks goes to `warnings`.
+    """
+    return list(
+        _walk(
+            value,
+            schema,
+            old,
+            "",
+            is_resource,
+            False,
+            warnings if warnings is not None else [],
+        )
+    )
 
 
 def _walk(
-    value: Any, schema: Object, old: Any, path: str, is_resource: bool, unchanged: bool, warnings: list[str]
+    value: Any,
+    schema: Object,
+    old: Any,
+    path: str,
+    is_resource: bool,
+    unchanged: bool,
+    warnings: list[str],
 ) -> Iterator[FieldError]:
     if value is None and not schema.get("nullable"):
         return
@@ -166,7 +230,10 @@ def _walk(
         if has_rules(nested):
             yield from _walk(value, nested, old, path, is_resource, unchanged, warnings)
     if isinstance(value, dict):
-        properties, additional = schema.get("properties") or {}, schema.get("additionalProperties")
+        properties, additional = (
+            schema.get("properties") or {},
+            schema.get("additionalProperties"),
+        )
         before = old if isinstance(old, dict) else {}
         for key, item in value.items():
             child = properties.get(key)
@@ -175,7 +242,15 @@ def _walk(
                 child, here = additional, f"{path}[{key}]"
             if child is not None:
                 embedded = bool(child.get("x-kubernetes-embedded-resource"))
-                yield from _walk(item, child, before.get(key, ABSENT), here, embedded, unchanged, warnings)
+                yield from _walk(
+                    item,
+                    child,
+                    before.get(key, ABSENT),
+                    here,
+                    embedded,
+                    unchanged,
+                    warnings,
+                )
     elif isinstance(value, list) and schema.get("items"):
         items = schema["items"]
         keys = schema.get("x-kubernetes-list-map-keys") or []
@@ -184,15 +259,25 @@ def _walk(
         for index, item in enumerate(value):
             was = known.get(_identity(item, keys), ABSENT) if is_map else ABSENT
             embedded = bool(items.get("x-kubernetes-embedded-resource"))
-            yield from _walk(item, items, was, f"{path}[{index}]", embedded, unchanged, warnings)
+            yield from _walk(
+                item, items, was, f"{path}[{index}]", embedded, unchanged, warnings
+            )
 
 
 def _identity(item: Any, keys: list[str]) -> bytes:
-    return orjson.dumps([item.get(key) for key in keys] if isinstance(item, dict) else item)
+    return orjson.dumps(
+        [item.get(key) for key in keys] if isinstance(item, dict) else item
+    )
 
 
 def _here(
-    value: Any, schema: Object, old: Any, path: str, is_resource: bool, unchanged: bool, warnings: list[str]
+    value: Any,
+    schema: Object,
+    old: Any,
+    path: str,
+    is_resource: bool,
+    unchanged: bool,
+    warnings: list[str],
 ) -> Iterator[FieldError]:
     rules = compiled_rules(schema)
     if not rules:
@@ -209,7 +294,10 @@ def _here(
             continue
         given = values
         if rule.optional:
-            given = {"self": values["self"], "old__self": [values["oldSelf"]] if "oldSelf" in values else []}
+            given = {
+                "self": values["self"],
+                "old__self": [values["oldSelf"]] if "oldSelf" in values else [],
+            }
         try:
             holds = rule.program.evaluate(given)
         except EvaluationError as error:
@@ -217,8 +305,8 @@ def _here(
             kind = schema.get("type", "")
             if text.startswith("no such overload"):
                 detail = (
-                    f"'{text}': call arguments did not match a supported operator, function or macro signature for rule: "
-                    f"{rule.shown}"
+                    f"'{text}': call arguments did not match a supported operator,"
+                    f" function or macro signature for rule: {rule.shown}"
                 )
             else:
                 detail = f"{text} evaluating rule: {rule.shown}"
@@ -234,7 +322,9 @@ def _here(
 
 
 def cel_value(value: Any, schema: Object | None, *, is_resource: bool = False) -> Any:
-    """A value as rules see it: dates are times, names that CEL could not write are escaped, unknown fields are not there."""
+    """A value as rules see it: dates are times, names that CEL could not write are
+    escaped, unknown fields are not there.
+    """
     schema = schema or {}
     if isinstance(value, str):
         return _string(value, schema.get("format"))
@@ -242,19 +332,28 @@ def cel_value(value: Any, schema: Object | None, *, is_resource: bool = False) -
         return [cel_value(item, schema.get("items")) for item in value]
     if not isinstance(value, dict):
         return value
-    properties, additional = schema.get("properties"), schema.get("additionalProperties")
+    properties, additional = (
+        schema.get("properties"),
+        schema.get("additionalProperties"),
+    )
     if properties is None and not is_resource:
         inner = additional if isinstance(additional, dict) else None
         return {key: cel_value(item, inner) for key, item in value.items()}
     seen: dict[str, Any] = {}
     for key, item in value.items():
         if is_resource and key == "metadata":
-            seen[key] = {name: item[name] for name in ("name", "generateName") if name in item}
+            seen[key] = {
+                name: item[name] for name in ("name", "generateName") if name in item
+            }
         elif is_resource and key in ("apiVersion", "kind"):
             seen[key] = item
         elif key in (properties or {}):
             child = (properties or {})[key]
-            seen[escaped(key)] = cel_value(item, child, is_resource=bool(child.get("x-kubernetes-embedded-resource")))
+            seen[escaped(key)] = cel_value(
+                item,
+                child,
+                is_resource=bool(child.get("x-kubernetes-embedded-resource")),
+            )
     return seen
 
 
@@ -262,7 +361,9 @@ def _string(value: str, form: str | None) -> Any:
     try:
         if form in ("date", "date-time", "datetime"):
             moment = Timestamp()
-            moment.FromJsonString(value if "T" in value.upper() else f"{value}T00:00:00Z")
+            moment.FromJsonString(
+                value if "T" in value.upper() else f"{value}T00:00:00Z"
+            )
             return moment
         if form == "byte":
             return base64.b64decode(value)
@@ -273,7 +374,17 @@ def _string(value: str, form: str | None) -> Any:
     return value
 
 
-_UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
+_UNITS = {
+    "ns": 1e-9,
+    "us": 1e-6,
+    "µs": 1e-6,
+    "ms": 1e-3,
+    "s": 1.0,
+    "m": 60.0,
+    "h": 3600.0,
+    "d": 86400.0,
+    "w": 604800.0,
+}
 
 
 def _duration(text: str) -> Duration:
@@ -287,8 +398,12 @@ def _duration(text: str) -> Duration:
 
 
 def escaped(name: str) -> str:
-    """A property's name as CEL writes it: `in` is `__in__`, `x-prop` is `x__dash__prop`."""
+    """A property's name as CEL writes it: `in` is `__in__`, `x-prop` is
+    `x__dash__prop`.
+    """
     if name in _KEYWORDS:
         return f"__{name}__"
     name = name.replace("__", "__underscores__")
-    return name.replace(".", "__dot__").replace("-", "__dash__").replace("/", "__slash__")
+    return (
+        name.replace(".", "__dot__").replace("-", "__dash__").replace("/", "__slash__")
+    )

@@ -1,12 +1,16 @@
 """The controllers that run beside the definitions: naming, establishing, cleaning up.
 
-A definition asks for names. Within its group a name is given once: who comes first has it, who comes second is told so in the condition
-`NamesAccepted`, and waits. Accepted names make a definition `Established`. On its way out, a definition keeps a finalizer until all its
-objects are gone, so no object is left in the store that nobody could ask for any more.
+A definition asks for names. Within its group a name is given once: who comes first has
+it, who comes second is told so in the condition `NamesAccepted`, and waits. Accepted
+names make a definition `Established`. On its way out, a definition keeps a finalizer
+until all its objects are gone, so no object is left in the store that nobody could ask
+for any more.
 
-Upstream: `apiextensions-apiserver/pkg/controller/status/naming_controller.go`, `establish/establishing_controller.go`,
-`finalizer/crd_finalizer.go`, `nonstructuralschema/nonstructuralschema_controller.go`, `apiapproval/apiapproval_controller.go`, v1.36.
-Left out: the pause of five seconds before establishing, which is for several servers.
+Upstream: `apiextensions-apiserver/pkg/controller/status/naming_controller.go`,
+`establish/establishing_controller.go`, `finalizer/crd_finalizer.go`,
+`nonstructuralschema/nonstructuralschema_controller.go`,
+`apiapproval/apiapproval_controller.go`, v1.36. Left out: the pause of five seconds
+before establishing, which is for several servers.
 """
 
 from __future__ import annotations
@@ -20,7 +24,12 @@ from lifecycle.api.clock import Clock
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object, WatchFrame
 from lifecycle.apiserver.apiextensions.definition_validation import approval
-from lifecycle.apiserver.apiextensions.definitions import FINALIZER, condition, condition_is_true, with_condition
+from lifecycle.apiserver.apiextensions.definitions import (
+    FINALIZER,
+    condition,
+    condition_is_true,
+    with_condition,
+)
 from lifecycle.apiserver.apiextensions.structural import validate_structural
 from lifecycle.etcd.store import StoreError
 
@@ -46,7 +55,9 @@ class Definitions(Protocol):
         ...
 
     async def empty(self, definition: Object) -> int:
-        """Ask for the deletion of all its objects; how many are left. Raises StatusError."""
+        """Ask for the deletion of all its objects; how many are left. Raises
+        StatusError.
+        """
         ...
 
     async def refresh(self, name: str, definition: Object | None) -> None:
@@ -55,7 +66,9 @@ class Definitions(Protocol):
 
 
 class DefinitionControllers:
-    """All controllers in one queue: each definition that changed is looked at by all of them, in turn."""
+    """All controllers in one queue: each definition that changed is looked at by all of
+    them, in turn.
+    """
 
     def __init__(self, definitions: Definitions, clock: Clock) -> None:
         self._definitions = definitions
@@ -98,7 +111,10 @@ class DefinitionControllers:
         """Names have become free: perhaps somebody in the group waits for them."""
         group = definition["spec"]["group"]
         for other in self._definitions.all():
-            if other["spec"]["group"] == group and other["metadata"]["name"] != definition["metadata"]["name"]:
+            if (
+                other["spec"]["group"] == group
+                and other["metadata"]["name"] != definition["metadata"]["name"]
+            ):
                 self.add(other["metadata"]["name"])
 
     async def _work(self) -> None:
@@ -111,15 +127,21 @@ class DefinitionControllers:
                 try:
                     delay = await self.sync(name)
                 except (StatusError, StoreError) as error:
-                    if not (isinstance(error, StatusError) and error.code in (404, 409)):
+                    if not (
+                        isinstance(error, StatusError) and error.code in (404, 409)
+                    ):
                         log.warning("definition %s: %s", name, error)
                     delay = RETRY
                 if delay:
                     asyncio.get_running_loop().call_later(delay, self.add, name)
 
     async def sync(self, name: str) -> float:
-        """One look at one definition; in how many seconds to look again, 0: when it changes."""
-        everything = {each["metadata"]["name"]: each for each in self._definitions.all()}
+        """One look at one definition; in how many seconds to look again, 0: when it
+        changes.
+        """
+        everything = {
+            each["metadata"]["name"]: each for each in self._definitions.all()
+        }
         definition = everything.get(name)
         await self._definitions.refresh(name, definition)
         if definition is None:
@@ -131,26 +153,39 @@ class DefinitionControllers:
         if new is not definition:
             definition = await self._definitions.update_status(new)
             self._others_of(definition)
-        if condition_is_true(definition, "NamesAccepted") and not condition_is_true(definition, "Established"):
-            now, message = self._clock.timestamp(), "the initial names have been accepted"
-            established = with_condition(definition, now, "Established", "True", "InitialNamesAccepted", message)
+        if condition_is_true(definition, "NamesAccepted") and not condition_is_true(
+            definition, "Established"
+        ):
+            now, message = (
+                self._clock.timestamp(),
+                "the initial names have been accepted",
+            )
+            established = with_condition(
+                definition, now, "Established", "True", "InitialNamesAccepted", message
+            )
             await self._definitions.update_status(established)
         return 0
 
-    # -- names -----------------------------------------------------------------------------------------------------------
+    # -- names -------------------------------------------------------------------------
 
     def _named(self, definition: Object, everything: Iterable[Object]) -> Object:
-        """The definition with the names it has been given. Upstream: `calculateNamesAndConditions`."""
+        """The definition with the names it has been given. Upstream:
+        `calculateNamesAndConditions`.
+        """
         wanted = definition["spec"]["names"]
         state = definition.get("status") or {}
         accepted = dict(state.get("acceptedNames") or {})
-        if condition(definition, "NamesAccepted") and all(wanted.get(key) == accepted.get(key) for key in NAMES):
+        if condition(definition, "NamesAccepted") and all(
+            wanted.get(key) == accepted.get(key) for key in NAMES
+        ):
             return definition
         resources, kinds = names_in_use(definition, everything)
         status, reason, message = "True", "NoConflicts", "no conflicts found"
         for key, used, why in (
-            ("plural", resources, "PluralConflict"), ("singular", resources, "SingularConflict"),
-            ("shortNames", resources, "ShortNamesConflict"), ("kind", kinds, "KindConflict"), ("listKind", kinds, "ListKindConflict"),
+            ("plural", resources, "PluralConflict"), ("singular", resources,
+            "SingularConflict"),
+            ("shortNames", resources, "ShortNamesConflict"), ("kind", kinds,
+            "KindConflict"), ("listKind", kinds, "ListKindConflict"),
         ):  # fmt: skip
             asked, had = wanted.get(key), accepted.get(key)
             new = (
@@ -173,7 +208,13 @@ class DefinitionControllers:
         else:
             accepted.pop("categories", None)
         now = self._clock.timestamp()
-        named = {**definition, "status": {**state, "acceptedNames": {k: accepted[k] for k in NAMES if k in accepted}}}
+        named = {
+            **definition,
+            "status": {
+                **state,
+                "acceptedNames": {k: accepted[k] for k in NAMES if k in accepted},
+            },
+        }
         named = with_condition(named, now, "NamesAccepted", status, reason, message)
         if not condition_is_true(named, "Established"):
             if status == "True":
@@ -185,46 +226,72 @@ class DefinitionControllers:
         return definition if named["status"] == state else named
 
     def _described(self, definition: Object) -> Object:
-        """With the conditions that only tell: approval of a protected group, a schema that is not structural."""
+        """With the conditions that only tell: approval of a protected group, a schema
+        that is not structural.
+        """
         now, found = self._clock.timestamp(), definition
         group = definition["spec"]["group"]
         if group.endswith((".k8s.io", ".kubernetes.io")):
             verdict, why = approval(definition)
             kind = "KubernetesAPIApprovalPolicyConformant"
             reasons = {
-                "approved": ("True", "ApprovedAnnotation"), "bypassed": ("False", "UnapprovedAnnotation"),
-                "missing": ("False", "MissingAnnotation"), "invalid": ("False", "InvalidAnnotation"),
+                "approved": ("True", "ApprovedAnnotation"), "bypassed": ("False",
+                "UnapprovedAnnotation"),
+                "missing": ("False", "MissingAnnotation"), "invalid": ("False",
+                "InvalidAnnotation"),
             }  # fmt: skip
             found = with_condition(found, now, kind, *reasons[verdict], why)
         errors = [
             error
             for index, version in enumerate(definition["spec"]["versions"])
             for error in validate_structural(
-                (version.get("schema") or {}).get("openAPIV3Schema") or {"type": "object"},
+                (version.get("schema") or {}).get("openAPIV3Schema")
+                or {"type": "object"},
                 f"spec.versions[{index}].schema.openAPIV3Schema",
             )
         ]
         if errors:
-            text = str(errors[0]) if len(errors) == 1 else f"[{', '.join(map(str, errors))}]"
-            found = with_condition(found, now, "NonStructuralSchema", "True", "Violations", text)
+            text = (
+                str(errors[0])
+                if len(errors) == 1
+                else f"[{', '.join(map(str, errors))}]"
+            )
+            found = with_condition(
+                found, now, "NonStructuralSchema", "True", "Violations", text
+            )
         return definition if found.get("status") == definition.get("status") else found
 
-    # -- the end ---------------------------------------------------------------------------------------------------------
+    # -- the end -----------------------------------------------------------------------
 
     async def _finalize(self, definition: Object) -> float:
-        """Delete all objects, then let the definition go. Upstream: `CRDFinalizer.sync`."""
+        """Delete all objects, then let the definition go. Upstream:
+        `CRDFinalizer.sync`.
+        """
         if FINALIZER not in (definition["metadata"].get("finalizers") or ()):
             return 0
         now = self._clock.timestamp
-        if not (condition_is_true(definition, "Established") or condition_is_true(definition, "NamesAccepted")):
+        if not (
+            condition_is_true(definition, "Established")
+            or condition_is_true(definition, "NamesAccepted")
+        ):
             done = with_condition(
-                definition, now(), "Terminating", "False", "NeverEstablished", "resource was never established"
+                definition,
+                now(),
+                "Terminating",
+                "False",
+                "NeverEstablished",
+                "resource was never established",
             )
-            await self._definitions.remove_finalizer(await self._definitions.update_status(done))
+            await self._definitions.remove_finalizer(
+                await self._definitions.update_status(done)
+            )
             return 0
         reason = (condition(definition, "Terminating") or {}).get("reason")
         if reason != "InstanceDeletionInProgress":
-            doing = "InstanceDeletionInProgress", "CustomResource deletion is in progress"
+            doing = (
+                "InstanceDeletionInProgress",
+                "CustomResource deletion is in progress",
+            )
             definition = await self._definitions.update_status(
                 with_condition(definition, now(), "Terminating", "True", *doing)
             )
@@ -232,13 +299,22 @@ class DefinitionControllers:
         if left:
             return FINALIZER_RETRY
         done = with_condition(
-            definition, now(), "Terminating", "False", "InstanceDeletionCompleted", "removed all instances"
+            definition,
+            now(),
+            "Terminating",
+            "False",
+            "InstanceDeletionCompleted",
+            "removed all instances",
         )
-        await self._definitions.remove_finalizer(await self._definitions.update_status(done))
+        await self._definitions.remove_finalizer(
+            await self._definitions.update_status(done)
+        )
         return 0
 
 
-def names_in_use(definition: Object, everything: Iterable[Object]) -> tuple[set[str], set[str]]:
+def names_in_use(
+    definition: Object, everything: Iterable[Object]
+) -> tuple[set[str], set[str]]:
     """What others of the group have been given: names of resources, and kinds."""
     resources: set[str] = set()
     kinds: set[str] = set()
@@ -248,6 +324,10 @@ def names_in_use(definition: Object, everything: Iterable[Object]) -> tuple[set[
         if other["metadata"]["name"] == definition["metadata"]["name"]:
             continue
         given = (other.get("status") or {}).get("acceptedNames") or {}
-        resources |= {given.get("plural", ""), given.get("singular", ""), *(given.get("shortNames") or ())}
+        resources |= {
+            given.get("plural", ""),
+            given.get("singular", ""),
+            *(given.get("shortNames") or ()),
+        }
         kinds |= {given.get("kind", ""), given.get("listKind", "")}
     return resources - {""}, kinds - {""}

@@ -1,12 +1,16 @@
-"""Conversion by a webhook: somebody else's program turns one version of a custom resource into another.
+"""Conversion by a webhook: somebody else's program turns one version of a custom
+resource into another.
 
-The server sends a ConversionReview with all objects that have to be converted, and gets them back in the version it wants. The program may
-change everything but the metadata, of which only labels and annotations are taken from its answer; and it must not turn one object into
-another one.
+The server sends a ConversionReview with all objects that have to be converted, and gets
+them back in the version it wants. The program may change everything but the metadata,
+of which only labels and annotations are taken from its answer; and it must not turn one
+object into another one.
 
-Upstream: `apiextensions-apiserver/pkg/apiserver/conversion/webhook_converter.go` (`webhookConverter.Convert`,
-`getConvertedObjectsFromResponse`, `validateConvertedObject`, `restoreObjectMeta`), v1.36. Upstream asks once for each object it reads from
-the store, ours once for all that wait. Left out: checking the labels it sends.
+Upstream: `apiextensions-apiserver/pkg/apiserver/conversion/webhook_converter.go`
+(`webhookConverter.Convert`, `getConvertedObjectsFromResponse`,
+`validateConvertedObject`, `restoreObjectMeta`), v1.36. Upstream asks once for each
+object it reads from the store, ours once for all that wait. Left out: checking the
+labels it sends.
 """
 
 from __future__ import annotations
@@ -19,7 +23,12 @@ import orjson
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.names import NameSource
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.admission.webhook_client import Call, CallError, Resolver, Target
+from lifecycle.apiserver.admission.webhook_client import (
+    Call,
+    CallError,
+    Resolver,
+    Target,
+)
 
 GROUP = "apiextensions.k8s.io"
 REVIEW_VERSIONS = ("v1", "v1beta1")
@@ -35,18 +44,29 @@ class _WrongObjectsError(ConversionError):
 
 
 class WebhookConverter:
-    """The webhook that a definition names. `resolve` finds the endpoints of its Service."""
+    """The webhook that a definition names. `resolve` finds the endpoints of its
+    Service.
+    """
 
-    def __init__(self, definition: Object, resolve: Resolver, names: NameSource) -> None:
+    def __init__(
+        self, definition: Object, resolve: Resolver, names: NameSource
+    ) -> None:
         webhook = definition["spec"]["conversion"].get("webhook") or {}
         versions = webhook.get("conversionReviewVersions") or ()
-        self._version = next((version for version in versions if version in REVIEW_VERSIONS), REVIEW_VERSIONS[0])
+        self._version = next(
+            (version for version in versions if version in REVIEW_VERSIONS),
+            REVIEW_VERSIONS[0],
+        )
         self._target = Target(webhook.get("clientConfig") or {})
         self._resolve = resolve
         self._names = names
 
-    async def convert(self, objects: Sequence[Object], api_version: str) -> list[Object]:
-        """The objects in another version; those that are in it already stay as they are. Raises ConversionError."""
+    async def convert(
+        self, objects: Sequence[Object], api_version: str
+    ) -> list[Object]:
+        """The objects in another version; those that are in it already stay as they
+        are. Raises ConversionError.
+        """
         strangers = [obj for obj in objects if obj["apiVersion"] != api_version]
         if not strangers:
             return list(objects)
@@ -56,42 +76,73 @@ class WebhookConverter:
             group, _, version = strangers[0]["apiVersion"].rpartition("/")
             what = f"{group}/{version}, Kind={strangers[0]['kind']}"
             joint = "" if isinstance(error, _WrongObjectsError) else "failed: "
-            raise ConversionError(f"conversion webhook for {what} {joint}{error}") from None
-        return [obj if obj["apiVersion"] == api_version else next(converted) for obj in objects]
+            raise ConversionError(
+                f"conversion webhook for {what} {joint}{error}"
+            ) from None
+        return [
+            obj if obj["apiVersion"] == api_version else next(converted)
+            for obj in objects
+        ]
 
     async def _asked(self, objects: list[Object], api_version: str) -> list[Object]:
         uid = self._names.uid()
         body = {
             "kind": "ConversionReview",
             "apiVersion": f"{GROUP}/{self._version}",
-            "request": {"uid": uid, "desiredAPIVersion": api_version, "objects": [_sent(obj) for obj in objects]},
+            "request": {
+                "uid": uid,
+                "desiredAPIVersion": api_version,
+                "objects": [_sent(obj) for obj in objects],
+            },
         }
-        answer = await Call(self._target, orjson.dumps(body), TIMEOUT, self._resolve).answer()
+        answer = await Call(
+            self._target, orjson.dumps(body), TIMEOUT, self._resolve
+        ).answer()
         found = self._objects(answer, uid)
         if len(found) != len(objects):
-            raise _WrongObjectsError(f"returned {len(found)} objects, expected {len(objects)}")
-        return [_checked(obj, new, api_version) for obj, new in zip(objects, found, strict=True)]
+            raise _WrongObjectsError(
+                f"returned {len(found)} objects, expected {len(objects)}"
+            )
+        return [
+            _checked(obj, new, api_version)
+            for obj, new in zip(objects, found, strict=True)
+        ]
 
     def _objects(self, answer: Any, uid: str) -> list[Any]:
         response = answer.get("response") if isinstance(answer, dict) else None
         if self._version == "v1":
             wanted, got = f"{GROUP}/v1, Kind=ConversionReview", _kind_of(answer)
             if got != wanted:
-                raise ConversionError(f"expected webhook response of {wanted}, got {got}")
+                raise ConversionError(
+                    f"expected webhook response of {wanted}, got {got}"
+                )
         if response is None:
             raise ConversionError("no response provided")
         if self._version == "v1" and response.get("uid") != uid:
-            raise ConversionError(f"expected response.uid={go_quote(uid)}, got {go_quote(response.get('uid') or '')}")
+            raise ConversionError(
+                f"expected response.uid={go_quote(uid)}, got"
+                f" {go_quote(response.get('uid') or '')}"
+            )
         result = response.get("result") or {}
         if result.get("status") != "Success":
-            why = f"response.result.status was '{result.get('status') or ''}', not 'Success'"
+            why = (
+                f"response.result.status was '{result.get('status') or ''}', not"
+                " 'Success'"
+            )
             raise ConversionError(result.get("message") or why)
         return list(response.get("convertedObjects") or ())
 
 
 def _sent(obj: Object) -> Object:
     """As it is stored: the store's revision is no part of it."""
-    return {**obj, "metadata": {key: value for key, value in obj["metadata"].items() if key != "resourceVersion"}}
+    return {
+        **obj,
+        "metadata": {
+            key: value
+            for key, value in obj["metadata"].items()
+            if key != "resourceVersion"
+        },
+    }
 
 
 def _kind_of(document: Any) -> str:
@@ -102,21 +153,39 @@ def _kind_of(document: Any) -> str:
 
 
 def _checked(old: Object, new: Any, api_version: str) -> Object:
-    """The converted object with the original's metadata. Raises ConversionError if it is not the same object in the version wanted."""
-    where = "returned invalid object at index 0:"  # upstream converts what it reads from the store one by one
+    """The converted object with the original's metadata. Raises ConversionError if it
+    is not the same object in the version wanted.
+    """
+    # upstream converts what it reads from the store one by one
+    where = "returned invalid object at index 0:"
     got = new.get("apiVersion", "") if isinstance(new, dict) else ""
     if got != api_version:
-        raise _WrongObjectsError(f"{where} invalid groupVersion (expected {api_version}, received {got})")
+        raise _WrongObjectsError(
+            f"{where} invalid groupVersion (expected {api_version}, received {got})"
+        )
     if new.get("kind") != old["kind"]:
         kinds = f"(expected {old['kind']}, received {new.get('kind', '')})"
         raise _WrongObjectsError(f"{where} invalid kind {kinds}")
     metadata, given = old["metadata"], new.get("metadata")
     if not isinstance(given, dict):
-        raise _WrongObjectsError("returned invalid metadata: missing metadata in converted object")
+        raise _WrongObjectsError(
+            "returned invalid metadata: missing metadata in converted object"
+        )
     for key, word in (("name", "name"), ("namespace", "namespace"), ("uid", "UID")):
         before, after = metadata.get(key, ""), given.get(key, "")
         if before != after:
-            raise _WrongObjectsError(f"returned invalid object: must have the same {word}: {before} != {after}")
-    kept = {key: value for key, value in metadata.items() if key not in ("labels", "annotations")}
-    taken = {key: given[key] for key in ("labels", "annotations") if given.get(key) is not None}
+            raise _WrongObjectsError(
+                f"returned invalid object: must have the same {word}: {before} !="
+                f" {after}"
+            )
+    kept = {
+        key: value
+        for key, value in metadata.items()
+        if key not in ("labels", "annotations")
+    }
+    taken = {
+        key: given[key]
+        for key in ("labels", "annotations")
+        if given.get(key) is not None
+    }
     return {**new, "metadata": {**kept, **taken}}

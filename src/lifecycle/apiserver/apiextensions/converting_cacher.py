@@ -1,11 +1,14 @@
-"""The cache of a version that a webhook converts to: what is stored is shown only once it has been converted.
+"""The cache of a version that a webhook converts to: what is stored is shown only once
+it has been converted.
 
-Everything else in this server reads caches at once, without waiting; a webhook has to be waited for. So whatever the store tells waits in
-line here until it is converted, and a request waits for the line before it reads. What a request itself wrote is known in its own version
-already. Conversion is all or nothing: if the webhook does not answer, requests for this version fail, and the next one tries again.
+Everything else in this server reads caches at once, without waiting; a webhook has to
+be waited for. So whatever the store tells waits in line here until it is converted, and
+a request waits for the line before it reads. What a request itself wrote is known in
+its own version already. Conversion is all or nothing: if the webhook does not answer,
+requests for this version fail, and the next one tries again.
 
-Upstream: `apiextensions-apiserver/pkg/apiserver/customresource_handler.go` (`schemaCoercingConverter`), where the watch cache's own
-goroutine waits, v1.36.
+Upstream: `apiextensions-apiserver/pkg/apiserver/customresource_handler.go`
+(`schemaCoercingConverter`), where the watch cache's own goroutine waits, v1.36.
 """
 
 from __future__ import annotations
@@ -19,12 +22,22 @@ from typing import Any
 
 from lifecycle.api.resources import Resource
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.apiextensions.conversion_webhook import ConversionError, WebhookConverter
+from lifecycle.apiserver.apiextensions.conversion_webhook import (
+    ConversionError,
+    WebhookConverter,
+)
 from lifecycle.apiserver.cached_object import Cached
 from lifecycle.apiserver.cacher import Cacher
 from lifecycle.apiserver.must_ask import MustAsk, recall
 from lifecycle.etcd.codec import decode_value
-from lifecycle.etcd.store import CompactedError, Event, KeyValue, Store, StoreError, prefix_end
+from lifecycle.etcd.store import (
+    CompactedError,
+    Event,
+    KeyValue,
+    Store,
+    StoreError,
+    prefix_end,
+)
 
 log = logging.getLogger(__name__)
 
@@ -64,10 +77,14 @@ class ConvertingCacher(Cacher):
             if not self._running:
                 await self._read_everything()
                 self._running = True
-                self._pump_task = asyncio.create_task(self._pump(), name=f"cacher {self.resource.plural}")
+                self._pump_task = asyncio.create_task(
+                    self._pump(), name=f"cacher {self.resource.plural}"
+                )
             self.catch_up()
             while self._line:
-                await self._convert([event.kv for event in self._line if event.type == "PUT"])
+                await self._convert(
+                    [event.kv for event in self._line if event.type == "PUT"]
+                )
                 self.catch_up()
 
     async def _read_everything(self) -> None:
@@ -81,36 +98,53 @@ class ConvertingCacher(Cacher):
     async def _convert(self, kvs: Any) -> None:
         missing = [kv for kv in kvs if not self._is_ready(kv)]
         objects = await self._converter.convert(
-            [decode_value(kv.value, kv.mod_revision) for kv in missing], self.resource.api_version
+            [decode_value(kv.value, kv.mod_revision) for kv in missing],
+            self.resource.api_version,
         )
         for kv, obj in zip(missing, objects, strict=True):
             self._converted[kv.key, kv.mod_revision] = obj
 
     def _is_ready(self, kv: KeyValue) -> bool:
-        if (kv.key, kv.mod_revision) in self._converted or kv.mod_revision in self._written:
+        if (
+            kv.key,
+            kv.mod_revision,
+        ) in self._converted or kv.mod_revision in self._written:
             return True
         stored: Object = decode_value(kv.value, kv.mod_revision)
         return bool(stored.get("apiVersion") == self.resource.api_version)
 
     def catch_up(self) -> None:
-        """Apply what needs no conversion, or has been converted; behind the first that has not, everything waits."""
+        """Apply what needs no conversion, or has been converted; behind the first that
+        has not, everything waits.
+        """
         if not hasattr(self, "_watch"):
             return
         self._line.extend(self._watch.take() or ())
         ready = []
-        while self._line and (self._line[0].type != "PUT" or self._is_ready(self._line[0].kv)):
+        while self._line and (
+            self._line[0].type != "PUT" or self._is_ready(self._line[0].kv)
+        ):
             ready.append(self._line.popleft())
         if ready:
             self._apply(ready)
 
     def decode(self, value: bytes, revision: int) -> Object:
-        """See `Cacher`. Raises MustAsk for an old revision that nobody has converted."""
+        """See `Cacher`. Raises MustAsk for an old revision that nobody has
+        converted.
+        """
         stored: Object = decode_value(value, revision)
         if stored["apiVersion"] != self.resource.api_version:
-            key = ("conversion", self.resource.api_version, stored["metadata"].get("uid"), revision)
+            key = (
+                "conversion",
+                self.resource.api_version,
+                stored["metadata"].get("uid"),
+                revision,
+            )
 
             async def ask() -> list[Object]:
-                return await self._converter.convert([stored], self.resource.api_version)
+                return await self._converter.convert(
+                    [stored], self.resource.api_version
+                )
 
             stored = dict(recall(key, ask)[0])
         assert self._from_storage is not None

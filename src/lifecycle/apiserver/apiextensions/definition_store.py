@@ -1,6 +1,8 @@
 """The registry of the definitions themselves.
 
-Upstream: `apiextensions-apiserver/pkg/registry/customresourcedefinition/{strategy,etcd}.go`, v1.36.
+Upstream:
+`apiextensions-apiserver/pkg/registry/customresourcedefinition/{strategy,etcd}.go`,
+v1.36.
 """
 
 from __future__ import annotations
@@ -21,7 +23,10 @@ from lifecycle.apiserver.apiextensions.formats import FORMATS
 from lifecycle.apiserver.registry.store import Environment, ResourceStore
 from lifecycle.apiserver.registry.strategy import Strategy
 
-PENDING = "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon"
+PENDING = (
+    "CustomResourceDefinition marked for deletion; CustomResource deletion will begin"
+    " soon"
+)
 
 
 class DefinitionStrategy(Strategy):
@@ -31,7 +36,9 @@ class DefinitionStrategy(Strategy):
         """See `definition_validation`."""
         return validate_definition(obj)
 
-    def validate_update(self, new: Object, old: Object, subresource: str) -> list[FieldError]:
+    def validate_update(
+        self, new: Object, old: Object, subresource: str
+    ) -> list[FieldError]:
         """See `definition_validation`."""
         if subresource == "status":
             return validate_definition_status_update(new, old)
@@ -64,7 +71,12 @@ def _formats(schema: Any, found: dict[str, None]) -> None:
             _formats(each, found)
     elif isinstance(schema, dict):
         form = schema.get("format")
-        if isinstance(form, str) and form and form not in FORMATS and form not in _UNCHECKED:
+        if (
+            isinstance(form, str)
+            and form
+            and form not in FORMATS
+            and form not in _UNCHECKED
+        ):
             found[form] = None
         for key, value in schema.items():
             if key == "properties":
@@ -75,7 +87,9 @@ def _formats(schema: Any, found: dict[str, None]) -> None:
 
 
 class DefinitionStore(ResourceStore):
-    """The registry of CustomResourceDefinitions: a delete first puts the clean-up finalizer on."""
+    """The registry of CustomResourceDefinitions: a delete first puts the clean-up
+    finalizer on.
+    """
 
     strategy = DefinitionStrategy()
 
@@ -91,5 +105,10 @@ class DefinitionStore(ResourceStore):
             finalizers.append(FINALIZER)
         marked = {**obj, "metadata": {**metadata, "finalizers": finalizers}}
         return with_condition(
-            marked, self._clock.timestamp(), "Terminating", "True", "InstanceDeletionPending", PENDING
+            marked,
+            self._clock.timestamp(),
+            "Terminating",
+            "True",
+            "InstanceDeletionPending",
+            PENDING,
         )

@@ -1,7 +1,8 @@
 """The part of the server that CustomResourceDefinitions make: put together.
 
-Upstream: `apiextensions-apiserver/pkg/apiserver/apiserver.go` (`CompletedConfig.New`), v1.36. There it is a server of its own in the
-delegation chain, behind the built-in resources; here it is asked when no built-in resource fits.
+Upstream: `apiextensions-apiserver/pkg/apiserver/apiserver.go` (`CompletedConfig.New`),
+v1.36. There it is a server of its own in the delegation chain, behind the built-in
+resources; here it is asked when no built-in resource fits.
 """
 
 from __future__ import annotations
@@ -17,7 +18,11 @@ from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object, Request, Response
 from lifecycle.apiserver.admission.webhook_client import service_resolver
 from lifecycle.apiserver.apiextensions.controllers import DefinitionControllers
-from lifecycle.apiserver.apiextensions.definitions import FINALIZER, condition_is_true, is_served
+from lifecycle.apiserver.apiextensions.definitions import (
+    FINALIZER,
+    condition_is_true,
+    is_served,
+)
 from lifecycle.apiserver.apiextensions.handler import CustomResourceHandler, scope_for
 from lifecycle.apiserver.apiextensions.openapi import document
 from lifecycle.apiserver.cache_watcher import CacheWatcher, Criteria
@@ -29,12 +34,18 @@ from lifecycle.apiserver.registry.store import Environment, ResourceStore
 
 
 class Extensions:
-    """Custom resources, and the controllers of their definitions. `await start()` once the caches are filled."""
+    """Custom resources, and the controllers of their definitions. `await start()` once
+    the caches are filled.
+    """
 
-    def __init__(self, environment: Environment, definitions: ResourceStore, reader: ObjectReader) -> None:
+    def __init__(
+        self, environment: Environment, definitions: ResourceStore, reader: ObjectReader
+    ) -> None:
         self._store = definitions
         self._row = resource("customresourcedefinitions.apiextensions.k8s.io")
-        self.handler = CustomResourceHandler(environment, self._find, service_resolver(reader))
+        self.handler = CustomResourceHandler(
+            environment, self._find, service_resolver(reader)
+        )
         self.controllers = DefinitionControllers(self, environment.clock)
         self._rows: tuple[int, list[Resource]] = (-1, [])
 
@@ -54,7 +65,7 @@ class Extensions:
         found = self._store.lookup("", name)
         return found.obj if found is not None else None
 
-    # -- what is served: `non_resource.served_groups.ServedGroups` -----------------------------------------------------
+    # -- what is served: `non_resource.served_groups.ServedGroups` ---------------------
 
     @property
     def version(self) -> int:
@@ -63,21 +74,28 @@ class Extensions:
         return self._store.cacher.version
 
     def resources(self) -> list[Resource]:
-        """A row for every version of every definition whose names are accepted, group by group, the preferred version first."""
+        """A row for every version of every definition whose names are accepted, group
+        by group, the preferred version first.
+        """
         if self._rows[0] != self.version:
             rows = [
                 resource_of(definition, version)
                 for definition in self.all()
-                if is_served(definition) and condition_is_true(definition, "Established")
+                if is_served(definition)
+                and condition_is_true(definition, "Established")
                 for version in definition["spec"]["versions"]
                 if version.get("served")
             ]
-            rows.sort(key=lambda row: (row.group, version_priority(row.version), row.plural))
+            rows.sort(
+                key=lambda row: (row.group, version_priority(row.version), row.plural)
+            )
             self._rows = self.version, rows
         return self._rows[1]
 
     def openapi(self) -> dict[str, Object]:
-        """The OpenAPI v3 documents, by path below `/openapi/v3`: `apis/example.com/v1`."""
+        """The OpenAPI v3 documents, by path below `/openapi/v3`:
+        `apis/example.com/v1`.
+        """
         found: dict[str, list[tuple[Object, Object]]] = {}
         for definition in self.all():
             if not condition_is_true(definition, "Established"):
@@ -92,7 +110,7 @@ class Extensions:
         """The answer to a request for a custom resource; None if there is none such."""
         return await self.handler(request)
 
-    # -- what the controllers ask for: `controllers.Definitions` -------------------------------------------------------
+    # -- what the controllers ask for: `controllers.Definitions` -----------------------
 
     def all(self) -> Iterable[Object]:
         """See `Definitions`."""
@@ -107,10 +125,18 @@ class Extensions:
         """See `Definitions`."""
         metadata = definition["metadata"]
         left = [name for name in metadata.get("finalizers") or () if name != FINALIZER]
-        await self._write({**definition, "metadata": {**metadata, "finalizers": left}}, "")
+        await self._write(
+            {**definition, "metadata": {**metadata, "finalizers": left}}, ""
+        )
 
     async def _write(self, definition: Object, subresource: str) -> Object:
-        scope = RequestScope(self._row, "", definition["metadata"]["name"], subresource, strategy=self._store.strategy)
+        scope = RequestScope(
+            self._row,
+            "",
+            definition["metadata"]["name"],
+            subresource,
+            strategy=self._store.strategy,
+        )
 
         async def change(live: Object | None) -> Object:
             return {**definition, "metadata": dict(definition["metadata"])}
@@ -119,8 +145,13 @@ class Extensions:
         return written.obj
 
     async def empty(self, definition: Object) -> int:
-        """See `Definitions`: deletes in the background, with all rules of a delete; counts what finalizers still hold."""
-        for version in sorted(definition["spec"]["versions"], key=lambda version: not version.get("storage")):
+        """See `Definitions`: deletes in the background, with all rules of a delete;
+        counts what finalizers still hold.
+        """
+        for version in sorted(
+            definition["spec"]["versions"],
+            key=lambda version: not version.get("storage"),
+        ):
             handler = await self.handler.handler_for(definition, version["name"])
             if handler is not None:
                 break
@@ -132,7 +163,9 @@ class Extensions:
         store.cacher.catch_up()
         for cached in list(store.cacher.ordered()):
             metadata = cached.obj["metadata"]
-            scope = scope_for(handler, row, metadata.get("namespace", ""), metadata["name"])
+            scope = scope_for(
+                handler, row, metadata.get("namespace", ""), metadata["name"]
+            )
             try:
                 await delete(store, scope, DeleteOptions())
             except StatusError as error:
@@ -148,4 +181,6 @@ class Extensions:
 
 @lru_cache(maxsize=256)
 def _document(parts: bytes) -> Object:
-    return document([(definition, version) for definition, version in orjson.loads(parts)])
+    return document(
+        [(definition, version) for definition, version in orjson.loads(parts)]
+    )

@@ -1,6 +1,7 @@
 """Paths into a schema: of fields to select by, and of fields that a rule speaks of.
 
-Upstream: `apiextensions-apiserver/pkg/apiserver/schema/cel/validation.go` (`ValidFieldPath`), v1.36.
+Upstream: `apiextensions-apiserver/pkg/apiserver/schema/cel/validation.go`
+(`ValidFieldPath`), v1.36.
 """
 
 from __future__ import annotations
@@ -19,8 +20,12 @@ class PathError(ValueError):
     """A path that leads nowhere, with upstream's reason."""
 
 
-def field_at(path: str, schema: Object, *, brackets: bool = True) -> tuple[tuple[str, ...], Object | None]:
-    """The steps of a path and the schema it ends at. Without `brackets`, names in them are refused. Raises PathError."""
+def field_at(
+    path: str, schema: Object, *, brackets: bool = True
+) -> tuple[tuple[str, ...], Object | None]:
+    """The steps of a path and the schema it ends at. Without `brackets`, names in them
+    are refused. Raises PathError.
+    """
     node: Any = schema
     steps: list[str] = []
     tokens = iter(_TOKEN.findall(path))
@@ -49,7 +54,10 @@ def _next(tokens: Any) -> str:
 
 
 def _step(node: Any, name: str, steps: list[str]) -> Any:
-    properties, additional = (node or {}).get("properties"), (node or {}).get("additionalProperties")
+    properties, additional = (
+        (node or {}).get("properties"),
+        (node or {}).get("additionalProperties"),
+    )
     steps.append(name)
     if properties:
         if name not in properties:

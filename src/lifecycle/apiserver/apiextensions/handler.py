@@ -1,11 +1,14 @@
 """One handler for all custom resources.
 
-Built-in resources have their routes from the start. For custom ones there is a single handler that looks at the definitions when a request
-comes: is there one by the name `<resource>.<group>`, are its names accepted, is the version served? Then the request goes the way of
-all others, with the version's own strategy; otherwise it is passed on, and ends in a 404.
+Built-in resources have their routes from the start. For custom ones there is a single
+handler that looks at the definitions when a request comes: is there one by the name
+`<resource>.<group>`, are its names accepted, is the version served? Then the request
+goes the way of all others, with the version's own strategy; otherwise it is passed on,
+and ends in a 404.
 
-Upstream: `apiextensions-apiserver/pkg/apiserver/customresource_handler.go` (`crdHandler.ServeHTTP`), v1.36. Left out: waiting two
-seconds before the first create (one server cannot be behind itself), deprecated versions in metrics.
+Upstream: `apiextensions-apiserver/pkg/apiserver/customresource_handler.go`
+(`crdHandler.ServeHTTP`), v1.36. Left out: waiting two seconds before the first create
+(one server cannot be behind itself), deprecated versions in metrics.
 """
 
 from __future__ import annotations
@@ -31,7 +34,10 @@ from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.registry.store import Environment
 
 TERMINATING = "create not allowed while custom resource definition is terminating"
-UNKNOWN_FORMAT = "the body of the request was in an unknown format - accepted media types include: application/json, application/yaml"
+UNKNOWN_FORMAT = (
+    "the body of the request was in an unknown format - accepted media types include:"
+    " application/json, application/yaml"
+)
 ACROSS_NAMESPACES = ("list", "watch")
 
 FindDefinition = Callable[[str], Object | None]
@@ -43,11 +49,15 @@ class VersionHandler(ResourceHandler):
     def __init__(self, served: ServedVersion) -> None:
         row = served.resource
         self._store = served.store
-        super().__init__(served.environment, {(row.group, row.plural): served.store}, {}, {})
+        super().__init__(
+            served.environment, {(row.group, row.plural): served.store}, {}, {}
+        )
         self._row = row
 
     async def settle(self) -> None:
-        """Before anything is read. Raises StatusError 500 if a conversion webhook does not do its part."""
+        """Before anything is read. Raises StatusError 500 if a conversion webhook does
+        not do its part.
+        """
         try:
             await self._store.settle()
         except ConversionError as error:
@@ -58,26 +68,44 @@ class VersionHandler(ResourceHandler):
         return self._row
 
     async def __call__(self, request: Request) -> Response:
-        """As for built-in kinds; but each item of a collection that was deleted says what it is."""
+        """As for built-in kinds; but each item of a collection that was deleted says
+        what it is.
+        """
         await self.settle()
         try:
             response = await super().__call__(request)
         except ConversionError as error:
             raise status.failure(500, "", str(error)) from None
         obj = response.obj
-        if obj is not None and "items" in obj and request.method == "DELETE" and not request.accepts_object:
-            return Response(response.status, {**response.headers, "Content-Type": JSON}, body=orjson.dumps(obj))
+        if (
+            obj is not None
+            and "items" in obj
+            and request.method == "DELETE"
+            and not request.accepts_object
+        ):
+            return Response(
+                response.status,
+                {**response.headers, "Content-Type": JSON},
+                body=orjson.dumps(obj),
+            )
         return response
 
     def unsupported_patch(self, content_type: str) -> status.StatusError:
-        """415, with the types there are: a strategic merge patch needs merge keys, and only built-in kinds have them."""
+        """415, with the types there are: a strategic merge patch needs merge keys, and
+        only built-in kinds have them.
+        """
         accepted = ", ".join(CustomResourceStrategy.patch_types)
-        message = f"the body of the request was in an unknown format - accepted media types include: {accepted}"
+        message = (
+            "the body of the request was in an unknown format - accepted media types"
+            f" include: {accepted}"
+        )
         return status.failure(415, "UnsupportedMediaType", message)
 
 
 class _NoCreates:
-    """The admission chain of a definition that is being deleted: nothing new. Upstream: `forbidCreateAdmission`."""
+    """The admission chain of a definition that is being deleted: nothing new. Upstream:
+    `forbidCreateAdmission`.
+    """
 
     def __init__(self, environment: Environment) -> None:
         self._inner = environment.admission
@@ -95,10 +123,13 @@ class _NoCreates:
 
 
 class CustomResourceHandler:
-    """Serves whatever definitions say. `find` looks a definition up by name, as fresh as the store; `resolve` the endpoints of a
-    conversion webhook's Service."""
+    """Serves whatever definitions say. `find` looks a definition up by name, as fresh
+    as the store; `resolve` the endpoints of a conversion webhook's Service.
+    """
 
-    def __init__(self, environment: Environment, find: FindDefinition, resolve: Resolver) -> None:
+    def __init__(
+        self, environment: Environment, find: FindDefinition, resolve: Resolver
+    ) -> None:
         self._environment = environment
         self._resolve = resolve
         self._find = find
@@ -107,24 +138,38 @@ class CustomResourceHandler:
         self._lock = asyncio.Lock()
 
     async def __call__(self, request: Request) -> Response | None:
-        """The answer, or None for what no definition serves. Raises StatusError for refusals."""
+        """The answer, or None for what no definition serves. Raises StatusError for
+        refusals.
+        """
         info = request.info
         assert info is not None
         if not info.group:
             return None
         definition = self._find(f"{info.resource}.{info.group}")
-        if definition is None or not is_served(definition) or not self._reaches(definition, info):
+        if (
+            definition is None
+            or not is_served(definition)
+            or not self._reaches(definition, info)
+        ):
             return None
         handler = await self.handler_for(definition, info.version)
         if handler is None:
             return None
-        warn = next(v for v in definition["spec"]["versions"] if v["name"] == info.version)
+        warn = next(
+            v for v in definition["spec"]["versions"] if v["name"] == info.version
+        )
         if warn.get("deprecated"):
             text = warn.get("deprecationWarning")
-            kind, gv = definition["spec"]["names"]["kind"], f"{info.group}/{info.version}"
+            kind, gv = (
+                definition["spec"]["names"]["kind"],
+                f"{info.group}/{info.version}",
+            )
             request.warnings.append(text or f"{gv} {kind} is deprecated")
         self._check_media_types(request)
-        if info.subresource and handler.find(info).subresource(info.subresource) is None:  # type: ignore[union-attr]
+        if (
+            info.subresource
+            and handler.find(info).subresource(info.subresource) is None
+        ):  # type: ignore[union-attr]
             raise status.not_found(info.resource, info.name, info.group)
         return await handler(request)
 
@@ -145,15 +190,22 @@ class CustomResourceHandler:
         if PROTOBUF in accept:
             left = [clause for clause in accept.split(",") if PROTOBUF not in clause]
             if not left:
-                message = "only the following media types are accepted: application/json, application/yaml"
+                message = (
+                    "only the following media types are accepted: application/json,"
+                    " application/yaml"
+                )
                 raise status.failure(406, "NotAcceptable", message)
             request.headers = {**request.headers, "accept": ",".join(left)}
         content_type = request.headers.get("content-type", "").partition(";")[0].strip()
         if content_type == PROTOBUF and request.method in ("POST", "PUT"):
             raise status.failure(415, "UnsupportedMediaType", UNKNOWN_FORMAT)
 
-    async def handler_for(self, definition: Object, version: str) -> VersionHandler | None:
-        """The handler of a version; what has changed is made anew. Raises StoreError."""
+    async def handler_for(
+        self, definition: Object, version: str
+    ) -> VersionHandler | None:
+        """The handler of a version; what has changed is made anew. Raises
+        StoreError.
+        """
         name = definition["metadata"]["name"]
         async with self._lock:
             served = self._served.get(name)
@@ -167,7 +219,11 @@ class CustomResourceHandler:
         handler = self._handlers.get((name, version))
         if handler is not None:
             terminating = condition_is_true(definition, "Terminating")
-            admission = _NoCreates(self._environment) if terminating else self._environment.admission
+            admission = (
+                _NoCreates(self._environment)
+                if terminating
+                else self._environment.admission
+            )
             if terminating or handler.environment.admission is not admission:
                 handler.environment.admission = admission  # type: ignore[assignment]
         return handler
@@ -176,7 +232,9 @@ class CustomResourceHandler:
         """A definition has changed or gone: end what was served of its old self."""
         async with self._lock:
             served = self._served.get(name)
-            if served is not None and (definition is None or served.identity != identity_of(definition)):
+            if served is not None and (
+                definition is None or served.identity != identity_of(definition)
+            ):
                 await self._tear_down(name)
 
     async def _tear_down(self, name: str) -> None:
@@ -192,7 +250,9 @@ class CustomResourceHandler:
             await self._tear_down(name)
 
 
-def scope_for(handler: VersionHandler, row: Resource, namespace: str, name: str) -> RequestScope:
+def scope_for(
+    handler: VersionHandler, row: Resource, namespace: str, name: str
+) -> RequestScope:
     """A scope for work of the server's own on custom resources."""
     kept = handler.stores[row.group, row.plural]
     return replace(RequestScope(row, namespace, name), strategy=kept.strategy)

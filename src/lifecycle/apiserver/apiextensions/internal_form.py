@@ -1,11 +1,15 @@
-"""A definition as its validation sees it: what all versions have in common is said once, at the top.
+"""A definition as its validation sees it: what all versions have in common is said
+once, at the top.
 
-Old definitions had one schema for all versions, and inside the server they still have: what is the same in every version moves up to
-`spec`. Clients notice it when something is wrong, for the message names the inner place – `spec.validation.openAPIV3Schema` where they
-wrote `spec.versions[0].schema.openAPIV3Schema` – and shows versions in their inner form.
+Old definitions had one schema for all versions, and inside the server they still have:
+what is the same in every version moves up to `spec`. Clients notice it when something
+is wrong, for the message names the inner place – `spec.validation.openAPIV3Schema`
+where they wrote `spec.versions[0].schema.openAPIV3Schema` – and shows versions in their
+inner form.
 
 Upstream: `apiextensions-apiserver/pkg/apis/apiextensions/v1/conversion.go`
-(`Convert_v1_CustomResourceDefinitionSpec_To_apiextensions_CustomResourceDefinitionSpec`), `pkg/apis/apiextensions/types.go`, v1.36.
+(`Convert_v1_CustomResourceDefinitionSpec_To_apiextensions_CustomResourceDefinitionSpec`),
+`pkg/apis/apiextensions/types.go`, v1.36.
 """
 
 from __future__ import annotations
@@ -28,10 +32,21 @@ def internal_form(spec: Object) -> Object:
     versions = spec.get("versions") or []
     if not versions:
         return spec
-    shared = [key for key in PER_VERSION if all(_same(version.get(key), versions[0].get(key)) for version in versions)]
+    shared = [
+        key
+        for key in PER_VERSION
+        if all(_same(version.get(key), versions[0].get(key)) for version in versions)
+    ]
     inner = {key: value for key, value in spec.items() if key != "versions"}
-    inner |= {PER_VERSION[key]: versions[0][key] for key in shared if versions[0].get(key) is not None}
-    inner["versions"] = [{key: value for key, value in version.items() if key not in shared} for version in versions]
+    inner |= {
+        PER_VERSION[key]: versions[0][key]
+        for key in shared
+        if versions[0].get(key) is not None
+    }
+    inner["versions"] = [
+        {key: value for key, value in version.items() if key not in shared}
+        for version in versions
+    ]
     return inner
 
 
@@ -41,7 +56,9 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def shown_versions(versions: list[Object]) -> list[Object]:
-    """The versions as a message shows them: the inner type has no JSON names of its own, so Go's are seen, and every field."""
+    """The versions as a message shows them: the inner type has no JSON names of its
+    own, so Go's are seen, and every field.
+    """
     return [
         {
             "Name": version.get("name", ""),
@@ -51,8 +68,13 @@ def shown_versions(versions: list[Object]) -> list[Object]:
             "DeprecationWarning": version.get("deprecationWarning"),
             "Schema": _shown_validation(version.get("schema")),
             "Subresources": _shown_subresources(version.get("subresources")),
-            "AdditionalPrinterColumns": _shown_columns(version.get("additionalPrinterColumns")),
-            "SelectableFields": _listed(version.get("selectableFields"), lambda field: {"JSONPath": field["jsonPath"]}),
+            "AdditionalPrinterColumns": _shown_columns(
+                version.get("additionalPrinterColumns")
+            ),
+            "SelectableFields": _listed(
+                version.get("selectableFields"),
+                lambda field: {"JSONPath": field["jsonPath"]},
+            ),
         }
         for version in versions
     ]
@@ -75,68 +97,106 @@ def _shown_subresources(subresources: Object | None) -> Object | None:
     scale = subresources.get("scale")
     return {
         "Status": {} if subresources.get("status") is not None else None,
-        "Scale": None
-        if scale is None
-        else {
-            "SpecReplicasPath": scale.get("specReplicasPath", ""),
-            "StatusReplicasPath": scale.get("statusReplicasPath", ""),
-            "LabelSelectorPath": scale.get("labelSelectorPath"),
-        },
+        "Scale": (
+            None
+            if scale is None
+            else {
+                "SpecReplicasPath": scale.get("specReplicasPath", ""),
+                "StatusReplicasPath": scale.get("statusReplicasPath", ""),
+                "LabelSelectorPath": scale.get("labelSelectorPath"),
+            }
+        ),
     }
 
 
 def _shown_columns(columns: list[Object] | None) -> list[Object] | None:
     def show(column: Object) -> Object:
-        texts = {name.capitalize(): column.get(name, "") for name in ("name", "type", "format", "description")}
-        return {**texts, "Priority": column.get("priority", 0), "JSONPath": column.get("jsonPath", "")}
+        texts = {
+            name.capitalize(): column.get(name, "")
+            for name in ("name", "type", "format", "description")
+        }
+        return {
+            **texts,
+            "Priority": column.get("priority", 0),
+            "JSONPath": column.get("jsonPath", ""),
+        }
 
     return _listed(columns, show)
 
 
 _SCHEMA_FIELDS: tuple[tuple[str, str, Any], ...] = (
-    ("ID", "id", ""), ("Schema", "$schema", ""), ("Ref", "$ref", None), ("Description", "description", ""), ("Type", "type", ""),
-    ("Nullable", "nullable", False), ("Format", "format", ""), ("Title", "title", ""), ("Default", "default", None),
-    ("Maximum", "maximum", None), ("ExclusiveMaximum", "exclusiveMaximum", False), ("Minimum", "minimum", None),
-    ("ExclusiveMinimum", "exclusiveMinimum", False), ("MaxLength", "maxLength", None), ("MinLength", "minLength", None),
-    ("Pattern", "pattern", ""), ("MaxItems", "maxItems", None), ("MinItems", "minItems", None), ("UniqueItems", "uniqueItems", False),
-    ("MultipleOf", "multipleOf", None), ("Enum", "enum", None), ("MaxProperties", "maxProperties", None),
-    ("MinProperties", "minProperties", None), ("Required", "required", None), ("Items", "items", None), ("AllOf", "allOf", None),
-    ("OneOf", "oneOf", None), ("AnyOf", "anyOf", None), ("Not", "not", None), ("Properties", "properties", None),
-    ("AdditionalProperties", "additionalProperties", None), ("PatternProperties", "patternProperties", None),
-    ("Dependencies", "dependencies", None), ("AdditionalItems", "additionalItems", None), ("Definitions", "definitions", None),
+    ("ID", "id", ""), ("Schema", "$schema", ""), ("Ref", "$ref", None), ("Description",
+    "description", ""), ("Type", "type", ""),
+    ("Nullable", "nullable", False), ("Format", "format", ""), ("Title", "title", ""),
+    ("Default", "default", None),
+    ("Maximum", "maximum", None), ("ExclusiveMaximum", "exclusiveMaximum", False),
+    ("Minimum", "minimum", None),
+    ("ExclusiveMinimum", "exclusiveMinimum", False), ("MaxLength", "maxLength", None),
+    ("MinLength", "minLength", None),
+    ("Pattern", "pattern", ""), ("MaxItems", "maxItems", None), ("MinItems", "minItems",
+    None), ("UniqueItems", "uniqueItems", False),
+    ("MultipleOf", "multipleOf", None), ("Enum", "enum", None), ("MaxProperties",
+    "maxProperties", None),
+    ("MinProperties", "minProperties", None), ("Required", "required", None), ("Items",
+    "items", None), ("AllOf", "allOf", None),
+    ("OneOf", "oneOf", None), ("AnyOf", "anyOf", None), ("Not", "not", None),
+    ("Properties", "properties", None),
+    ("AdditionalProperties", "additionalProperties", None), ("PatternProperties",
+    "patternProperties", None),
+    ("Dependencies", "dependencies", None), ("AdditionalItems", "additionalItems",
+    None), ("Definitions", "definitions", None),
     ("ExternalDocs", "externalDocs", None), ("Example", "example", None),
     ("XPreserveUnknownFields", "x-kubernetes-preserve-unknown-fields", None),
-    ("XEmbeddedResource", "x-kubernetes-embedded-resource", False), ("XIntOrString", "x-kubernetes-int-or-string", False),
-    ("XListMapKeys", "x-kubernetes-list-map-keys", None), ("XListType", "x-kubernetes-list-type", None),
-    ("XMapType", "x-kubernetes-map-type", None), ("XValidations", "x-kubernetes-validations", None),
+    ("XEmbeddedResource", "x-kubernetes-embedded-resource", False), ("XIntOrString",
+    "x-kubernetes-int-or-string", False),
+    ("XListMapKeys", "x-kubernetes-list-map-keys", None), ("XListType",
+    "x-kubernetes-list-type", None),
+    ("XMapType", "x-kubernetes-map-type", None), ("XValidations",
+    "x-kubernetes-validations", None),
 )  # fmt: skip
-"""The inner type's fields in order: Go's name, the name in JSON, and what an absent one shows as."""
+"""The inner type's fields in order: Go's name, the name in JSON, and what an absent one
+shows as.
+"""
 
 
 def shown_schema(schema: Object) -> Object:
-    """A schema in the inner form, all fields of it. Upstream: `apiextensions.JSONSchemaProps`."""
-    shown: Object = {name: schema.get(key, absent) for name, key, absent in _SCHEMA_FIELDS}
+    """A schema in the inner form, all fields of it. Upstream:
+    `apiextensions.JSONSchemaProps`.
+    """
+    shown: Object = {
+        name: schema.get(key, absent) for name, key, absent in _SCHEMA_FIELDS
+    }
     for name in ("AllOf", "OneOf", "AnyOf"):
         shown[name] = _listed(shown[name], shown_schema)
     if shown["Not"] is not None:
         shown["Not"] = shown_schema(shown["Not"])
     for name in ("Properties", "PatternProperties", "Definitions"):
         if shown[name] is not None:
-            shown[name] = {key: shown_schema(shown[name][key]) for key in sorted(shown[name])}
+            shown[name] = {
+                key: shown_schema(shown[name][key]) for key in sorted(shown[name])
+            }
     if isinstance(shown["Items"], dict):
         shown["Items"] = {"Schema": shown_schema(shown["Items"]), "JSONSchemas": None}
     elif shown["Items"] is not None:
-        shown["Items"] = {"Schema": None, "JSONSchemas": [shown_schema(item) for item in shown["Items"]]}
+        shown["Items"] = {
+            "Schema": None,
+            "JSONSchemas": [shown_schema(item) for item in shown["Items"]],
+        }
     for name in ("AdditionalProperties", "AdditionalItems"):
         additional = shown[name]
         if additional is not None:
             inner = shown_schema(additional) if isinstance(additional, dict) else None
-            shown[name] = {"Allows": bool(additional) or inner is not None, "Schema": inner}
+            shown[name] = {
+                "Allows": bool(additional) or inner is not None,
+                "Schema": inner,
+            }
     if shown["Dependencies"] is not None:
         shown["Dependencies"] = {
-            key: {"Schema": shown_schema(given), "Property": None}
-            if isinstance(given, dict)
-            else {"Schema": None, "Property": given}
+            key: (
+                {"Schema": shown_schema(given), "Property": None}
+                if isinstance(given, dict)
+                else {"Schema": None, "Property": given}
+            )
             for key, given in sorted(shown["Dependencies"].items())
         }
     shown["XValidations"] = _listed(shown["XValidations"], shown_rule)

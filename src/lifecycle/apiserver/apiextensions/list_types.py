@@ -1,6 +1,7 @@
 """`x-kubernetes-list-type`: a set has no value twice, a map no key twice.
 
-Upstream: `apiextensions-apiserver/pkg/apiserver/schema/listtype/validation.go` (`ValidateListSetsAndMaps`), v1.36.
+Upstream: `apiextensions-apiserver/pkg/apiserver/schema/listtype/validation.go`
+(`ValidateListSetsAndMaps`), v1.36.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from lifecycle.api.field_errors import FieldError, duplicate, invalid
 from lifecycle.api.wire import Object
 
 
-def validate_list_types(value: Any, schema: Object | None, path: str = "") -> list[FieldError]:
+def validate_list_types(
+    value: Any, schema: Object | None, path: str = ""
+) -> list[FieldError]:
     """Everything that is there twice and should not be."""
     if schema is None:
         return []
@@ -28,7 +31,10 @@ def validate_list_types(value: Any, schema: Object | None, path: str = "") -> li
         for index, item in enumerate(value):
             errors += validate_list_types(item, items, f"{path}[{index}]")
     elif isinstance(value, dict):
-        properties, additional = schema.get("properties") or {}, schema.get("additionalProperties")
+        properties, additional = (
+            schema.get("properties") or {},
+            schema.get("additionalProperties"),
+        )
         for key, item in value.items():
             known = properties.get(key)
             here = f"{path}.{key}" if path else key
@@ -42,12 +48,20 @@ def _map(value: list[Any], schema: Object, path: str) -> list[FieldError]:
     keys = schema.get("x-kubernetes-list-map-keys") or []
     for index, item in enumerate(value):
         if not isinstance(item, dict):
-            return [invalid(f"{path}[{index}]", item, "must be an object for an array of list-type map")]
+            return [
+                invalid(
+                    f"{path}[{index}]",
+                    item,
+                    "must be an object for an array of list-type map",
+                )
+            ]
     shown = [{key: item[key] for key in keys if key in item} for item in value]
     return _doubles(value, [_text(each) for each in shown], shown, path)
 
 
-def _doubles(value: list[Any], identities: list[bytes], shown: list[Any], path: str) -> list[FieldError]:
+def _doubles(
+    value: list[Any], identities: list[bytes], shown: list[Any], path: str
+) -> list[FieldError]:
     """Each identity is complained of once, at its second place."""
     count: dict[bytes, int] = {}
     errors = []

@@ -1,9 +1,13 @@
-"""The OpenAPI documents of custom resources: what `kubectl explain` reads and `kubectl apply` checks with.
+"""The OpenAPI documents of custom resources: what `kubectl explain` reads and `kubectl
+apply` checks with.
 
-Each group and version gets a v3 document of its own; the same definitions are merged into the one v2 document for older clients.
+Each group and version gets a v3 document of its own; the same definitions are merged
+into the one v2 document for older clients.
 
-Upstream: `apiextensions-apiserver/pkg/controller/openapi/builder/builder.go` (`BuildOpenAPIV3`, `buildKubeNative`),
-`pkg/controller/openapi{,v3}/controller.go`, v1.36. Left out: in v2, schemas are published as in v3 (upstream strips what v2 cannot say).
+Upstream: `apiextensions-apiserver/pkg/controller/openapi/builder/builder.go`
+(`BuildOpenAPIV3`, `buildKubeNative`), `pkg/controller/openapi{,v3}/controller.go`,
+v1.36. Left out: in v2, schemas are published as in v3 (upstream strips what v2 cannot
+say).
 """
 
 from __future__ import annotations
@@ -20,10 +24,14 @@ OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 LIST_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta"
 _META_KINDS = (
     OBJECT_META, LIST_META, "io.k8s.apimachinery.pkg.apis.meta.v1.ManagedFieldsEntry",
-    "io.k8s.apimachinery.pkg.apis.meta.v1.OwnerReference", "io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1",
-    "io.k8s.apimachinery.pkg.apis.meta.v1.Time", "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions",
-    "io.k8s.apimachinery.pkg.apis.meta.v1.Preconditions", "io.k8s.apimachinery.pkg.apis.meta.v1.Status",
-    "io.k8s.apimachinery.pkg.apis.meta.v1.StatusDetails", "io.k8s.apimachinery.pkg.apis.meta.v1.StatusCause",
+    "io.k8s.apimachinery.pkg.apis.meta.v1.OwnerReference",
+    "io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1",
+    "io.k8s.apimachinery.pkg.apis.meta.v1.Time",
+    "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions",
+    "io.k8s.apimachinery.pkg.apis.meta.v1.Preconditions",
+    "io.k8s.apimachinery.pkg.apis.meta.v1.Status",
+    "io.k8s.apimachinery.pkg.apis.meta.v1.StatusDetails",
+    "io.k8s.apimachinery.pkg.apis.meta.v1.StatusCause",
     "io.k8s.apimachinery.pkg.apis.meta.v1.Patch",
 )  # fmt: skip
 
@@ -41,16 +49,26 @@ def meta_components() -> Mapping[str, Any]:
 
 
 def with_type_meta(schema: Object, kind: str = "") -> Object:
-    """A schema with apiVersion, kind and metadata in the words of built-in kinds, at the root and in embedded resources."""
+    """A schema with apiVersion, kind and metadata in the words of built-in kinds, at
+    the root and in embedded resources.
+    """
     done = {key: _inner(key, value) for key, value in schema.items()}
     if kind or schema.get("x-kubernetes-embedded-resource"):
-        described = _built_in()["components"]["schemas"]["io.k8s.api.apps.v1.Deployment"]["properties"]
+        described = _built_in()["components"]["schemas"][
+            "io.k8s.api.apps.v1.Deployment"
+        ]["properties"]
         metadata = {
-            "description": "Standard object's metadata. More info: "
-            "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata",
+            "description": (
+                "Standard object's metadata. More info: "
+                "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata"
+            ),
             "allOf": [{"$ref": REF + OBJECT_META}],
         }
-        own = {"apiVersion": described["apiVersion"], "kind": described["kind"], "metadata": metadata}
+        own = {
+            "apiVersion": described["apiVersion"],
+            "kind": described["kind"],
+            "metadata": metadata,
+        }
         done["properties"] = {**(done.get("properties") or {}), **own}
     return done
 
@@ -75,7 +93,9 @@ def components_of(definition: Object, version: Object) -> dict[str, Object]:
     kind, list_kind = names["kind"], names["listKind"]
     one = component_name(group, name, kind)
     schema = with_type_meta(version["schema"]["openAPIV3Schema"], kind)
-    schema["x-kubernetes-group-version-kind"] = [{"group": group, "kind": kind, "version": name}]
+    schema["x-kubernetes-group-version-kind"] = [
+        {"group": group, "kind": kind, "version": name}
+    ]
     properties = schema["properties"]
     listed = {
         "description": f"{list_kind} is a list of {kind}",
@@ -84,67 +104,111 @@ def components_of(definition: Object, version: Object) -> dict[str, Object]:
         "properties": {
             "apiVersion": properties["apiVersion"],
             "items": {
-                "description": f"List of {names['plural']}. More info: "
-                "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md",
+                "description": (
+                    f"List of {names['plural']}. More info: "
+                    "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md"
+                ),
                 "type": "array",
                 "items": {"$ref": REF + one},
             },
             "kind": properties["kind"],
             "metadata": {
-                "description": "Standard list metadata. More info: "
-                "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+                "description": (
+                    "Standard list metadata. More info: "
+                    "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds"
+                ),
                 "allOf": [{"$ref": REF + LIST_META}],
             },
         },
-        "x-kubernetes-group-version-kind": [{"group": group, "kind": list_kind, "version": name}],
+        "x-kubernetes-group-version-kind": [
+            {"group": group, "kind": list_kind, "version": name}
+        ],
     }
     return {one: schema, component_name(group, name, list_kind): listed}
 
 
 _OPERATIONS = {
-    "get": ("read", "get"), "put": ("replace", "put"), "delete": ("delete", "delete"), "patch": ("partially update", "patch"),
+    "get": ("read", "get"), "put": ("replace", "put"), "delete": ("delete", "delete"),
+    "patch": ("partially update", "patch"),
 }  # fmt: skip
 
 
 def paths_of(definition: Object, version: Object) -> dict[str, Object]:
-    """The routes of a version, with what clients look for in them: kinds, actions and the options of writes."""
+    """The routes of a version, with what clients look for in them: kinds, actions and
+    the options of writes.
+    """
     spec = definition["spec"]
     group, names, name = spec["group"], spec["names"], version["name"]
     base = f"/apis/{group}/{name}"
     scope = "Namespaced" if spec["scope"] == "Namespaced" else ""
-    collection = f"{base}/namespaces/{{namespace}}/{names['plural']}" if scope else f"{base}/{names['plural']}"
+    collection = (
+        f"{base}/namespaces/{{namespace}}/{names['plural']}"
+        if scope
+        else f"{base}/{names['plural']}"
+    )
     gvk = {"group": group, "kind": names["kind"], "version": name}
     one = {"$ref": REF + component_name(group, name, names["kind"])}
     many = {"$ref": REF + component_name(group, name, names["listKind"])}
 
-    def operation(method: str, verb: str, action: str, schema: Object, suffix: str = "") -> Object:
+    def operation(
+        method: str, verb: str, action: str, schema: Object, suffix: str = ""
+    ) -> Object:
         camel = "".join(part.capitalize() for part in group.split("."))
         writes = action in ("post", "put", "patch", "delete", "deletecollection")
         done: Object = {
             "tags": [f"{camel[0].lower()}{camel[1:]}_{name}"],
-            "description": f"{verb} {names['kind'] if action != 'list' else 'objects of kind ' + names['kind']}",
-            "operationId": f"{verb.replace(' ', '')}{camel}{name.capitalize()}{scope}{names['kind']}{suffix}",
-            "parameters": [dict(parameter) for parameter in _write_parameters(action)] if writes else [],
-            "responses": {"200": {"description": "OK", "content": {"application/json": {"schema": schema}}}},
+            "description": (
+                f"{verb}"
+                f" {names['kind'] if action != 'list' else 'objects of kind ' + names['kind']}"
+            ),
+            "operationId": (
+                f"{verb.replace(' ', '')}{camel}{name.capitalize()}{scope}{names['kind']}{suffix}"
+            ),
+            "parameters": (
+                [dict(parameter) for parameter in _write_parameters(action)]
+                if writes
+                else []
+            ),
+            "responses": {
+                "200": {
+                    "description": "OK",
+                    "content": {"application/json": {"schema": schema}},
+                }
+            },
             "x-kubernetes-action": action,
             "x-kubernetes-group-version-kind": gvk,
         }
         if action in ("post", "put"):
-            done["requestBody"] = {"content": {"application/json": {"schema": one}}, "required": True}
+            done["requestBody"] = {
+                "content": {"application/json": {"schema": one}},
+                "required": True,
+            }
         elif action == "patch":
-            patch = {"schema": {"$ref": f"{REF}io.k8s.apimachinery.pkg.apis.meta.v1.Patch"}}
-            types = ("application/apply-patch+yaml", "application/json-patch+json", "application/merge-patch+json")
-            done["requestBody"] = {"content": dict.fromkeys(types, patch), "required": True}
+            patch = {
+                "schema": {"$ref": f"{REF}io.k8s.apimachinery.pkg.apis.meta.v1.Patch"}
+            }
+            types = (
+                "application/apply-patch+yaml",
+                "application/json-patch+json",
+                "application/merge-patch+json",
+            )
+            done["requestBody"] = {
+                "content": dict.fromkeys(types, patch),
+                "required": True,
+            }
         return done
 
     found: dict[str, Object] = {
         collection: {
             "get": operation("get", "list", "list", many),
             "post": operation("post", "create", "post", one),
-            "delete": operation("delete", "delete collection of", "deletecollection", one),
+            "delete": operation(
+                "delete", "delete collection of", "deletecollection", one
+            ),
         },
         f"{collection}/{{name}}": {
-            method: operation(method, verb, action, one) for method, (verb, action) in _OPERATIONS.items()
+            method: operation(method, verb, action, one)
+            for method, (verb, action) in _OPERATIONS.items()
         },
     }
     for sub in ("status", "scale"):
@@ -155,20 +219,26 @@ def paths_of(definition: Object, version: Object) -> dict[str, Object]:
                 if method != "delete"
             }
     if scope:
-        found[f"{base}/{names['plural']}"] = {"get": operation("get", "list", "list", many, "ForAllNamespaces")}
+        found[f"{base}/{names['plural']}"] = {
+            "get": operation("get", "list", "list", many, "ForAllNamespaces")
+        }
     return found
 
 
 @cache
 def _write_parameters(action: str) -> tuple[Object, ...]:
     method = {"deletecollection": "delete"}.get(action, action)
-    path = "/apis/apps/v1/namespaces/{namespace}/deployments" + ("" if method == "post" else "/{name}")
+    path = "/apis/apps/v1/namespaces/{namespace}/deployments" + (
+        "" if method == "post" else "/{name}"
+    )
     given = _built_in()["paths"][path][method]["parameters"]
     return tuple(parameter for parameter in given if parameter.get("in") == "query")
 
 
 def document(definitions: list[tuple[Object, Object]]) -> Object:
-    """The v3 document of one group and version, from its definitions and their versions."""
+    """The v3 document of one group and version, from its definitions and their
+    versions.
+    """
     schemas: dict[str, Any] = dict(meta_components())
     paths: dict[str, Any] = {}
     for definition, version in definitions:

@@ -1,8 +1,9 @@
 """What a definition's schema may use, node by node.
 
 Upstream: `apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go`
-(`ValidateCustomResourceDefinitionOpenAPISchema`, `specStandardValidatorV3`, `validateMapListKeysMapSet`),
-`pkg/apiserver/schema/defaulting/validation.go` (`ValidateDefaults`), v1.36. Left out: estimated costs of rules.
+(`ValidateCustomResourceDefinitionOpenAPISchema`, `specStandardValidatorV3`,
+`validateMapListKeysMapSet`), `pkg/apiserver/schema/defaulting/validation.go`
+(`ValidateDefaults`), v1.36. Left out: estimated costs of rules.
 """
 
 from __future__ import annotations
@@ -11,15 +12,29 @@ import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
-from lifecycle.api.field_errors import FieldError, forbidden, invalid, not_supported, required
+from lifecycle.api.field_errors import (
+    FieldError,
+    forbidden,
+    invalid,
+    not_supported,
+    required,
+)
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.apiextensions.cel_rules import MessageError, compiled_rules, validate_rules
+from lifecycle.apiserver.apiextensions.cel_rules import (
+    MessageError,
+    compiled_rules,
+    validate_rules,
+)
 from lifecycle.apiserver.apiextensions.field_paths import PathError, field_at
 from lifecycle.apiserver.apiextensions.internal_form import shown_rule
 from lifecycle.apiserver.apiextensions.list_types import validate_list_types
 from lifecycle.apiserver.apiextensions.pruning import TYPE_META, prune
 from lifecycle.apiserver.apiextensions.schema_validation import validate_value
-from lifecycle.apiserver.apiextensions.structural import EMBEDDED, PRESERVE, cannot_be_structural
+from lifecycle.apiserver.apiextensions.structural import (
+    EMBEDDED,
+    PRESERVE,
+    cannot_be_structural,
+)
 from lifecycle.apiserver.cel.environment import CompileError
 
 TYPES = ("array", "boolean", "integer", "number", "object", "string")
@@ -29,14 +44,23 @@ LIST_TYPE, MAP_KEYS, MAP_TYPE, RULES = (
     "x-kubernetes-map-type",
     "x-kubernetes-validations",
 )
-REASONS = ("FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired")
-_UNSUPPORTED = (("id", "id"), ("additionalItems", "additionalItems"), ("patternProperties", "patternProperties"),
-                ("definitions", "definitions"), ("dependencies", "dependencies"), ("$ref", "$ref"))  # fmt: skip
+REASONS = (
+    "FieldValueDuplicate",
+    "FieldValueForbidden",
+    "FieldValueInvalid",
+    "FieldValueRequired",
+)
+_UNSUPPORTED = (("id", "id"), ("additionalItems", "additionalItems"),
+("patternProperties", "patternProperties"),
+                ("definitions", "definitions"), ("dependencies", "dependencies"),
+                ("$ref", "$ref"))  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class _Where:
-    """What holds at a place: why defaults are forbidden, within which list or map `oldSelf` has no counterpart."""
+    """What holds at a place: why defaults are forbidden, within which list or map
+    `oldSelf` has no counterpart.
+    """
 
     no_defaults: str | None = None
     uncorrelatable: str = ""
@@ -45,7 +69,9 @@ class _Where:
     in_junctor: bool = False
 
 
-def validate_schema(schema: Object, path: str) -> tuple[list[FieldError], list[FieldError]]:
+def validate_schema(
+    schema: Object, path: str
+) -> tuple[list[FieldError], list[FieldError]]:
     """What is wrong with a schema as such, and what is wrong with its rules."""
     errors: list[FieldError] = []
     rule_errors: list[FieldError] = []
@@ -53,21 +79,39 @@ def validate_schema(schema: Object, path: str) -> tuple[list[FieldError], list[F
     return errors, rule_errors
 
 
-def _node(schema: Object, path: str, where: _Where, errors: list[FieldError], rule_errors: list[FieldError]) -> None:
+def _node(
+    schema: Object,
+    path: str,
+    where: _Where,
+    errors: list[FieldError],
+    rule_errors: list[FieldError],
+) -> None:
     before = len(errors)
     _standard(schema, path, where, errors)
     if schema.get("uniqueItems"):
-        why = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"
+        why = (
+            "uniqueItems cannot be set to true since the runtime complexity becomes"
+            " quadratic"
+        )
         errors.append(forbidden(f"{path}.uniqueItems", why))
-    additional, properties = schema.get("additionalProperties"), schema.get("properties") or {}
+    additional, properties = (
+        schema.get("additionalProperties"),
+        schema.get("properties") or {},
+    )
     inside = replace(where, is_root=False)
     if additional is not None:
         if properties and additional is not True:
             errors.append(
-                forbidden(f"{path}.additionalProperties", "additionalProperties and properties are mutual exclusive")
+                forbidden(
+                    f"{path}.additionalProperties",
+                    "additionalProperties and properties are mutual exclusive",
+                )
             )
         if isinstance(additional, dict):
-            sub = replace(inside, no_defaults="inside additionalProperties applying to object metadata")
+            sub = replace(
+                inside,
+                no_defaults="inside additionalProperties applying to object metadata",
+            )
             sub = sub if where.in_meta else inside
             _node(additional, f"{path}.additionalProperties", sub, errors, rule_errors)
     for key, child in properties.items():
@@ -90,7 +134,9 @@ def _node(schema: Object, path: str, where: _Where, errors: list[FieldError], ru
     inside, items = described, schema.get("items")
     if isinstance(items, dict):
         sub = (
-            inside if schema.get(LIST_TYPE) == "map" else replace(inside, uncorrelatable=inside.uncorrelatable or path)
+            inside
+            if schema.get(LIST_TYPE) == "map"
+            else replace(inside, uncorrelatable=inside.uncorrelatable or path)
         )
         _node(items, f"{path}.items", sub, errors, rule_errors)
     for index, item in enumerate(items if isinstance(items, list) else ()):
@@ -102,20 +148,39 @@ def _node(schema: Object, path: str, where: _Where, errors: list[FieldError], ru
         _compile_rules(schema, path, where, rule_errors)
 
 
-def _standard(schema: Object, path: str, where: _Where, errors: list[FieldError]) -> None:
+def _standard(
+    schema: Object, path: str, where: _Where, errors: list[FieldError]
+) -> None:
     type_ = schema.get("type", "")
     if type_ and type_ not in TYPES:
         errors.append(not_supported(f"{path}.type", type_, TYPES))
     if schema.get("default") is not None and where.no_defaults is not None:
-        detail = f"must not be set {where.no_defaults}" if where.no_defaults else "must not be set"
+        detail = (
+            f"must not be set {where.no_defaults}"
+            if where.no_defaults
+            else "must not be set"
+        )
         errors.append(forbidden(f"{path}.default", detail))
-    errors += [forbidden(f"{path}.{key}", f"{name} is not supported") for key, name in _UNSUPPORTED if schema.get(key)]
+    errors += [
+        forbidden(f"{path}.{key}", f"{name} is not supported")
+        for key, name in _UNSUPPORTED
+        if schema.get(key)
+    ]
     if type_ == "null":
-        errors.append(forbidden(f"{path}.type", "type cannot be set to null, use nullable as an alternative"))
+        errors.append(
+            forbidden(
+                f"{path}.type",
+                "type cannot be set to null, use nullable as an alternative",
+            )
+        )
     if isinstance(schema.get("items"), list):
-        errors.append(forbidden(f"{path}.items", "items must be a schema object and not an array"))
+        errors.append(
+            forbidden(f"{path}.items", "items must be a schema object and not an array")
+        )
     if where.in_meta and schema.get(EMBEDDED):
-        errors.append(forbidden(f"{path}.{EMBEDDED}", "must not be used inside of resource meta"))
+        errors.append(
+            forbidden(f"{path}.{EMBEDDED}", "must not be used inside of resource meta")
+        )
 
 
 def _extensions(schema: Object, path: str, errors: list[FieldError]) -> None:
@@ -131,7 +196,11 @@ def _extensions(schema: Object, path: str, errors: list[FieldError]) -> None:
             continue
         if type_ != wanted:
             why = f"must be {wanted} if {key} is specified"
-            errors.append(invalid(f"{path}.type", type_, why) if type_ else required(f"{path}.type", why))
+            errors.append(
+                invalid(f"{path}.type", type_, why)
+                if type_
+                else required(f"{path}.type", why)
+            )
         elif key == LIST_TYPE and value == "set":
             _set_items(schema.get("items"), path, errors)
         if value not in allowed:
@@ -148,18 +217,40 @@ def _set_items(items: Any, path: str, errors: list[FieldError]) -> None:
 
 
 def _list_map(schema: Object, path: str, errors: list[FieldError]) -> None:
-    keys, kind, items = schema.get(MAP_KEYS) or [], schema.get(LIST_TYPE), schema.get("items")
+    keys, kind, items = (
+        schema.get(MAP_KEYS) or [],
+        schema.get(LIST_TYPE),
+        schema.get("items"),
+    )
     if keys and kind != "map":
         why = "must be map if x-kubernetes-list-map-keys is non-empty"
-        errors.append(invalid(f"{path}.{LIST_TYPE}", kind, why) if kind else required(f"{path}.{LIST_TYPE}", why))
+        errors.append(
+            invalid(f"{path}.{LIST_TYPE}", kind, why)
+            if kind
+            else required(f"{path}.{LIST_TYPE}", why)
+        )
     if kind == "map":
         if not keys:
-            errors.append(required(f"{path}.{MAP_KEYS}", "must not be empty if x-kubernetes-list-type is map"))
+            errors.append(
+                required(
+                    f"{path}.{MAP_KEYS}",
+                    "must not be empty if x-kubernetes-list-type is map",
+                )
+            )
         if items is None:
-            errors.append(required(f"{path}.items", "must have a schema if x-kubernetes-list-type is map"))
+            errors.append(
+                required(
+                    f"{path}.items",
+                    "must have a schema if x-kubernetes-list-type is map",
+                )
+            )
         elif isinstance(items, list):
             errors.append(
-                invalid(f"{path}.items", items, "must only have a single schema if x-kubernetes-list-type is map")
+                invalid(
+                    f"{path}.items",
+                    items,
+                    "must only have a single schema if x-kubernetes-list-type is map",
+                )
             )
         elif items.get("type") != "object":
             why = "must be object if parent array's x-kubernetes-list-type is map"
@@ -168,27 +259,58 @@ def _list_map(schema: Object, path: str, errors: list[FieldError]) -> None:
             for index, key in enumerate(keys):
                 child = (items.get("properties") or {}).get(key)
                 if child is None:
-                    errors.append(invalid(f"{path}.{MAP_KEYS}", keys, "entries must all be names of item properties"))
+                    errors.append(
+                        invalid(
+                            f"{path}.{MAP_KEYS}",
+                            keys,
+                            "entries must all be names of item properties",
+                        )
+                    )
                 elif child.get("type") in ("array", "object"):
-                    why = "must be a scalar type if parent array's x-kubernetes-list-type is map"
-                    errors.append(invalid(f"{path}.items.properties[{key}].type", items["type"], why))
+                    why = (
+                        "must be a scalar type if parent array's x-kubernetes-list-type"
+                        " is map"
+                    )
+                    errors.append(
+                        invalid(
+                            f"{path}.items.properties[{key}].type", items["type"], why
+                        )
+                    )
                 if key in keys[:index]:
-                    errors.append(invalid(f"{path}.{MAP_KEYS}", keys, "must not contain duplicate entries"))
+                    errors.append(
+                        invalid(
+                            f"{path}.{MAP_KEYS}",
+                            keys,
+                            "must not contain duplicate entries",
+                        )
+                    )
     if kind in ("set", "map") and isinstance(items, dict):
         if items.get("nullable"):
             errors.append(
-                forbidden(f"{path}.items.nullable", f"cannot be nullable when x-kubernetes-list-type is {kind}")
+                forbidden(
+                    f"{path}.items.nullable",
+                    f"cannot be nullable when x-kubernetes-list-type is {kind}",
+                )
             )
         for key in keys if kind == "map" else ():
             child = (items.get("properties") or {}).get(key)
             if child is None:
                 continue
             here = f"{path}.items.properties[{key}]"
-            if key not in (items.get("required") or ()) and child.get("default") is None:
-                why = "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property"
+            if (
+                key not in (items.get("required") or ())
+                and child.get("default") is None
+            ):
+                why = (
+                    "this property is in x-kubernetes-list-map-keys, so it must have a"
+                    " default or be a required property"
+                )
                 errors.append(required(f"{here}.default", why))
             if child.get("nullable"):
-                why = "this property is in x-kubernetes-list-map-keys, so it cannot be nullable"
+                why = (
+                    "this property is in x-kubernetes-list-map-keys, so it cannot be"
+                    " nullable"
+                )
                 errors.append(forbidden(f"{here}.nullable", why))
 
 
@@ -199,11 +321,20 @@ def _rules(schema: Object, path: str, errors: list[FieldError]) -> None:
         if not text:
             errors.append(required(f"{here}.rule", "rule is not specified"))
         elif message and not message.strip():
-            errors.append(invalid(f"{here}.message", message, "must be non-empty if specified"))
+            errors.append(
+                invalid(f"{here}.message", message, "must be non-empty if specified")
+            )
         elif "\n" in message.strip():
-            errors.append(invalid(f"{here}.message", message, "must not contain line breaks"))
+            errors.append(
+                invalid(f"{here}.message", message, "must not contain line breaks")
+            )
         elif "\n" in text and not message.strip():
-            errors.append(required(f"{here}.message", "message must be specified if rule contains line breaks"))
+            errors.append(
+                required(
+                    f"{here}.message",
+                    "message must be specified if rule contains line breaks",
+                )
+            )
         expression = rule.get("messageExpression", "")
         if expression and not expression.strip():
             why = "messageExpression must be non-empty if specified"
@@ -213,26 +344,39 @@ def _rules(schema: Object, path: str, errors: list[FieldError]) -> None:
         _field_path(schema, rule.get("fieldPath", ""), f"{here}.fieldPath", errors)
 
 
-def _compile_rules(schema: Object, path: str, where: _Where, rule_errors: list[FieldError]) -> None:
-    """Rules of a schema that is fine, itself and below, and that describes a value, not a condition on one."""
+def _compile_rules(
+    schema: Object, path: str, where: _Where, rule_errors: list[FieldError]
+) -> None:
+    """Rules of a schema that is fine, itself and below, and that describes a value, not
+    a condition on one.
+    """
     rules = schema.get(RULES) or []
     for index, compiled in enumerate(compiled_rules(schema)):
         here = f"{path}.{RULES}[{index}]"
         if isinstance(compiled, CompileError):
-            which = "messageExpression" if isinstance(compiled, MessageError) else "rule"
-            rule_errors.append(invalid(f"{here}.{which}", shown_rule(rules[index]), str(compiled)))
+            which = (
+                "messageExpression" if isinstance(compiled, MessageError) else "rule"
+            )
+            rule_errors.append(
+                invalid(f"{here}.{which}", shown_rule(rules[index]), str(compiled))
+            )
         elif compiled.uses_old_self:
             if where.uncorrelatable:
                 why = (
-                    f"oldSelf cannot be used on the uncorrelatable portion of the schema within {where.uncorrelatable}"
+                    "oldSelf cannot be used on the uncorrelatable portion of the"
+                    f" schema within {where.uncorrelatable}"
                 )
                 rule_errors.append(invalid(f"{here}.rule", rules[index]["rule"], why))
         elif rules[index].get("optionalOldSelf") is not None:
             why = "may not be set if oldSelf is not used in rule"
-            rule_errors.append(invalid(f"{here}.optionalOldSelf", rules[index]["optionalOldSelf"], why))
+            rule_errors.append(
+                invalid(f"{here}.optionalOldSelf", rules[index]["optionalOldSelf"], why)
+            )
 
 
-def _field_path(schema: Object, given: str, here: str, errors: list[FieldError]) -> None:
+def _field_path(
+    schema: Object, given: str, here: str, errors: list[FieldError]
+) -> None:
     if not given:
         return
     if not given.strip():
@@ -247,8 +391,12 @@ def _field_path(schema: Object, given: str, here: str, errors: list[FieldError])
         errors.append(invalid(here, given, "must be a valid path"))
 
 
-def validate_defaults(schema: Object, path: str, *, is_root: bool = True) -> list[FieldError]:
-    """Every default must be what it says: known fields only, valid, and keeping the rules."""
+def validate_defaults(
+    schema: Object, path: str, *, is_root: bool = True
+) -> list[FieldError]:
+    """Every default must be what it says: known fields only, valid, and keeping the
+    rules.
+    """
     errors: list[FieldError] = []
     default = schema.get("default")
     if default is not None:
@@ -260,12 +408,16 @@ def validate_defaults(schema: Object, path: str, *, is_root: bool = True) -> lis
         elif found := validate_value(default, schema):
             errors += [_below(error, here) for error in found]
         else:
-            errors += [_below(error, here) for error in validate_list_types(default, schema)]
+            errors += [
+                _below(error, here) for error in validate_list_types(default, schema)
+            ]
             rules = validate_rules(default, schema, default, is_resource=False)
             errors += [_below(error, here) for error in rules]
     for key, child in (schema.get("properties") or {}).items():
         if not (is_root and key in TYPE_META):
-            errors += validate_defaults(child, f"{path}.properties[{key}]", is_root=False)
+            errors += validate_defaults(
+                child, f"{path}.properties[{key}]", is_root=False
+            )
     for key in ("items", "additionalProperties"):
         if isinstance(schema.get(key), dict):
             errors += validate_defaults(schema[key], f"{path}.{key}", is_root=False)
@@ -275,4 +427,6 @@ def validate_defaults(schema: Object, path: str, *, is_root: bool = True) -> lis
 def _below(error: FieldError, path: str) -> FieldError:
     if error.field in ("", "<nil>"):
         return replace(error, field=path)
-    return replace(error, field=f"{path}{'' if error.field.startswith('[') else '.'}{error.field}")
+    return replace(
+        error, field=f"{path}{'' if error.field.startswith('[') else '.'}{error.field}"
+    )

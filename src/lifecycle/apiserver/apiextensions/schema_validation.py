@@ -1,9 +1,11 @@
 """Does a value fit its schema? In the words of the validator that the API server uses.
 
-All errors are found at once. On an update, a part that was wrong before and has not changed is let through ("ratcheting"), so a schema
-can become stricter without locking everybody out of the objects that are there.
+All errors are found at once. On an update, a part that was wrong before and has not
+changed is let through ("ratcheting"), so a schema can become stricter without locking
+everybody out of the objects that are there.
 
-Upstream: `kube-openapi/pkg/validation/validate/*.go`, `apiextensions-apiserver/pkg/apiserver/validation/validation.go`
+Upstream: `kube-openapi/pkg/validation/validate/*.go`,
+`apiextensions-apiserver/pkg/apiserver/validation/validation.go`
 (`ValidateCustomResource`, `kubeOpenAPIResultToFieldErrors`), `ratcheting.go`, v1.36.
 """
 
@@ -15,7 +17,15 @@ from typing import Any
 
 import orjson
 
-from lifecycle.api.field_errors import TOO_LONG, TYPE_INVALID, FieldError, invalid, not_supported, required, too_many
+from lifecycle.api.field_errors import (
+    TOO_LONG,
+    TYPE_INVALID,
+    FieldError,
+    invalid,
+    not_supported,
+    required,
+    too_many,
+)
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.apiextensions.formats import FORMATS
@@ -26,8 +36,12 @@ ABSENT: Any = object()
 NO_PATH = "<nil>"
 
 
-def validate_value(value: Any, schema: Object, path: str = "", old: Any = ABSENT) -> list[FieldError]:
-    """Everything wrong with a value. `path` is where it stands, empty for the root; `old` is the stored value of an update."""
+def validate_value(
+    value: Any, schema: Object, path: str = "", old: Any = ABSENT
+) -> list[FieldError]:
+    """Everything wrong with a value. `path` is where it stands, empty for the root;
+    `old` is the stored value of an update.
+    """
     if old is not ABSENT and type(value) is type(old) and value == old:
         return []
     if value is None:
@@ -85,15 +99,23 @@ def _junctors(value: Any, schema: Object, path: str) -> list[FieldError]:
     if any_of:
         results = [validate_value(value, each, path) for each in any_of]
         if all(results):
-            errors.append(_composite(f'"{path}" must validate at least one schema (anyOf)'))
+            errors.append(
+                _composite(f'"{path}" must validate at least one schema (anyOf)')
+            )
             errors += _best(results)
     one_of = schema.get("oneOf") or []
     if one_of:
         results = [validate_value(value, each, path) for each in one_of]
         good = sum(not result for result in results)
         if good != 1:
-            more = "Found none valid" if not good else f"Found {good} valid alternatives"
-            errors.append(_composite(f'"{path}" must validate one and only one schema (oneOf). {more}'))
+            more = (
+                "Found none valid" if not good else f"Found {good} valid alternatives"
+            )
+            errors.append(
+                _composite(
+                    f'"{path}" must validate one and only one schema (oneOf). {more}'
+                )
+            )
             if not good:
                 errors += _best(results)
     all_of = schema.get("allOf") or []
@@ -103,7 +125,10 @@ def _junctors(value: Any, schema: Object, path: str) -> list[FieldError]:
         errors += [error for result in results for error in result]
         if good != len(all_of):
             errors.append(
-                _composite(f'"{path}" must validate all the schemas (allOf){"" if good else ". None validated"}')
+                _composite(
+                    f'"{path}" must validate all the schemas'
+                    f" (allOf){'' if good else '. None validated'}"
+                )
             )
     if schema.get("not") is not None and not validate_value(value, schema["not"], path):
         errors.append(_composite(f'"{path}" must not validate the schema (not)'))
@@ -125,12 +150,20 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 def _string(value: str, schema: Object, path: str) -> list[FieldError]:
     errors = []
-    longest, shortest, pattern = schema.get("maxLength"), schema.get("minLength"), schema.get("pattern")
+    longest, shortest, pattern = (
+        schema.get("maxLength"),
+        schema.get("minLength"),
+        schema.get("pattern"),
+    )
     if longest is not None and len(value) > longest:
         detail = f"may not be more than {longest} byte{'' if longest == 1 else 's'}"
         errors.append(FieldError(TOO_LONG, path or NO_PATH, "", detail))
     elif shortest is not None and len(value) < shortest:
-        errors.append(invalid(path, value, f"{path} in body should be at least {shortest} chars long"))
+        errors.append(
+            invalid(
+                path, value, f"{path} in body should be at least {shortest} chars long"
+            )
+        )
     elif pattern and not _pattern(pattern).search(value):
         errors.append(invalid(path, value, f"{path} in body should match '{pattern}'"))
     check = FORMATS.get(schema.get("format") or "")
@@ -142,19 +175,35 @@ def _string(value: str, schema: Object, path: str) -> list[FieldError]:
 
 def _number(value: int | float, schema: Object, path: str) -> list[FieldError]:
     errors = []
-    factor, highest, lowest = schema.get("multipleOf"), schema.get("maximum"), schema.get("minimum")
+    factor, highest, lowest = (
+        schema.get("multipleOf"),
+        schema.get("maximum"),
+        schema.get("minimum"),
+    )
     if factor and not float(value / factor).is_integer():
-        errors.append(invalid(path, value, f"{path} in body should be a multiple of {_plain(factor)}"))
+        errors.append(
+            invalid(
+                path, value, f"{path} in body should be a multiple of {_plain(factor)}"
+            )
+        )
     if highest is not None:
         strict = schema.get("exclusiveMaximum")
         if value > highest or (strict and value == highest):
             words = "less than" if strict else "less than or equal to"
-            errors.append(invalid(path, value, f"{path} in body should be {words} {_plain(highest)}"))
+            errors.append(
+                invalid(
+                    path, value, f"{path} in body should be {words} {_plain(highest)}"
+                )
+            )
     if lowest is not None:
         strict = schema.get("exclusiveMinimum")
         if value < lowest or (strict and value == lowest):
             words = "greater than" if strict else "greater than or equal to"
-            errors.append(invalid(path, value, f"{path} in body should be {words} {_plain(lowest)}"))
+            errors.append(
+                invalid(
+                    path, value, f"{path} in body should be {words} {_plain(lowest)}"
+                )
+            )
     return errors
 
 
@@ -172,24 +221,32 @@ def _list(value: list[Any], schema: Object, path: str, old: Any) -> list[FieldEr
             errors += validate_value(item, items, f"{path}[{index}]", was)
     fewest, most = schema.get("minItems"), schema.get("maxItems")
     if fewest is not None and len(value) < fewest:
-        errors.append(invalid(path, len(value), f"{path} in body should have at least {fewest} items"))
+        errors.append(
+            invalid(
+                path, len(value), f"{path} in body should have at least {fewest} items"
+            )
+        )
     if most is not None and len(value) > most:
         errors.append(too_many(path, len(value), most))
-    if schema.get("uniqueItems") and len({orjson.dumps(item, option=orjson.OPT_SORT_KEYS) for item in value}) < len(
-        value
-    ):
+    if schema.get("uniqueItems") and len(
+        {orjson.dumps(item, option=orjson.OPT_SORT_KEYS) for item in value}
+    ) < len(value):
         errors.append(invalid(path, "", f"{path} in body shouldn't contain duplicates"))
     return errors
 
 
 def _correlated(schema: Object, old: Any) -> Any:
-    """Finds an item's former self: by its keys in a list of type map; nowhere in other lists."""
+    """Finds an item's former self: by its keys in a list of type map; nowhere in other
+    lists.
+    """
     if schema.get("x-kubernetes-list-type") != "map" or not isinstance(old, list):
         return lambda item: ABSENT
     keys = schema.get("x-kubernetes-list-map-keys") or []
 
     def identity(item: Any) -> bytes:
-        return orjson.dumps([item.get(key) for key in keys] if isinstance(item, dict) else item)
+        return orjson.dumps(
+            [item.get(key) for key in keys] if isinstance(item, dict) else item
+        )
 
     known = {identity(item): item for item in old}
     return lambda item: known.get(identity(item), ABSENT)
@@ -197,20 +254,34 @@ def _correlated(schema: Object, old: Any) -> Any:
 
 def _enum(value: Any, schema: Object, path: str) -> list[FieldError]:
     allowed = schema.get("enum")
-    if not allowed or any(type(value) is type(each) and value == each for each in allowed):
+    if not allowed or any(
+        type(value) is type(each) and value == each for each in allowed
+    ):
         return []
-    names = [each if isinstance(each, str) else orjson.dumps(each).decode() for each in allowed]
+    names = [
+        each if isinstance(each, str) else orjson.dumps(each).decode()
+        for each in allowed
+    ]
     return [not_supported(path or NO_PATH, value, names)]
 
 
 def _object(value: Object, schema: Object, path: str, old: Any) -> list[FieldError]:
     fewest, most = schema.get("minProperties"), schema.get("maxProperties")
     if fewest is not None and len(value) < fewest:
-        return [invalid(path or NO_PATH, len(value), f"{path} in body should have at least {fewest} properties")]
+        return [
+            invalid(
+                path or NO_PATH,
+                len(value),
+                f"{path} in body should have at least {fewest} properties",
+            )
+        ]
     if most is not None and len(value) > most:
         return [too_many(path or NO_PATH, len(value), most)]
     errors = []
-    properties, additional = schema.get("properties") or {}, schema.get("additionalProperties")
+    properties, additional = (
+        schema.get("properties") or {},
+        schema.get("additionalProperties"),
+    )
     before = old if isinstance(old, dict) else {}
     for key, item in value.items():
         here = f"{path}.{key}" if path else key
@@ -218,7 +289,13 @@ def _object(value: Object, schema: Object, path: str, old: Any) -> list[FieldErr
         if key in properties:
             errors += validate_value(item, properties[key], here, was)
         elif additional is False:
-            errors.append(invalid(path or NO_PATH, key, f"{path}.{key} in body is a forbidden property"))
+            errors.append(
+                invalid(
+                    path or NO_PATH,
+                    key,
+                    f"{path}.{key} in body is a forbidden property",
+                )
+            )
         elif isinstance(additional, dict):
             errors += validate_value(item, additional, here, was)
     for key in schema.get("required") or ():

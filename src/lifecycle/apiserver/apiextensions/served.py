@@ -1,10 +1,13 @@
-"""What is served of one definition: for each version a resource, a strategy, a cache and a registry.
+"""What is served of one definition: for each version a resource, a strategy, a cache
+and a registry.
 
-All versions share the keys in the store. Each has a cache of its own, which reads the stored version into its own. The conversion
-`None` only changes `apiVersion`; with `Webhook`, somebody else is asked. When a definition changes, everything here is thrown away and made
-anew; who watches, begins again.
+All versions share the keys in the store. Each has a cache of its own, which reads the
+stored version into its own. The conversion `None` only changes `apiVersion`; with
+`Webhook`, somebody else is asked. When a definition changes, everything here is thrown
+away and made anew; who watches, begins again.
 
-Upstream: `apiextensions-apiserver/pkg/apiserver/customresource_handler.go` (`crdInfo`, `getOrCreateServingInfoFor`, `tearDown`),
+Upstream: `apiextensions-apiserver/pkg/apiserver/customresource_handler.go` (`crdInfo`,
+`getOrCreateServingInfoFor`, `tearDown`),
 `pkg/apiserver/conversion/{converter,nop_converter}.go`, v1.36.
 """
 
@@ -43,17 +46,23 @@ class CustomResourceStore(ResourceStore):
         self._converted: dict[int, Object] = {}
 
     async def write(self, key: str, obj: Object, expected: int) -> Cached | None:
-        """See `ResourceStore`; before, a webhook is asked for the version that is stored. Raises ConversionError."""
+        """See `ResourceStore`; before, a webhook is asked for the version that is
+        stored. Raises ConversionError.
+        """
         if self._converter is None:
             return await super().write(key, obj, expected)
-        (self._converted[id(obj)],) = await self._converter.convert([obj], self._kept_as)
+        (self._converted[id(obj)],) = await self._converter.convert(
+            [obj], self._kept_as
+        )
         try:
             return await super().write(key, obj, expected)
         finally:
             self._converted.pop(id(obj), None)
 
     async def settle(self) -> None:
-        """Before anything is read: what a webhook has to convert is converted. Raises ConversionError, StoreError."""
+        """Before anything is read: what a webhook has to convert is converted. Raises
+        ConversionError, StoreError.
+        """
         if isinstance(self.cacher, ConvertingCacher):
             await self.cacher.settle()
 
@@ -61,7 +70,11 @@ class CustomResourceStore(ResourceStore):
         """In the storage version."""
         if self._converter is not None:
             return self._converted[id(obj)]
-        return obj if obj["apiVersion"] == self._kept_as else {**obj, "apiVersion": self._kept_as}
+        return (
+            obj
+            if obj["apiVersion"] == self._kept_as
+            else {**obj, "apiVersion": self._kept_as}
+        )
 
 
 @dataclass(slots=True)
@@ -75,9 +88,13 @@ class ServedVersion:
 
 
 class Served:
-    """One definition as it is served. `await start()` before use, `await stop()` when it has changed or gone."""
+    """One definition as it is served. `await start()` before use, `await stop()` when
+    it has changed or gone.
+    """
 
-    def __init__(self, definition: Object, environment: Environment, resolve: Resolver) -> None:
+    def __init__(
+        self, definition: Object, environment: Environment, resolve: Resolver
+    ) -> None:
         self.definition = definition
         converter = None
         if (definition["spec"].get("conversion") or {}).get("strategy") == "Webhook":
@@ -91,7 +108,11 @@ class Served:
             row = resource_of(definition, version)
             strategy = CustomResourceStrategy(definition, version)
             basis = (environment.store, row, strategy.fields_of, strategy.from_storage)
-            cacher = Cacher(*basis) if converter is None else ConvertingCacher(*basis, converter)
+            cacher = (
+                Cacher(*basis)
+                if converter is None
+                else ConvertingCacher(*basis, converter)
+            )
             own = replace(environment, cachers={(row.group, row.plural): cacher})
             store = CustomResourceStore(row, own, strategy, kept_as, converter)
             self.versions[version["name"]] = ServedVersion(row, store, own, version)

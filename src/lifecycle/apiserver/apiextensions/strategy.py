@@ -1,11 +1,13 @@
 """A definition's schema as the generic registry's strategy.
 
-One per served version. What is sent is pruned, given its defaults and checked by the version's own schema; `status` is set aside when the
-version has the subresource; everything else is the registry's business, as for a Pod.
+One per served version. What is sent is pruned, given its defaults and checked by the
+version's own schema; `status` is set aside when the version has the subresource;
+everything else is the registry's business, as for a Pod.
 
-Upstream: `apiextensions-apiserver/pkg/registry/customresource/{strategy,status_strategy,validator}.go`,
-`pkg/apiserver/customresource_handler.go` (`schemaCoercingDecoder`, `unstructuredDefaulter`), v1.36. Left out: checking the metadata
-of embedded resources.
+Upstream:
+`apiextensions-apiserver/pkg/registry/customresource/{strategy,status_strategy,validator}.go`,
+`pkg/apiserver/customresource_handler.go` (`schemaCoercingDecoder`,
+`unstructuredDefaulter`), v1.36. Left out: checking the metadata of embedded resources.
 """
 
 from __future__ import annotations
@@ -24,19 +26,48 @@ from lifecycle.api.schema import compile_schema, decode
 from lifecycle.api.table import table
 from lifecycle.api.table.custom import json_path
 from lifecycle.api.validation import content
-from lifecycle.api.validation.object_meta import validate_object_meta, validate_object_meta_update
+from lifecycle.api.validation.object_meta import (
+    validate_object_meta,
+    validate_object_meta_update,
+)
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.apiextensions.cel_rules import BLOCKING, UNCHECKED, has_rules, validate_rules
-from lifecycle.apiserver.apiextensions.defaulting import drop_wrong_nulls, set_schema_defaults
+from lifecycle.apiserver.apiextensions.cel_rules import (
+    BLOCKING,
+    UNCHECKED,
+    has_rules,
+    validate_rules,
+)
+from lifecycle.apiserver.apiextensions.defaulting import (
+    drop_wrong_nulls,
+    set_schema_defaults,
+)
 from lifecycle.apiserver.apiextensions.list_types import validate_list_types
-from lifecycle.apiserver.apiextensions.openapi import OBJECT_META, meta_components, with_type_meta
+from lifecycle.apiserver.apiextensions.openapi import (
+    OBJECT_META,
+    meta_components,
+    with_type_meta,
+)
 from lifecycle.apiserver.apiextensions.pruning import prune
-from lifecycle.apiserver.apiextensions.schema_validation import ABSENT, NO_PATH, validate_value
+from lifecycle.apiserver.apiextensions.schema_validation import (
+    ABSENT,
+    NO_PATH,
+    validate_value,
+)
 from lifecycle.apiserver.registry.scales import nested
-from lifecycle.apiserver.registry.strategy import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, Strategy
+from lifecycle.apiserver.registry.strategy import (
+    APPLY_PATCH,
+    JSON_PATCH,
+    MERGE_PATCH,
+    Strategy,
+)
 
 MAX_INT32 = 2**31 - 1
-_GO_TYPES: dict[type, str] = {str: "string", bool: "bool", float: "float64", list: "[]interface {}"}
+_GO_TYPES: dict[type, str] = {
+    str: "string",
+    bool: "bool",
+    float: "float64",
+    list: "[]interface {}",
+}
 STANDARD_FINALIZERS = ("orphan", "foregroundDeletion", "kubernetes")
 
 
@@ -66,17 +97,29 @@ class CustomResourceStrategy(Strategy):
 
     def _compiled_type(self) -> Type:
         document = with_type_meta(self.schema, self.kind)
-        made = type_of(compile_schema(document, {OBJECT_META: meta_components()[OBJECT_META], **meta_components()}))
+        made = type_of(
+            compile_schema(
+                document,
+                {OBJECT_META: meta_components()[OBJECT_META], **meta_components()},
+            )
+        )
         if self.has_status:
-            made.resets = {"": {"f:status": LEAF}, "status": {"f:metadata": LEAF, "f:spec": LEAF}}
+            made.resets = {
+                "": {"f:status": LEAF},
+                "status": {"f:metadata": LEAF, "f:spec": LEAF},
+            }
         else:
             made.resets = {}
         return made
 
-    # -- reading and printing ------------------------------------------------------------------------------------------
+    # -- reading and printing ----------------------------------------------------------
 
-    def decode(self, obj: object, api_version: str, kind: str) -> tuple[Object, list[str]]:
-        """See `Strategy`: pruned, and with the metadata in normal form. A Scale or a DeleteOptions is no custom resource."""
+    def decode(
+        self, obj: object, api_version: str, kind: str
+    ) -> tuple[Object, list[str]]:
+        """See `Strategy`: pruned, and with the metadata in normal form. A Scale or a
+        DeleteOptions is no custom resource.
+        """
         if api_version != self.api_version:
             return super().decode(obj, api_version, kind)
         if not isinstance(obj, dict) or not obj.get("kind"):
@@ -85,17 +128,23 @@ class CustomResourceStrategy(Strategy):
         given = obj.get("apiVersion", "")
         if given != self.api_version:
             raise status.bad_request(
-                f"the API version in the data ({given}) does not match the expected API version ({self.api_version})"
+                f"the API version in the data ({given}) does not match the expected API"
+                f" version ({self.api_version})"
             )
         mine = orjson.loads(orjson.dumps(obj, option=orjson.OPT_SORT_KEYS))
         decoded, strict = decode({**mine, "kind": kind}, api_version, kind)
         decoded["kind"] = mine["kind"]
         if not self.preserves:
-            strict = [*strict, *(f'unknown field "{path}"' for path in prune(decoded, self.schema))]
+            strict = [
+                *strict,
+                *(f'unknown field "{path}"' for path in prune(decoded, self.schema)),
+            ]
         return decoded, strict
 
     def from_storage(self, obj: Object) -> Object:
-        """A stored object in this version: pruned and completed by today's schema. Changes the object."""
+        """A stored object in this version: pruned and completed by today's schema.
+        Changes the object.
+        """
         obj["apiVersion"] = self.api_version
         if not self.preserves:
             prune(obj, self.schema)
@@ -107,7 +156,9 @@ class CustomResourceStrategy(Strategy):
         if obj.get("apiVersion") != self.api_version:
             return
         set_schema_defaults(obj, self.schema)
-        drop_wrong_nulls({key: value for key, value in obj.items() if key != "metadata"}, self.schema)
+        drop_wrong_nulls(
+            {key: value for key, value in obj.items() if key != "metadata"}, self.schema
+        )
 
     def table(
         self,
@@ -120,7 +171,8 @@ class CustomResourceStrategy(Strategy):
     ) -> Object:
         """See `Strategy`: the definition's own columns."""
         return table(
-            resource, objs, now=now, list_meta=list_meta, include_object=include, no_headers=not headers,
+            resource, objs, now=now, list_meta=list_meta, include_object=include,
+            no_headers=not headers,
             printer_columns=self.columns, custom=True,
         )  # fmt: skip
 
@@ -130,7 +182,11 @@ class CustomResourceStrategy(Strategy):
 
     def field_labels(self, kind: str) -> Sequence[str]:
         """Name, namespace and what the version declares selectable."""
-        return ["metadata.name", *(["metadata.namespace"] if self.namespaced else []), *self.selectable]
+        return [
+            "metadata.name",
+            *(["metadata.namespace"] if self.namespaced else []),
+            *self.selectable,
+        ]
 
     def field_label_error(self, kind: str, label: str) -> str:
         """See `Strategy`."""
@@ -139,14 +195,23 @@ class CustomResourceStrategy(Strategy):
     def fields_of(self, obj: Object) -> dict[str, str]:
         """The values that field selectors compare with."""
         metadata = obj["metadata"]
-        values = {"metadata.name": metadata.get("name", ""), "metadata.namespace": metadata.get("namespace", "")}
+        values = {
+            "metadata.name": metadata.get("name", ""),
+            "metadata.namespace": metadata.get("namespace", ""),
+        }
         for label, find in self.selectable.items():
             found = find(obj)
             value = found[0] if found else None
-            values[label] = "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+            values[label] = (
+                ""
+                if value is None
+                else str(value).lower()
+                if isinstance(value, bool)
+                else str(value)
+            )
         return values
 
-    # -- writing --------------------------------------------------------------------------------------------------------
+    # -- writing -----------------------------------------------------------------------
 
     def prepare_for_create(self, obj: Object) -> None:
         """See `Strategy`."""
@@ -158,19 +223,34 @@ class CustomResourceStrategy(Strategy):
             obj.pop("status", None)
 
     def prepare_for_update(self, new: Object, old: Object, subresource: str) -> None:
-        """See `Strategy`: generations count every change outside of the metadata (and of a status that is set aside)."""
+        """See `Strategy`: generations count every change outside of the metadata (and
+        of a status that is set aside).
+        """
         metadata, before = new["metadata"], old["metadata"]
-        for key in ("generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"):
+        for key in (
+            "generation",
+            "creationTimestamp",
+            "deletionTimestamp",
+            "deletionGracePeriodSeconds",
+        ):
             if key in before:
                 metadata[key] = before[key]
             elif key == "generation":
                 metadata.pop(key, None)
         if subresource == "status":
             state = new.get("status")
-            kept = {key: metadata[key] for key in ("managedFields", "resourceVersion") if key in metadata}
+            kept = {
+                key: metadata[key]
+                for key in ("managedFields", "resourceVersion")
+                if key in metadata
+            }
             for key in list(new):
                 del new[key]
-            rest = {key: value for key, value in before.items() if key not in ("managedFields", "resourceVersion")}
+            rest = {
+                key: value
+                for key, value in before.items()
+                if key not in ("managedFields", "resourceVersion")
+            }
             new.update({**old, "metadata": {**rest, **kept}})
             new.pop("status", None)
             if state is not None:
@@ -194,7 +274,9 @@ class CustomResourceStrategy(Strategy):
         """The same of finalizers that are new."""
         warnings = []
         before = old["metadata"].get("finalizers") or ()
-        for name in sorted({*(new["metadata"].get("finalizers") or ())}.difference(before)):
+        for name in sorted(
+            {*(new["metadata"].get("finalizers") or ())}.difference(before)
+        ):
             if "/" not in name and name not in STANDARD_FINALIZERS:
                 words = (
                     "a domain-qualified finalizer name including a path (/)"
@@ -202,7 +284,8 @@ class CustomResourceStrategy(Strategy):
                     else "a domain-qualified finalizer name"
                 )
                 warnings.append(
-                    f'metadata.finalizers: "{name}": prefer {words} to avoid accidental conflicts with other finalizer writers'
+                    f'metadata.finalizers: "{name}": prefer {words} to avoid accidental'
+                    " conflicts with other finalizer writers"
                 )
         return warnings
 
@@ -211,13 +294,17 @@ class CustomResourceStrategy(Strategy):
         errors = self._type_meta(obj)
         if errors:
             return errors
-        errors = validate_object_meta(obj.get("metadata") or {}, self.namespaced, content.name_is_dns_subdomain)
+        errors = validate_object_meta(
+            obj.get("metadata") or {}, self.namespaced, content.name_is_dns_subdomain
+        )
         errors += validate_value(obj, self.schema)
         errors += self._scale_errors(obj, spec=True)
         errors += validate_list_types(obj, self.schema)
         return errors + self._rules(obj, ABSENT, errors)
 
-    def validate_update(self, new: Object, old: Object, subresource: str) -> list[FieldError]:
+    def validate_update(
+        self, new: Object, old: Object, subresource: str
+    ) -> list[FieldError]:
         """See `Strategy`: what was wrong before and is unchanged passes."""
         errors = self._type_meta(new)
         if errors:
@@ -226,7 +313,9 @@ class CustomResourceStrategy(Strategy):
         if subresource == "status":
             state = (self.schema.get("properties") or {}).get("status")
             if state is not None and "status" in new:
-                errors += validate_value(new["status"], state, "status", old.get("status", ABSENT))
+                errors += validate_value(
+                    new["status"], state, "status", old.get("status", ABSENT)
+                )
             errors += self._scale_errors(new, spec=False)
         else:
             errors += validate_value(new, self.schema, "", old)
@@ -235,7 +324,9 @@ class CustomResourceStrategy(Strategy):
             errors += validate_list_types(new, self.schema)
         return errors + self._rules(new, old, errors)
 
-    def _rules(self, obj: Object, old: Any, errors: list[FieldError]) -> list[FieldError]:
+    def _rules(
+        self, obj: Object, old: Any, errors: list[FieldError]
+    ) -> list[FieldError]:
         if not self._has_rules:
             return []
         if any(error.type in BLOCKING for error in errors):
@@ -247,26 +338,41 @@ class CustomResourceStrategy(Strategy):
         if obj.get("kind") != self.kind:
             errors.append(invalid("kind", obj.get("kind", ""), f"must be {self.kind}"))
         if obj.get("apiVersion") != self.api_version:
-            errors.append(invalid("apiVersion", obj.get("apiVersion", ""), f"must be {self.api_version}"))
+            errors.append(
+                invalid(
+                    "apiVersion",
+                    obj.get("apiVersion", ""),
+                    f"must be {self.api_version}",
+                )
+            )
         return errors
 
     def _scale_errors(self, obj: Object, *, spec: bool) -> list[FieldError]:
         if self.scale is None:
             return []
         errors = []
-        for key in ("specReplicasPath", "statusReplicasPath") if spec else ("statusReplicasPath",):
+        for key in (
+            ("specReplicasPath", "statusReplicasPath")
+            if spec
+            else ("statusReplicasPath",)
+        ):
             path = self.scale[key]
             value = nested(obj, path)
             if value is None:
                 continue
             if not isinstance(value, int) or isinstance(value, bool):
                 given = _GO_TYPES.get(type(value), "map[string]interface {}")
-                why = f"{path} accessor error: {value} is of the type {given}, expected int64"
+                why = (
+                    f"{path} accessor error: {value} is of the type {given}, expected"
+                    " int64"
+                )
                 errors.append(invalid(path, 0, why))
             elif value < 0:
                 errors.append(invalid(path, value, "should be a non-negative integer"))
             elif value > MAX_INT32:
-                errors.append(invalid(path, value, f"should be less than or equal to {MAX_INT32}"))
+                errors.append(
+                    invalid(path, value, f"should be less than or equal to {MAX_INT32}")
+                )
         return errors
 
     def allow_create_on_update(self, kind: str) -> bool:

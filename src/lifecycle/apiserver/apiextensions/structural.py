@@ -1,9 +1,11 @@
 """What makes a schema structural: every field is declared outside of the logic.
 
-`anyOf` and its kin may say more about fields, never bring new ones. Only such a schema can say which fields there are, which pruning,
-defaulting and server-side apply depend on.
+`anyOf` and its kin may say more about fields, never bring new ones. Only such a schema
+can say which fields there are, which pruning, defaulting and server-side apply depend
+on.
 
-Upstream: `apiextensions-apiserver/pkg/apiserver/schema/{validation,complete}.go` (`ValidateStructural`), v1.36.
+Upstream: `apiextensions-apiserver/pkg/apiserver/schema/{validation,complete}.go`
+(`ValidateStructural`), v1.36.
 """
 
 from __future__ import annotations
@@ -14,7 +16,11 @@ from lifecycle.api.field_errors import FieldError, forbidden, invalid, required
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.apiextensions.regular_expressions import parse_error
 
-ROOT, ITEM, FIELD = "at the root", "for specified array items", "for specified object fields"
+ROOT, ITEM, FIELD = (
+    "at the root",
+    "for specified array items",
+    "for specified object fields",
+)
 _INT_OR_STRING = [{"type": "integer"}, {"type": "string"}]
 PRESERVE, EMBEDDED, INT_OR_STRING = (
     "x-kubernetes-preserve-unknown-fields",
@@ -54,8 +60,12 @@ _UNKNOWN_TO_STRUCTURAL = (
 
 
 def cannot_be_structural(schema: Object) -> bool:
-    """Whether a schema, or one below it, uses what a structural schema has no place for. Upstream: `NewStructural` fails."""
-    if any(schema.get(key) for key in _UNKNOWN_TO_STRUCTURAL) or isinstance(schema.get("items"), list):
+    """Whether a schema, or one below it, uses what a structural schema has no place
+    for. Upstream: `NewStructural` fails.
+    """
+    if any(schema.get(key) for key in _UNKNOWN_TO_STRUCTURAL) or isinstance(
+        schema.get("items"), list
+    ):
         return True
     below = [schema.get("items"), schema.get("additionalProperties"), schema.get("not")]
     below += (schema.get("properties") or {}).values()
@@ -77,22 +87,35 @@ def _invariants(schema: Object, level: str, path: str) -> list[FieldError]:
     additional = schema.get("additionalProperties")
     if additional is not None:
         if level == ROOT:
-            errors.append(forbidden(f"{path}.additionalProperties", "must not be used at the root"))
+            errors.append(
+                forbidden(
+                    f"{path}.additionalProperties", "must not be used at the root"
+                )
+            )
         if isinstance(additional, dict):
             errors += _invariants(additional, FIELD, f"{path}.additionalProperties")
     errors += _extensions(schema, path)
     all_of = schema.get("allOf") or []
     first_all_of = bool(all_of) and all_of[0].get("anyOf") == _INT_OR_STRING
-    errors += _value_validation(schema, schema.get("anyOf") == _INT_OR_STRING, first_all_of, path)
+    errors += _value_validation(
+        schema, schema.get("anyOf") == _INT_OR_STRING, first_all_of, path
+    )
     embedded = bool(schema.get(EMBEDDED))
     if embedded and type_ != "object":
         why = "must be object if x-kubernetes-embedded-resource is true"
-        errors.append(invalid(f"{path}.type", type_, why) if type_ else required(f"{path}.type", why))
+        errors.append(
+            invalid(f"{path}.type", type_, why)
+            if type_
+            else required(f"{path}.type", why)
+        )
     elif not type_ and not schema.get(INT_OR_STRING) and not schema.get(PRESERVE):
         errors.append(required(f"{path}.type", f"must not be empty {level}"))
     if embedded and additional is not None:
         errors.append(
-            forbidden(f"{path}.additionalProperties", "must not be used if x-kubernetes-embedded-resource is set")
+            forbidden(
+                f"{path}.additionalProperties",
+                "must not be used if x-kubernetes-embedded-resource is set",
+            )
         )
     if level == ROOT and type_ and type_ != "object":
         errors.append(invalid(f"{path}.type", type_, "must be object at the root"))
@@ -100,25 +123,41 @@ def _invariants(schema: Object, level: str, path: str) -> list[FieldError]:
         for key in ("kind", "apiVersion"):
             given = (properties.get(key) or {}).get("type", "")
             if key in properties and given != "string":
-                errors.append(invalid(f"{path}.properties[{key}].type", given, "must be string"))
+                errors.append(
+                    invalid(f"{path}.properties[{key}].type", given, "must be string")
+                )
     if "metadata" in properties:
-        errors += _metadata(properties["metadata"], level, embedded, f"{path}.properties[metadata]")
+        errors += _metadata(
+            properties["metadata"], level, embedded, f"{path}.properties[metadata]"
+        )
     if embedded and not schema.get(PRESERVE) and not properties:
-        why = "must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields"
+        why = (
+            "must not be empty if x-kubernetes-embedded-resource is true without"
+            " x-kubernetes-preserve-unknown-fields"
+        )
         errors.append(required(f"{path}.properties", why))
     return errors
 
 
-def _metadata(schema: Object, level: str, embedded: bool, path: str) -> list[FieldError]:
+def _metadata(
+    schema: Object, level: str, embedded: bool, path: str
+) -> list[FieldError]:
     errors = []
     if (level == ROOT or embedded) and schema.get("type") != "object":
         errors.append(invalid(f"{path}.type", schema.get("type", ""), "must be object"))
     if level == ROOT:
-        rest = {key: value for key, value in schema.items() if key not in ("type", "default")}
+        rest = {
+            key: value
+            for key, value in schema.items()
+            if key not in ("type", "default")
+        }
         if set(rest.get("properties") or ()) <= {"name", "generateName"}:
             rest.pop("properties", None)
         if rest:
-            why = "must not specify anything other than name and generateName, but metadata is implicitly specified"
+            why = (
+                "must not specify anything other than name and generateName, but"
+                " metadata is implicitly specified"
+            )
             errors.append(forbidden(path, why))
     return errors
 
@@ -127,23 +166,37 @@ def _extensions(schema: Object, path: str) -> list[FieldError]:
     if not schema.get(INT_OR_STRING):
         return []
     why = "must be false if x-kubernetes-int-or-string is true"
-    return [invalid(f"{path}.{key}", True, why) for key in (PRESERVE, EMBEDDED) if schema.get(key)]
+    return [
+        invalid(f"{path}.{key}", True, why)
+        for key in (PRESERVE, EMBEDDED)
+        if schema.get(key)
+    ]
 
 
-def _value_validation(schema: Object, skip_any_of: bool, skip_first_all_of: bool, path: str) -> list[FieldError]:
+def _value_validation(
+    schema: Object, skip_any_of: bool, skip_first_all_of: bool, path: str
+) -> list[FieldError]:
     errors: list[FieldError] = []
     if not skip_any_of:
         for index, each in enumerate(schema.get("anyOf") or ()):
             errors += _nested(each, False, f"{path}.anyOf[{index}]")
     for index, each in enumerate(schema.get("allOf") or ()):
-        errors += _nested(each, skip_first_all_of and index == 0, f"{path}.allOf[{index}]")
+        errors += _nested(
+            each, skip_first_all_of and index == 0, f"{path}.allOf[{index}]"
+        )
     for index, each in enumerate(schema.get("oneOf") or ()):
         errors += _nested(each, False, f"{path}.oneOf[{index}]")
     if schema.get("not") is not None:
         errors += _nested(schema["not"], False, f"{path}.not")
     pattern = schema.get("pattern")
     if pattern and (wrong := parse_error(pattern)):
-        errors.append(invalid(f"{path}.pattern", pattern, f"must be a valid regular expression, but isn't: {wrong}"))
+        errors.append(
+            invalid(
+                f"{path}.pattern",
+                pattern,
+                f"must be a valid regular expression, but isn't: {wrong}",
+            )
+        )
     return errors
 
 
@@ -156,31 +209,58 @@ def _nested(schema: Object, skip_any_of: bool, path: str) -> list[FieldError]:
     if schema.get("type"):
         errors.append(forbidden(f"{path}.type", "must be empty to be structural"))
     if schema.get("additionalProperties") is not None:
-        errors.append(forbidden(f"{path}.additionalProperties", "must be undefined to be structural"))
-    errors += [forbidden(f"{path}.{key}", why) for key, why in _EMPTY_WHEN_NESTED if schema.get(key)]
+        errors.append(
+            forbidden(
+                f"{path}.additionalProperties", "must be undefined to be structural"
+            )
+        )
+    errors += [
+        forbidden(f"{path}.{key}", why)
+        for key, why in _EMPTY_WHEN_NESTED
+        if schema.get(key)
+    ]
     if "metadata" in (schema.get("properties") or {}):
-        errors.append(forbidden(f"{path}.properties[metadata]", "must not be specified in a nested context"))
+        errors.append(
+            forbidden(
+                f"{path}.properties[metadata]",
+                "must not be specified in a nested context",
+            )
+        )
     return errors
 
 
-def _completeness(value: Object, schema: Any, s_path: str, v_path: str) -> list[FieldError]:
+def _completeness(
+    value: Object, schema: Any, s_path: str, v_path: str
+) -> list[FieldError]:
     """Whatever logic speaks of must be declared outside of it."""
     errors: list[FieldError] = []
     nested = [(value["not"], f"{v_path}.not")] if value.get("not") is not None else []
     for key in ("allOf", "anyOf", "oneOf"):
-        nested += [(each, f"{v_path}.{key}[{index}]") for index, each in enumerate(value.get(key) or ())]
+        nested += [
+            (each, f"{v_path}.{key}[{index}]")
+            for index, each in enumerate(value.get(key) or ())
+        ]
     for each, here in nested:
         errors += _nested_completeness(each, schema, s_path, here)
     return errors
 
 
-def _nested_completeness(value: Object, schema: Any, s_path: str, v_path: str) -> list[FieldError]:
+def _nested_completeness(
+    value: Object, schema: Any, s_path: str, v_path: str
+) -> list[FieldError]:
     if schema is None:
         return [required(s_path, f"because it is defined in {v_path}")]
     errors = _completeness(value, schema, s_path, v_path)
     if value.get("items") is not None:
-        errors += _nested_completeness(value["items"], schema.get("items"), f"{s_path}.items", f"{v_path}.items")
+        errors += _nested_completeness(
+            value["items"], schema.get("items"), f"{s_path}.items", f"{v_path}.items"
+        )
     for key, child in (value.get("properties") or {}).items():
         declared = (schema.get("properties") or {}).get(key)
-        errors += _nested_completeness(child, declared, f"{s_path}.properties[{key}]", f"{v_path}.properties[{key}]")
+        errors += _nested_completeness(
+            child,
+            declared,
+            f"{s_path}.properties[{key}]",
+            f"{v_path}.properties[{key}]",
+        )
     return errors

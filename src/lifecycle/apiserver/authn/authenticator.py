@@ -1,11 +1,12 @@
 """The question every authenticator answers: whose request is this?
 
-Three answers are possible. The user; or None, "this is not my kind of credential", and the next one is asked; or an error, "it is
-my kind, and it is wrong". The last must not fall through to anonymous: a mistyped token would otherwise silently become a
-stranger.
+Three answers are possible. The user; or None, "this is not my kind of credential", and
+the next one is asked; or an error, "it is my kind, and it is wrong". The last must not
+fall through to anonymous: a mistyped token would otherwise silently become a stranger.
 
-Upstream: `apiserver/pkg/authentication/authenticator/interfaces.go` (`Request`, `Token`, `Response`), v1.36. Authenticators
-are plain functions; the few that have to wait for somebody else's answer (a webhook, an identity provider) say so with `MustAsk`.
+Upstream: `apiserver/pkg/authentication/authenticator/interfaces.go` (`Request`,
+`Token`, `Response`), v1.36. Authenticators are plain functions; the few that have to
+wait for somebody else's answer (a webhook, an identity provider) say so with `MustAsk`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ CREDENTIAL_ID = "authentication.kubernetes.io/credential-id"
 
 
 class AuthenticationError(Exception):
-    """The credentials are of a known kind, and wrong. The message is for the log, never for the client."""
+    """The credentials are of a known kind, and wrong. The message is for the log, never
+    for the client.
+    """
 
 
 class Identity(NamedTuple):
@@ -39,8 +42,12 @@ class RequestAuthenticator(Protocol):
 
 
 class TokenAuthenticator(Protocol):
-    """Looks at a bearer token. `audiences` are those that the asker answers to; empty means the API server's own."""
+    """Looks at a bearer token. `audiences` are those that the asker answers to; empty
+    means the API server's own.
+    """
 
-    def authenticate_token(self, token: str, audiences: tuple[str, ...] = ()) -> Identity | None:
+    def authenticate_token(
+        self, token: str, audiences: tuple[str, ...] = ()
+    ) -> Identity | None:
         """Whose token it is. Raises AuthenticationError."""
         ...

@@ -1,10 +1,11 @@
 """Bearer tokens: `Authorization: Bearer …`, and the list of static ones.
 
-Once a header says "bearer" and names a token, somebody has to recognise it, or the request is refused. An empty token, or another scheme
-such as `Basic`, is no credential at all: such a request is anonymous.
+Once a header says "bearer" and names a token, somebody has to recognise it, or the
+request is refused. An empty token, or another scheme such as `Basic`, is no credential
+at all: such a request is anonymous.
 
-Upstream: `apiserver/pkg/authentication/request/bearertoken/bearertoken.go`, `token/tokenfile/tokenfile.go`, v1.36. Left out: tokens in
-websocket protocol headers.
+Upstream: `apiserver/pkg/authentication/request/bearertoken/bearertoken.go`,
+`token/tokenfile/tokenfile.go`, v1.36. Left out: tokens in websocket protocol headers.
 """
 
 from __future__ import annotations
@@ -14,11 +15,18 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from lifecycle.api.wire import Request, UserInfo
-from lifecycle.apiserver.authn.authenticator import AuthenticationError, Identity, TokenAuthenticator
+from lifecycle.apiserver.authn.authenticator import (
+    AuthenticationError,
+    Identity,
+    TokenAuthenticator,
+)
 from lifecycle.apiserver.authn.union import add_authenticated_group
 
 INVALID_TOKEN = "invalid bearer token"
-EXTRA_SPACE = "the provided Authorization header contains extra space before the bearer token, and is ignored"
+EXTRA_SPACE = (
+    "the provided Authorization header contains extra space before the bearer token,"
+    " and is ignored"
+)
 
 
 class BearerTokenAuthenticator:
@@ -28,7 +36,9 @@ class BearerTokenAuthenticator:
         self._tokens = tokens
 
     def authenticate_request(self, request: Request) -> Identity | None:
-        """Whose token it is; None without one. Raises AuthenticationError for one that nobody recognises."""
+        """Whose token it is; None without one. Raises AuthenticationError for one that
+        nobody recognises.
+        """
         header = request.headers.get("authorization")
         if not header:
             return None
@@ -41,7 +51,9 @@ class BearerTokenAuthenticator:
         return recognise(self._tokens, parts[1])
 
 
-def recognise(tokens: TokenAuthenticator, token: str, audiences: tuple[str, ...] = ()) -> Identity:
+def recognise(
+    tokens: TokenAuthenticator, token: str, audiences: tuple[str, ...] = ()
+) -> Identity:
     """Whose token it is. Raises AuthenticationError, also if nobody recognises it."""
     identity = tokens.authenticate_token(token, audiences)
     if identity is None:
@@ -55,13 +67,17 @@ class StaticTokenAuthenticator:
     def __init__(self, tokens: Mapping[str, UserInfo]) -> None:
         self._tokens = {token: Identity(user) for token, user in tokens.items()}
 
-    def authenticate_token(self, token: str, audiences: tuple[str, ...] = ()) -> Identity | None:
+    def authenticate_token(
+        self, token: str, audiences: tuple[str, ...] = ()
+    ) -> Identity | None:
         """Whose token it is, if it is one of ours."""
         return self._tokens.get(token)
 
 
 def read_token_file(path: Path) -> dict[str, UserInfo]:
-    """The tokens of a CSV file: `token,user,uid,"group1,group2"`. Raises ValueError for a line with too few columns."""
+    """The tokens of a CSV file: `token,user,uid,"group1,group2"`. Raises ValueError for
+    a line with too few columns.
+    """
     tokens: dict[str, UserInfo] = {}
     with path.open(newline="") as lines:
         for number, row in enumerate(csv.reader(lines, skipinitialspace=True), start=1):
@@ -69,11 +85,18 @@ def read_token_file(path: Path) -> dict[str, UserInfo]:
                 continue
             if len(row) < 3:
                 raise ValueError(
-                    f"token file {path.name!r} must have at least 3 columns (token, user name, user uid), found {len(row)}"
+                    f"token file {path.name!r} must have at least 3 columns (token,"
+                    f" user name, user uid), found {len(row)}"
                 )
             token, name, uid = (cell.strip() for cell in row[:3])
             if not token:
-                raise ValueError(f"token file {path.name!r}: empty token in line {number}")
-            groups = tuple(g.strip() for g in row[3].split(",") if g.strip()) if len(row) > 3 else ()
+                raise ValueError(
+                    f"token file {path.name!r}: empty token in line {number}"
+                )
+            groups = (
+                tuple(g.strip() for g in row[3].split(",") if g.strip())
+                if len(row) > 3
+                else ()
+            )
             tokens[token] = UserInfo(name, groups, uid)
     return tokens

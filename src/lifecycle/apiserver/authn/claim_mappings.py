@@ -1,11 +1,13 @@
 """From a token's claims to a user, as the configuration says.
 
-A user name may be a claim with a prefix, or a CEL expression over all claims; so may groups and the uid. Rules then judge: some
-look at the claims, some at the finished user (that no outsider shall be called `system:…`, say). Every sentence here can be read in
-a `TokenReview`.
+A user name may be a claim with a prefix, or a CEL expression over all claims; so may
+groups and the uid. Rules then judge: some look at the claims, some at the finished user
+(that no outsider shall be called `system:…`, say). Every sentence here can be read in a
+`TokenReview`.
 
-Upstream: `apiserver/plugin/pkg/authenticator/token/oidc/oidc.go` (`getUsername`, `getGroups`, `getUID`, `getExtra`,
-`checkValidationRulesEvaluation`, `convertCELValueToStringList`), v1.36.
+Upstream: `apiserver/plugin/pkg/authenticator/token/oidc/oidc.go` (`getUsername`,
+`getGroups`, `getUID`, `getExtra`, `checkValidationRulesEvaluation`,
+`convertCELValueToStringList`), v1.36.
 """
 
 from __future__ import annotations
@@ -18,7 +20,14 @@ from lifecycle.apiserver.authn.authenticator import CREDENTIAL_ID, Authenticatio
 from lifecycle.apiserver.cel.environment import EvaluationError
 from lifecycle.apiserver.cel.expression import Expression
 
-_GO_KINDS = {dict: "object", list: "array", bool: "bool", int: "number", float: "number", str: "string"}
+_GO_KINDS = {
+    dict: "object",
+    list: "array",
+    bool: "bool",
+    int: "number",
+    float: "number",
+    str: "string",
+}
 _NOT_STRINGS = "expression must return a string or a list of strings"
 
 
@@ -27,39 +36,66 @@ class ClaimMapper:
 
     def __init__(self, jwt: Object) -> None:
         self._mappings: Object = jwt.get("claimMappings") or {}
-        uid, groups = self._mappings.get("uid") or {}, self._mappings.get("groups") or {}
-        self._username = _compiled((self._mappings.get("username") or {}).get("expression"))
+        uid, groups = (
+            self._mappings.get("uid") or {},
+            self._mappings.get("groups") or {},
+        )
+        self._username = _compiled(
+            (self._mappings.get("username") or {}).get("expression")
+        )
         self._groups = _compiled(groups.get("expression"))
         self._uid = _compiled(uid.get("expression"))
         self._extra = [
-            (each["key"], Expression(each["valueExpression"], "claims")) for each in self._mappings.get("extra") or ()
+            (each["key"], Expression(each["valueExpression"], "claims"))
+            for each in self._mappings.get("extra") or ()
         ]
         rules = jwt.get("claimValidationRules") or []
-        self._required = {rule["claim"]: rule.get("requiredValue", "") for rule in rules if rule.get("claim")}
+        self._required = {
+            rule["claim"]: rule.get("requiredValue", "")
+            for rule in rules
+            if rule.get("claim")
+        }
         self._claim_rules = [
-            (Expression(rule["expression"], "claims", condition=True), rule.get("message", ""))
+            (
+                Expression(rule["expression"], "claims", condition=True),
+                rule.get("message", ""),
+            )
             for rule in rules
             if rule.get("expression")
         ]
         self._user_rules = [
-            (Expression(rule["expression"], "user", condition=True), rule.get("message", ""))
+            (
+                Expression(rule["expression"], "user", condition=True),
+                rule.get("message", ""),
+            )
             for rule in jwt.get("userValidationRules") or ()
         ]
 
     def user(self, claims: Object) -> UserInfo:
         """Who the claims say it is. Raises AuthenticationError."""
         seen = _with_doubles(claims)
-        name, groups, uid = self._user_name(claims, seen), self._group_names(claims, seen), self._user_id(claims, seen)
+        name, groups, uid = (
+            self._user_name(claims, seen),
+            self._group_names(claims, seen),
+            self._user_id(claims, seen),
+        )
         user = UserInfo(name, groups, uid, self._extras(claims, seen))
         for claim, wanted in self._required.items():
             if claim not in claims:
-                raise AuthenticationError(f"oidc: required claim {claim} not present in ID token")
+                raise AuthenticationError(
+                    f"oidc: required claim {claim} not present in ID token"
+                )
             value = _string(claims, claim, f"oidc: parse claim {claim}")
             if value != wanted:
                 raise AuthenticationError(
-                    f"oidc: required claim {claim} value does not match. Got = {value}, want = {wanted}"
+                    f"oidc: required claim {claim} value does not match. Got = {value},"
+                    f" want = {wanted}"
                 )
-        _judge(self._claim_rules, "oidc: error evaluating claim validation expression", seen)
+        _judge(
+            self._claim_rules,
+            "oidc: error evaluating claim validation expression",
+            seen,
+        )
         if self._user_rules:
             info = {
                 "username": user.name,
@@ -67,7 +103,11 @@ class ClaimMapper:
                 "groups": list(user.groups),
                 "extra": {key: list(values) for key, values in user.extra.items()},
             }
-            _judge(self._user_rules, "oidc: error evaluating user info validation rule", info)
+            _judge(
+                self._user_rules,
+                "oidc: error evaluating user info validation rule",
+                info,
+            )
         return user
 
     def _user_name(self, claims: Object, seen: Object) -> str:
@@ -75,9 +115,13 @@ class ClaimMapper:
         if self._username is not None:
             value = _evaluate(self._username, about, seen)
             if not isinstance(value, str):
-                raise AuthenticationError(f"{about}: username claim expression must return a string")
+                raise AuthenticationError(
+                    f"{about}: username claim expression must return a string"
+                )
             if not value:
-                raise AuthenticationError("oidc: empty username via CEL expression is not allowed")
+                raise AuthenticationError(
+                    "oidc: empty username via CEL expression is not allowed"
+                )
             return value
         mapping = self._mappings["username"]
         claim: str = mapping["claim"]
@@ -87,7 +131,9 @@ class ClaimMapper:
             if not isinstance(verified, bool):
                 kind = _GO_KINDS[type(verified)]
                 wrong = f"json: cannot unmarshal {kind} into Go value of type bool"
-                raise AuthenticationError(f"oidc: parse 'email_verified' claim: {wrong}")
+                raise AuthenticationError(
+                    f"oidc: parse 'email_verified' claim: {wrong}"
+                )
             if not verified:
                 raise AuthenticationError("oidc: email not verified")
         return (mapping.get("prefix") or "") + name
@@ -98,10 +144,14 @@ class ClaimMapper:
         if claim and claim in claims:
             value = claims[claim]
             names = [value] if isinstance(value, str) else value
-            if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            if not isinstance(names, list) or not all(
+                isinstance(name, str) for name in names
+            ):
                 kind = _GO_KINDS.get(type(value), "null")
                 wrong = f"json: cannot unmarshal {kind} into Go value of type string"
-                raise AuthenticationError(f"oidc: parse groups claim {go_quote(claim)}: {wrong}")
+                raise AuthenticationError(
+                    f"oidc: parse groups claim {go_quote(claim)}: {wrong}"
+                )
             return tuple((mapping.get("prefix") or "") + name for name in names)
         if self._groups is None:
             return ()
@@ -117,7 +167,9 @@ class ClaimMapper:
         about = "oidc: error evaluating uid claim expression"
         value = _evaluate(self._uid, about, seen)
         if not isinstance(value, str):
-            raise AuthenticationError(f"{about}: uid claim expression must return a string")
+            raise AuthenticationError(
+                f"{about}: uid claim expression must return a string"
+            )
         return value
 
     def _extras(self, claims: Object, seen: Object) -> dict[str, tuple[str, ...]]:
@@ -126,19 +178,27 @@ class ClaimMapper:
             extra[CREDENTIAL_ID] = (f"JTI={claims['jti']}",)
         for key, expression in self._extra:
             about = "oidc: error evaluating extra claim expression"
-            values = _strings(_evaluate(expression, about, seen), f"{about}: {expression.text}")
+            values = _strings(
+                _evaluate(expression, about, seen), f"{about}: {expression.text}"
+            )
             if values:
                 extra[key] = values
         return extra
 
 
 def _with_doubles(value: Any) -> Any:
-    """Claims as expressions see them: Go knows one kind of number in JSON, and so `claims.level + 1` has no overload."""
+    """Claims as expressions see them: Go knows one kind of number in JSON, and so
+    `claims.level + 1` has no overload.
+    """
     if isinstance(value, dict):
         return {key: _with_doubles(each) for key, each in value.items()}
     if isinstance(value, list):
         return [_with_doubles(each) for each in value]
-    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    return (
+        float(value)
+        if isinstance(value, int) and not isinstance(value, bool)
+        else value
+    )
 
 
 def _compiled(text: str | None) -> Expression | None:
@@ -149,20 +209,30 @@ def _evaluate(expression: Expression, about: str, claims: Object) -> Any:
     try:
         return expression.evaluate(claims)
     except EvaluationError as error:
-        raise AuthenticationError(f"{about}: expression '{expression.text}' resulted in error: {error}") from error
+        raise AuthenticationError(
+            f"{about}: expression '{expression.text}' resulted in error: {error}"
+        ) from error
 
 
 def _judge(rules: list[tuple[Expression, str]], about: str, value: Object) -> None:
-    """All rules must hold. Raises AuthenticationError with the message of the first that does not."""
+    """All rules must hold. Raises AuthenticationError with the message of the first
+    that does not.
+    """
     for expression, message in rules:
         try:
             holds = expression.evaluate(value)
         except EvaluationError as error:
-            raise AuthenticationError(f"{about}: expression '{expression.text}' resulted in error: {error}") from error
+            raise AuthenticationError(
+                f"{about}: expression '{expression.text}' resulted in error: {error}"
+            ) from error
         if not isinstance(holds, bool):
-            raise AuthenticationError(f"{about}: validation expression must return a boolean")
+            raise AuthenticationError(
+                f"{about}: validation expression must return a boolean"
+            )
         if not holds:
-            raise AuthenticationError(f"{about}: validation expression '{expression.text}' failed: {message}")
+            raise AuthenticationError(
+                f"{about}: validation expression '{expression.text}' failed: {message}"
+            )
 
 
 def _string(claims: Object, claim: str, about: str) -> str:
@@ -173,7 +243,8 @@ def _string(claims: Object, claim: str, about: str) -> str:
         return ""  # as Go decodes null
     if not isinstance(value, str):
         raise AuthenticationError(
-            f"{about}: json: cannot unmarshal {_GO_KINDS[type(value)]} into Go value of type string"
+            f"{about}: json: cannot unmarshal {_GO_KINDS[type(value)]} into Go value of"
+            " type string"
         )
     return value
 

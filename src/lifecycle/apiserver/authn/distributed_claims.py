@@ -1,13 +1,16 @@
 """Distributed claims: a token that says where its groups are instead of naming them.
 
-Who is in very many groups would have a very long token. So a provider may leave the claim out and point at an endpoint:
-`_claim_names` says which source has it, `_claim_sources` where that is and what to show there. What comes back is another token,
+Who is in very many groups would have a very long token. So a provider may leave the
+claim out and point at an endpoint: `_claim_names` says which source has it,
+`_claim_sources` where that is and what to show there. What comes back is another token,
 with its own issuer and signature, and it is checked as carefully as the first.
 
-Only the claim of the groups is looked for. A claim that is in the token itself wins; one that is packed into it (aggregated) is overlooked.
+Only the claim of the groups is looked for. A claim that is in the token itself wins;
+one that is packed into it (aggregated) is overlooked.
 
-Upstream: `apiserver/plugin/pkg/authenticator/token/oidc/oidc.go` (`claimResolver.expand`, `resolve`, `getClaimJWT`), v1.36, which keeps no
-answers either.
+Upstream: `apiserver/plugin/pkg/authenticator/token/oidc/oidc.go`
+(`claimResolver.expand`, `resolve`, `getClaimJWT`), v1.36, which keeps no answers
+either.
 """
 
 from __future__ import annotations
@@ -32,16 +35,22 @@ from lifecycle.apiserver.must_ask import recall
 
 
 class ClaimResolver:
-    """Fetches one claim. `verifier_for` makes the verifier of another issuer's tokens; `ca` (PEM) is whom to trust."""
+    """Fetches one claim. `verifier_for` makes the verifier of another issuer's tokens;
+    `ca` (PEM) is whom to trust.
+    """
 
-    def __init__(self, claim: str, ca: str, verifier_for: Callable[[str], IDTokenVerifier]) -> None:
+    def __init__(
+        self, claim: str, ca: str, verifier_for: Callable[[str], IDTokenVerifier]
+    ) -> None:
         self._claim = claim
         self._ca = ca
         self._verifier_for = verifier_for
         self._verifiers: dict[str, IDTokenVerifier] = {}
 
     def expand(self, claims: Object) -> Object:
-        """The claims, with the one that had to be fetched. Raises AuthenticationError, and MustAsk."""
+        """The claims, with the one that had to be fetched. Raises AuthenticationError,
+        and MustAsk.
+        """
         if self._claim in claims or CLAIM_NAMES not in claims:
             return claims
         if CLAIM_SOURCES not in claims:
@@ -52,27 +61,39 @@ class ClaimResolver:
         endpoint = (claims[CLAIM_SOURCES] or {}).get(source) or {}
         if not isinstance(endpoint, dict):
             raise _failed(
-                "oidc: could not parse claim sources: json: cannot unmarshal into Go value of type oidc.endpoint"
+                "oidc: could not parse claim sources: json: cannot unmarshal into Go"
+                " value of type oidc.endpoint"
             )
         if not endpoint.get("endpoint"):
             return claims
-        return {**claims, self._claim: self._resolve(endpoint["endpoint"], endpoint.get("access_token") or "")}
+        return {
+            **claims,
+            self._claim: self._resolve(
+                endpoint["endpoint"], endpoint.get("access_token") or ""
+            ),
+        }
 
     def _resolve(self, url: str, access_token: str) -> Any:
         token = recall((id(self), url, access_token), self._fetcher(url, access_token))
         if isinstance(token, ProviderError):
-            raise _failed(f"while getting distributed claim {go_quote(self._claim)}: {token}")
+            raise _failed(
+                f"while getting distributed claim {go_quote(self._claim)}: {token}"
+            )
         try:
             issuer = untrusted_issuer(token)
         except ValueError as error:
-            about = f"getting untrusted issuer from endpoint {url} failed for claim {go_quote(self._claim)}"
+            about = (
+                f"getting untrusted issuer from endpoint {url} failed for claim"
+                f" {go_quote(self._claim)}"
+            )
             raise _failed(f"{about}: {error}") from error
         verifier = self._verifiers.get(issuer)
         if verifier is None:
             verifier = self._verifiers[issuer] = self._verifier_for(issuer)
         if not verifier.keys.ready():
             raise _failed(
-                f"verifying untrusted issuer {issuer} failed: verifier not initialized for issuer: {go_quote(issuer)}"
+                f"verifying untrusted issuer {issuer} failed: verifier not initialized"
+                f" for issuer: {go_quote(issuer)}"
             )
         try:
             found = verifier.verify(token)
@@ -80,18 +101,26 @@ class ClaimResolver:
             raise _failed(f"verify distributed claim token: {error}") from error
         if self._claim not in found:
             raise _failed(
-                f"jwt returned by distributed claim endpoint {go_quote(url)} did not contain claim: {self._claim}"
+                f"jwt returned by distributed claim endpoint {go_quote(url)} did not"
+                f" contain claim: {self._claim}"
             )
         return found[self._claim]
 
     def _fetcher(self, url: str, access_token: str) -> Callable[[], Any]:
         async def fetch() -> str | ProviderError:
-            headers = {"Authorization": f"Bearer {access_token}"} if access_token else {}
+            headers = (
+                {"Authorization": f"Bearer {access_token}"} if access_token else {}
+            )
             try:
-                async with provider_session(self._ca) as session, session.get(url, headers=headers) as answer:
+                async with (
+                    provider_session(self._ca) as session,
+                    session.get(url, headers=headers) as answer,
+                ):
                     if not 200 <= answer.status <= 226:
                         status = f"{answer.status} {answer.reason}"
-                        return ProviderError(f"error while getting distributed claim JWT: {status}")
+                        return ProviderError(
+                            f"error while getting distributed claim JWT: {status}"
+                        )
                     return await answer.text()
             except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
                 return ProviderError(f'Get "{url}": {error}')

@@ -1,8 +1,11 @@
-"""Is this ID token to be believed? Its issuer, its audience, its time, its signature – in this order, which decides what a refusal says.
+"""Is this ID token to be believed? Its issuer, its audience, its time, its signature –
+in this order, which decides what a refusal says.
 
-What is cheap comes first: only a token that could be good makes anybody look for keys. Nothing of it counts until the last check.
+What is cheap comes first: only a token that could be good makes anybody look for keys.
+Nothing of it counts until the last check.
 
-Upstream: `coreos/go-oidc` v2.5 `oidc/verify.go` (`IDTokenVerifier.Verify`), and `apiserver/plugin/pkg/authenticator/token/oidc/oidc.go`
+Upstream: `coreos/go-oidc` v2.5 `oidc/verify.go` (`IDTokenVerifier.Verify`), and
+`apiserver/plugin/pkg/authenticator/token/oidc/oidc.go`
 (`idTokenVerifier.verifyAudience`, `untrustedIssuer`), v1.36.
 """
 
@@ -22,7 +25,17 @@ from lifecycle.api.go_format import go_quote
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.authn.provider_keys import ProviderKeys
 
-ALGORITHMS = ("ES256", "ES384", "ES512", "PS256", "PS384", "PS512", "RS256", "RS384", "RS512")
+ALGORITHMS = (
+    "ES256",
+    "ES384",
+    "ES512",
+    "PS256",
+    "PS384",
+    "PS512",
+    "RS256",
+    "RS384",
+    "RS512",
+)
 NOT_BEFORE_LEEWAY = 60.0
 GOOGLE, GOOGLE_WITHOUT_SCHEME = "https://accounts.google.com", "accounts.google.com"
 CLAIM_NAMES, CLAIM_SOURCES = "_claim_names", "_claim_sources"
@@ -33,7 +46,10 @@ _KINDS: dict[str, tuple[type, ...]] = {
     CLAIM_NAMES: (dict,),
     CLAIM_SOURCES: (dict,),
 }
-_SIGNATURE_ONLY: Any = {f"verify_{claim}": False for claim in ("exp", "nbf", "iat", "aud", "sub", "jti", "iss")}
+_SIGNATURE_ONLY: Any = {
+    f"verify_{claim}": False
+    for claim in ("exp", "nbf", "iat", "aud", "sub", "jti", "iss")
+}
 
 
 class VerifyError(Exception):
@@ -44,7 +60,11 @@ class IDTokenVerifier:
     """Verifies the tokens of one issuer, whose keys these are."""
 
     def __init__(
-        self, keys: ProviderKeys, audiences: Sequence[str], clock: Clock, algorithms: Sequence[str] = ALGORITHMS
+        self,
+        keys: ProviderKeys,
+        audiences: Sequence[str],
+        clock: Clock,
+        algorithms: Sequence[str] = ALGORITHMS,
     ) -> None:
         self.keys = keys
         self._audiences = tuple(sorted(set(audiences)))
@@ -52,7 +72,9 @@ class IDTokenVerifier:
         self._algorithms = tuple(algorithms)
 
     def verify(self, token: str) -> Object:
-        """The claims of a good token. Raises VerifyError, AuthenticationError if there are no keys, and MustAsk if they must be fetched."""
+        """The claims of a good token. Raises VerifyError, AuthenticationError if there
+        are no keys, and MustAsk if they must be fetched.
+        """
         try:
             header, claims = jwt.get_unverified_header(token), payload(token)
         except (jwt.InvalidTokenError, ValueError) as error:
@@ -60,25 +82,46 @@ class IDTokenVerifier:
         _check_kinds(claims)
         self._check_sources(claims)
         issuer = claims.get("iss", "")
-        if issuer != self.keys.issuer and (self.keys.issuer, issuer) != (GOOGLE, GOOGLE_WITHOUT_SCHEME):
-            expected = f"expected {go_quote(self.keys.issuer)} got {go_quote(str(issuer))}"
-            raise VerifyError(f"oidc: id token issued by a different provider, {expected}")
+        if issuer != self.keys.issuer and (self.keys.issuer, issuer) != (
+            GOOGLE,
+            GOOGLE_WITHOUT_SCHEME,
+        ):
+            expected = (
+                f"expected {go_quote(self.keys.issuer)} got {go_quote(str(issuer))}"
+            )
+            raise VerifyError(
+                f"oidc: id token issued by a different provider, {expected}"
+            )
         self._check_audience(claims)
         self._check_times(claims)
         algorithm = str(header.get("alg"))
         if algorithm not in self._algorithms:
-            expected = f"expected [{_quoted(self._algorithms)}] got {go_quote(algorithm)}"
-            raise VerifyError(f"oidc: id token signed with unsupported algorithm, {expected}")
+            expected = (
+                f"expected [{_quoted(self._algorithms)}] got {go_quote(algorithm)}"
+            )
+            raise VerifyError(
+                f"oidc: id token signed with unsupported algorithm, {expected}"
+            )
         for key in self.keys.candidates(header.get("kid", "")):
             try:
-                jwt.decode(token, key.key, algorithms=[algorithm], options=_SIGNATURE_ONLY)
-            except (jwt.InvalidTokenError, TypeError, ValueError):  # another key's signature, or another kind of key
+                jwt.decode(
+                    token, key.key, algorithms=[algorithm], options=_SIGNATURE_ONLY
+                )
+            except (
+                jwt.InvalidTokenError,
+                TypeError,
+                ValueError,
+            ):  # another key's signature, or another kind of key
                 continue
             return claims
-        raise VerifyError("failed to verify signature: failed to verify id token signature")
+        raise VerifyError(
+            "failed to verify signature: failed to verify id token signature"
+        )
 
     def _check_sources(self, claims: Object) -> None:
-        """Each claim that is said to be elsewhere must have a source, whether or not anybody wants it."""
+        """Each claim that is said to be elsewhere must have a source, whether or not
+        anybody wants it.
+        """
         sources = claims.get(CLAIM_SOURCES) or {}
         for source in (claims.get(CLAIM_NAMES) or {}).values():
             if not source:
@@ -91,16 +134,25 @@ class IDTokenVerifier:
         theirs: list[str] = [found] if isinstance(found, str) else list(found)
         if not set(self._audiences).isdisjoint(theirs):
             return
-        ours = go_quote(self._audiences[0]) if len(self._audiences) == 1 else f"in [{_quoted(self._audiences)}]"
+        ours = (
+            go_quote(self._audiences[0])
+            if len(self._audiences) == 1
+            else f"in [{_quoted(self._audiences)}]"
+        )
         raise VerifyError(f"oidc: expected audience {ours} got [{_quoted(theirs)}]")
 
     def _check_times(self, claims: Object) -> None:
         now = self._clock.now()
         expires, not_before = claims.get("exp"), claims.get("nbf")
         if expires is None or now > expires:
-            raise VerifyError(f"oidc: token is expired (Token Expiry: {_go_time(expires)})")
+            raise VerifyError(
+                f"oidc: token is expired (Token Expiry: {_go_time(expires)})"
+            )
         if not_before is not None and now + NOT_BEFORE_LEEWAY < not_before:
-            times = f"{_go_time(now)} before the nbf (not before) time: {_go_time(not_before)}"
+            times = (
+                f"{_go_time(now)} before the nbf (not before) time:"
+                f" {_go_time(not_before)}"
+            )
             raise VerifyError(f"oidc: current time {times}")
 
 
@@ -108,19 +160,28 @@ def _check_kinds(claims: Object) -> None:
     """What is looked at below must be of a kind that can be."""
     for claim, kinds in _KINDS.items():
         value = claims.get(claim)
-        if value is not None and (isinstance(value, bool) or not isinstance(value, kinds)):
-            raise VerifyError(f"oidc: failed to unmarshal claims: json: cannot unmarshal claim {go_quote(claim)}")
+        if value is not None and (
+            isinstance(value, bool) or not isinstance(value, kinds)
+        ):
+            raise VerifyError(
+                "oidc: failed to unmarshal claims: json: cannot unmarshal claim"
+                f" {go_quote(claim)}"
+            )
 
 
 def payload(token: str) -> Object:
-    """What a token says, of which nothing is to be believed yet. Raises ValueError for what is no JWT."""
+    """What a token says, of which nothing is to be believed yet. Raises ValueError for
+    what is no JWT.
+    """
     parts = token.split(".")
     if token.lstrip().startswith("{"):
         raise ValueError("token is not compact JWT")
     if len(parts) != 3:
         raise ValueError("malformed token")
     try:
-        data = base64.b64decode(parts[1] + "=" * (-len(parts[1]) % 4), altchars=b"-_", validate=True)
+        data = base64.b64decode(
+            parts[1] + "=" * (-len(parts[1]) % 4), altchars=b"-_", validate=True
+        )
     except binascii.Error as error:
         raise ValueError(f"error decoding token: {error}") from None
     claims = json.loads(data)
@@ -132,7 +193,9 @@ def payload(token: str) -> Object:
 
 
 def untrusted_issuer(token: str) -> str:
-    """Whom a token claims to be from, before anything of it is believed. Raises ValueError for what is no JWT."""
+    """Whom a token claims to be from, before anything of it is believed. Raises
+    ValueError for what is no JWT.
+    """
     issuer = str(payload(token).get("iss") or "")
     return GOOGLE if issuer == GOOGLE_WITHOUT_SCHEME else issuer
 

@@ -1,10 +1,12 @@
 """The key that signs service account tokens.
 
-A token (a JWT) is three base64 parts joined by dots: a header that names the key, the claims, and a signature over both. The key
-pair is made when first needed and lives as long as the server; its public half is published for others (`/openid/v1/jwks`).
+A token (a JWT) is three base64 parts joined by dots: a header that names the key, the
+claims, and a signature over both. The key pair is made when first needed and lives as
+long as the server; its public half is published for others (`/openid/v1/jwks`).
 
-Upstream: `pkg/serviceaccount/jwt.go` (`JWTTokenGenerator`, `keyIDFromPublicKey`), `openidmetadata.go`, v1.36. The format itself is
-PyJWT's business. Left out: reading keys from files, external signers.
+Upstream: `pkg/serviceaccount/jwt.go` (`JWTTokenGenerator`, `keyIDFromPublicKey`),
+`openidmetadata.go`, v1.36. The format itself is PyJWT's business. Left out: reading
+keys from files, external signers.
 """
 
 from __future__ import annotations
@@ -22,7 +24,10 @@ from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
 RS256 = "RS256"
 ES256 = "ES256"
-_SIGNATURE_ONLY: Any = {f"verify_{claim}": False for claim in ("exp", "nbf", "iat", "aud", "iss", "sub", "jti")}
+_SIGNATURE_ONLY: Any = {
+    f"verify_{claim}": False
+    for claim in ("exp", "nbf", "iat", "aud", "iss", "sub", "jti")
+}
 
 
 class TokenFormatError(ValueError):
@@ -30,7 +35,9 @@ class TokenFormatError(ValueError):
 
 
 class SigningKey:
-    """Signs and verifies. `RS256` is what kubeadm sets up; `ES256` is faster to make and to sign with."""
+    """Signs and verifies. `RS256` is what kubeadm sets up; `ES256` is faster to make
+    and to sign with.
+    """
 
     def __init__(self, algorithm: str = RS256) -> None:
         if algorithm not in (RS256, ES256):
@@ -40,8 +47,12 @@ class SigningKey:
         self._making = threading.Lock()
 
     def prepare(self) -> None:
-        """Begin to make the key, beside everything else: an RSA key takes up to a quarter of a second, and the first pod would wait."""
-        threading.Thread(target=lambda: self._private, name="signing key", daemon=True).start()
+        """Begin to make the key, beside everything else: an RSA key takes up to a
+        quarter of a second, and the first pod would wait.
+        """
+        threading.Thread(
+            target=lambda: self._private, name="signing key", daemon=True
+        ).start()
 
     @property
     def _private(self) -> rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey:
@@ -49,7 +60,9 @@ class SigningKey:
             if self._made is None and self.algorithm == ES256:
                 self._made = ec.generate_private_key(ec.SECP256R1())
             elif self._made is None:
-                self._made = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+                self._made = rsa.generate_private_key(
+                    public_exponent=65537, key_size=2048
+                )
             return self._made
 
     @cached_property
@@ -59,27 +72,47 @@ class SigningKey:
     @cached_property
     def key_id(self) -> str:
         """The hash of the public key that tokens name their key by."""
-        der = self._public.public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
-        return base64.urlsafe_b64encode(hashlib.sha256(der).digest()).rstrip(b"=").decode()
+        der = self._public.public_bytes(
+            serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
+        )
+        return (
+            base64.urlsafe_b64encode(hashlib.sha256(der).digest()).rstrip(b"=").decode()
+        )
 
     def sign(self, claims: dict[str, Any]) -> str:
-        """The claims as a signed token. Its header names the key and no type, like upstream's."""
+        """The claims as a signed token. Its header names the key and no type, like
+        upstream's.
+        """
         ordered = dict(sorted(claims.items()))
-        return jwt.encode(ordered, self._private, self.algorithm, headers={"typ": None, "kid": self.key_id})
+        return jwt.encode(
+            ordered,
+            self._private,
+            self.algorithm,
+            headers={"typ": None, "kid": self.key_id},
+        )
 
     def verify(self, token: str) -> dict[str, Any]:
-        """The claims of a token of ours, whose times and audiences are still to be looked at. Raises TokenFormatError."""
+        """The claims of a token of ours, whose times and audiences are still to be
+        looked at. Raises TokenFormatError.
+        """
         try:
-            # The key decides on the algorithm. What the token says about itself must agree, and is otherwise not believed.
-            claims: dict[str, Any] = jwt.decode(token, self._public, [self.algorithm], options=_SIGNATURE_ONLY)
+            # The key decides on the algorithm. What the token says about itself must
+            # agree, and is otherwise not believed.
+            claims: dict[str, Any] = jwt.decode(
+                token, self._public, [self.algorithm], options=_SIGNATURE_ONLY
+            )
         except (jwt.InvalidTokenError, ValueError) as error:
             raise TokenFormatError("the token was not issued here") from error
         return claims
 
     def unverified_issuer(self, token: str) -> str:
-        """Who a token claims to be from, to decide whose it is. Raises TokenFormatError if it is no token."""
+        """Who a token claims to be from, to decide whose it is. Raises TokenFormatError
+        if it is no token.
+        """
         try:
-            return str(jwt.decode(token, options={"verify_signature": False}).get("iss", ""))
+            return str(
+                jwt.decode(token, options={"verify_signature": False}).get("iss", "")
+            )
         except (jwt.InvalidTokenError, ValueError) as error:
             raise TokenFormatError("not a JSON web token") from error
 
@@ -91,10 +124,16 @@ class SigningKey:
         else:
             numbers = ECAlgorithm.to_jwk(public, as_dict=True)
         own = {"use": "sig", "kid": self.key_id, "alg": self.algorithm}
-        return own | {name: numbers[name] for name in ("kty", "n", "e", "crv", "x", "y") if name in numbers}
+        return own | {
+            name: numbers[name]
+            for name in ("kty", "n", "e", "crv", "x", "y")
+            if name in numbers
+        }
 
 
 @cache
 def shared_key() -> SigningKey:
-    """One for all clusters of this process that nobody outside can reach: making an RSA key takes up to a quarter of a second."""
+    """One for all clusters of this process that nobody outside can reach: making an RSA
+    key takes up to a quarter of a second.
+    """
     return SigningKey()

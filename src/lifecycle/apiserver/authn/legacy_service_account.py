@@ -1,10 +1,11 @@
-"""Service account tokens of the old kind: without an end, kept in a secret, and good as long as that secret holds them.
+"""Service account tokens of the old kind: without an end, kept in a secret, and good as
+long as that secret holds them.
 
-Nobody gets one unasked any more. Who needs a token that lasts makes a secret of the type
-`kubernetes.io/service-account-token`, and the token controller writes one into it.
+Nobody gets one unasked any more. Who needs a token that lasts makes a secret of the
+type `kubernetes.io/service-account-token`, and the token controller writes one into it.
 
-Upstream: `pkg/serviceaccount/legacy.go` (`LegacyClaims`, `legacyValidator`), v1.36. Left out: the label and the warnings
-that tell when such a token was last used.
+Upstream: `pkg/serviceaccount/legacy.go` (`LegacyClaims`, `legacyValidator`), v1.36.
+Left out: the label and the warnings that tell when such a token was last used.
 """
 
 from __future__ import annotations
@@ -17,7 +18,11 @@ from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object, UserInfo
 from lifecycle.apiserver.authn.authenticator import AuthenticationError, Identity
 from lifecycle.apiserver.authn.jwt import TokenFormatError
-from lifecycle.apiserver.authn.service_account import ServiceAccountTokens, make_group_names, make_username
+from lifecycle.apiserver.authn.service_account import (
+    ServiceAccountTokens,
+    make_group_names,
+    make_username,
+)
 from lifecycle.apiserver.object_reader import ObjectReader
 
 LEGACY_ISSUER = "kubernetes/serviceaccount"
@@ -30,7 +35,11 @@ class LegacyServiceAccountTokens:
     """Signs such tokens with the key of the new ones, and recognises them again."""
 
     def __init__(self, tokens: ServiceAccountTokens) -> None:
-        self._key, self._audiences, self._reader = tokens.key, tokens.audiences, tokens.reader
+        self._key, self._audiences, self._reader = (
+            tokens.key,
+            tokens.audiences,
+            tokens.reader,
+        )
 
     def issue(self, account: Object, secret: Object) -> str:
         """A token for an account, to be kept in a secret."""
@@ -46,8 +55,12 @@ class LegacyServiceAccountTokens:
             }
         )
 
-    def authenticate_token(self, token: str, audiences: tuple[str, ...] = ()) -> Identity | None:
-        """The account a token stands for; None for tokens of another kind. Raises AuthenticationError."""
+    def authenticate_token(
+        self, token: str, audiences: tuple[str, ...] = ()
+    ) -> Identity | None:
+        """The account a token stands for; None for tokens of another kind. Raises
+        AuthenticationError.
+        """
         try:
             if self._key.unverified_issuer(token) != LEGACY_ISSUER:
                 return None
@@ -55,14 +68,22 @@ class LegacyServiceAccountTokens:
         except TokenFormatError:
             return None
         # It names no audience, so it is for the server itself.
-        meant = tuple(audience for audience in audiences or self._audiences if audience in self._audiences)
+        meant = tuple(
+            audience
+            for audience in audiences or self._audiences
+            if audience in self._audiences
+        )
         if not meant:
-            raise AuthenticationError("token audiences are invalid for the target audiences")
+            raise AuthenticationError(
+                "token audiences are invalid for the target audiences"
+            )
         return Identity(_validate(token, claims, self._reader), meant)
 
 
 def _validate(token: str, claims: dict[str, Any], reader: ObjectReader) -> UserInfo:
-    """Who a token with these (verified) claims stands for. Raises AuthenticationError."""
+    """Who a token with these (verified) claims stands for. Raises
+    AuthenticationError.
+    """
     for key, name in (
         ("sub", "sub"),
         (_NAMESPACE, "namespace"),
@@ -84,10 +105,14 @@ def _validate(token: str, claims: dict[str, Any], reader: ObjectReader) -> UserI
     if account is None:
         raise AuthenticationError(f'serviceaccounts "{name}" not found')
     if "deletionTimestamp" in account["metadata"]:
-        raise AuthenticationError(f"service account {namespace}/{name} has been deleted")
+        raise AuthenticationError(
+            f"service account {namespace}/{name} has been deleted"
+        )
     if account["metadata"]["uid"] != uid:
         actual = account["metadata"]["uid"]
-        raise AuthenticationError(f"service account UID ({actual}) does not match claim ({uid})")
+        raise AuthenticationError(
+            f"service account UID ({actual}) does not match claim ({uid})"
+        )
     return UserInfo(claims["sub"], make_group_names(namespace), uid)
 
 

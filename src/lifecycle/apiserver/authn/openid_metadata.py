@@ -19,9 +19,13 @@ CACHE_CONTROL = "public, max-age=3600"
 
 
 class OpenIDMetadata:
-    """Serves the two documents. `external_address` is `host:port`, as clients reach the server."""
+    """Serves the two documents. `external_address` is `host:port`, as clients reach the
+    server.
+    """
 
-    def __init__(self, tokens: ServiceAccountTokens, external_address: str = "127.0.0.1:6443") -> None:
+    def __init__(
+        self, tokens: ServiceAccountTokens, external_address: str = "127.0.0.1:6443"
+    ) -> None:
         self._tokens = tokens
         self.external_address = external_address
 
@@ -46,11 +50,15 @@ class OpenIDMetadata:
         if refusal is not None:
             return refusal
         headers = {"Content-Type": JWKS_TYPE, "Cache-Control": CACHE_CONTROL}
-        return Response(headers=headers, body=orjson.dumps({"keys": [self._tokens.key.jwk()]}))
+        return Response(
+            headers=headers, body=orjson.dumps({"keys": [self._tokens.key.jwk()]})
+        )
 
 
 def _refused(request: Request, produces: str) -> Response | None:
-    """405 for anything but reading, 406 for a client that takes another media type only. Upstream: go-restful's router."""
+    """405 for anything but reading, 406 for a client that takes another media type
+    only. Upstream: go-restful's router.
+    """
     if request.method not in ("GET", "HEAD"):
         return refuse(method_not_allowed())
     accept = request.headers.get("accept", "*/*")

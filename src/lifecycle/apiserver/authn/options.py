@@ -1,9 +1,12 @@
-"""Which authenticators guard a server: the `--…-auth-…` flags, as options, and the order they end up in.
+"""Which authenticators guard a server: the `--…-auth-…` flags, as options, and the
+order they end up in.
 
-Upstream: `pkg/kubeapiserver/options/authentication.go` (`BuiltInAuthenticationOptions`),
-`pkg/kubeapiserver/authenticator/config.go` (`Config.New`), v1.36: the front proxy, client certificates, then tokens – from files,
-of service accounts, for bootstrapping, of identity providers, and last the webhook: what can be answered here comes before what
-must be asked elsewhere. Left out: legacy `--oidc-*` flags (`oidc_issuer` makes the configuration that they stand for).
+Upstream: `pkg/kubeapiserver/options/authentication.go`
+(`BuiltInAuthenticationOptions`), `pkg/kubeapiserver/authenticator/config.go`
+(`Config.New`), v1.36: the front proxy, client certificates, then tokens – from files,
+of service accounts, for bootstrapping, of identity providers, and last the webhook:
+what can be answered here comes before what must be asked elsewhere. Left out: legacy
+`--oidc-*` flags (`oidc_issuer` makes the configuration that they stand for).
 """
 
 from __future__ import annotations
@@ -14,14 +17,31 @@ from pathlib import Path
 
 from lifecycle.api.clock import Clock
 from lifecycle.api.wire import Object, UserInfo
-from lifecycle.apiserver.authn.authenticator import RequestAuthenticator, TokenAuthenticator
-from lifecycle.apiserver.authn.bearer_token import BearerTokenAuthenticator, StaticTokenAuthenticator, read_token_file
+from lifecycle.apiserver.authn.authenticator import (
+    RequestAuthenticator,
+    TokenAuthenticator,
+)
+from lifecycle.apiserver.authn.bearer_token import (
+    BearerTokenAuthenticator,
+    StaticTokenAuthenticator,
+    read_token_file,
+)
 from lifecycle.apiserver.authn.client_ca import ClientCAVerifier
 from lifecycle.apiserver.authn.configuration import ConfiguredTokens
-from lifecycle.apiserver.authn.historical.password_file import BasicAuthAuthenticator, read_password_file
-from lifecycle.apiserver.authn.request_header import RequestHeaderAuthenticator, RequestHeaderConfig
+from lifecycle.apiserver.authn.historical.password_file import (
+    BasicAuthAuthenticator,
+    read_password_file,
+)
+from lifecycle.apiserver.authn.request_header import (
+    RequestHeaderAuthenticator,
+    RequestHeaderConfig,
+)
 from lifecycle.apiserver.authn.token_webhook import CACHE_TTL, WebhookTokenAuthenticator
-from lifecycle.apiserver.authn.union import Authenticator, UnionRequestAuthenticator, UnionTokenAuthenticator
+from lifecycle.apiserver.authn.union import (
+    Authenticator,
+    UnionRequestAuthenticator,
+    UnionTokenAuthenticator,
+)
 from lifecycle.apiserver.authn.websocket_protocol import WebSocketProtocolAuthenticator
 from lifecycle.apiserver.authn.x509 import X509Authenticator
 from lifecycle.apiserver.webhook_client import WebhookClient, read_webhook_kubeconfig
@@ -29,10 +49,13 @@ from lifecycle.apiserver.webhook_client import WebhookClient, read_webhook_kubec
 
 @dataclass(slots=True)
 class AuthenticationOptions:
-    """What else a server believes, beside its own client CA and its own tokens. TTLs are in seconds.
+    """What else a server believes, beside its own client CA and its own tokens. TTLs
+    are in seconds.
 
-    `configuration` is an `AuthenticationConfiguration`; its `anonymous`, if any, takes the place of `anonymous`. `client_ca` (PEM)
-    is needed only beside a `request_header`, whose authority TLS accepts as well. `basic_auth_file` brings back what 1.19 removed.
+    `configuration` is an `AuthenticationConfiguration`; its `anonymous`, if any, takes
+    the place of `anonymous`. `client_ca` (PEM) is needed only beside a
+    `request_header`, whose authority TLS accepts as well. `basic_auth_file` brings back
+    what 1.19 removed.
     """
 
     token_auth_file: Path | None = None
@@ -49,7 +72,9 @@ class AuthenticationOptions:
 
 @dataclass(slots=True)
 class Authentication:
-    """The authenticators of a server: the chain's, the tokens' alone, and what a new configuration goes to."""
+    """The authenticators of a server: the chain's, the tokens' alone, and what a new
+    configuration goes to.
+    """
 
     authenticator: Authenticator
     tokens: UnionTokenAuthenticator
@@ -57,7 +82,9 @@ class Authentication:
     requests: tuple[RequestAuthenticator, ...]
 
     def reload(self, document: Object) -> None:
-        """Take another `AuthenticationConfiguration`. Raises ValueError for one that is not valid, and then keeps the old."""
+        """Take another `AuthenticationConfiguration`. Raises ValueError for one that is
+        not valid, and then keeps the old.
+        """
         self.configured.reload(document)
         anonymous = document.get("anonymous")
         if anonymous is not None:
@@ -74,13 +101,18 @@ def build_authentication(
     issuers: tuple[str, ...] = (),
     audiences: tuple[str, ...] = (),
 ) -> Authentication:
-    """The authenticators in upstream's order. `own` recognise the cluster's own tokens. Raises ValueError, OSError for files that
-    cannot be used."""
+    """The authenticators in upstream's order. `own` recognise the cluster's own tokens.
+    Raises ValueError, OSError for files that cannot be used.
+    """
     known = dict(static_tokens or {})
     if options.token_auth_file is not None:
         known |= read_token_file(options.token_auth_file)
     configured = ConfiguredTokens(clock, issuers)
-    tokens: list[TokenAuthenticator] = [StaticTokenAuthenticator(known), *own, configured]
+    tokens: list[TokenAuthenticator] = [
+        StaticTokenAuthenticator(known),
+        *own,
+        configured,
+    ]
     if options.webhook_config_file is not None:
         client = WebhookClient(read_webhook_kubeconfig(options.webhook_config_file))
         tokens.append(
@@ -94,22 +126,36 @@ def build_authentication(
         )
     union = UnionTokenAuthenticator(*tokens)
     requests = _requests(options, union)
-    authenticator = Authenticator(UnionRequestAuthenticator(*requests), allow_anonymous=options.anonymous)
+    authenticator = Authenticator(
+        UnionRequestAuthenticator(*requests), allow_anonymous=options.anonymous
+    )
     authentication = Authentication(authenticator, union, configured, tuple(requests))
     if options.configuration:
         authentication.reload(options.configuration)
     return authentication
 
 
-def _requests(options: AuthenticationOptions, tokens: TokenAuthenticator) -> list[RequestAuthenticator]:
+def _requests(
+    options: AuthenticationOptions, tokens: TokenAuthenticator
+) -> list[RequestAuthenticator]:
     requests: list[RequestAuthenticator] = []
     if options.request_header is not None:
         requests.append(RequestHeaderAuthenticator(options.request_header))
     if options.basic_auth_file is not None:
-        requests.append(BasicAuthAuthenticator(read_password_file(options.basic_auth_file)))
+        requests.append(
+            BasicAuthAuthenticator(read_password_file(options.basic_auth_file))
+        )
     if options.x509:
-        requests.append(X509Authenticator(ClientCAVerifier(options.client_ca) if options.client_ca else None))
-    return [*requests, BearerTokenAuthenticator(tokens), WebSocketProtocolAuthenticator(tokens)]
+        requests.append(
+            X509Authenticator(
+                ClientCAVerifier(options.client_ca) if options.client_ca else None
+            )
+        )
+    return [
+        *requests,
+        BearerTokenAuthenticator(tokens),
+        WebSocketProtocolAuthenticator(tokens),
+    ]
 
 
 def oidc_issuer(
@@ -122,11 +168,18 @@ def oidc_issuer(
     groups: str = "",
     groups_prefix: str = "",
 ) -> Object:
-    """One issuer as `--oidc-issuer-url`, `--oidc-client-id` and their companions describe it. Without a prefix, all user names but
-    mail addresses get the issuer's address in front; `-` means none."""
+    """One issuer as `--oidc-issuer-url`, `--oidc-client-id` and their companions
+    describe it. Without a prefix, all user names but mail addresses get the issuer's
+    address in front; `-` means none.
+    """
     if not prefix and username != "email":
         prefix = f"{url}#"
-    mappings: Object = {"username": {"claim": username, "prefix": "" if prefix == "-" else prefix}}
+    mappings: Object = {
+        "username": {"claim": username, "prefix": "" if prefix == "-" else prefix}
+    }
     if groups:
         mappings["groups"] = {"claim": groups, "prefix": groups_prefix}
-    return {"issuer": {"url": url, "certificateAuthority": ca, "audiences": [audience]}, "claimMappings": mappings}
+    return {
+        "issuer": {"url": url, "certificateAuthority": ca, "audiences": [audience]},
+        "claimMappings": mappings,
+    }

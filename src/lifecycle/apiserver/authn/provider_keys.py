@@ -1,12 +1,16 @@
 """An identity provider's public keys: where they are, and fetching them.
 
-An issuer's URL is all that is configured. Below it, at `/.well-known/openid-configuration`, the provider says where its keys are;
-the document must name the very issuer that was asked. Keys are kept, and fetched again when a token names one that is not among
-them – which is how a provider changes its keys without telling anybody.
+An issuer's URL is all that is configured. Below it, at
+`/.well-known/openid-configuration`, the provider says where its keys are; the document
+must name the very issuer that was asked. Keys are kept, and fetched again when a token
+names one that is not among them – which is how a provider changes its keys without
+telling anybody.
 
-Upstream: `apiserver/plugin/pkg/authenticator/token/oidc/oidc.go` (`initVerifier`, `New`), `coreos/go-oidc` `oidc/oidc.go`
-(`NewProvider`), `oidc/jwks.go` (`RemoteKeySet`), v1.36. Left out: asking before the first token comes (upstream asks in the
-background from its start on), egress selectors, expiry of the keys by cache headers.
+Upstream: `apiserver/plugin/pkg/authenticator/token/oidc/oidc.go` (`initVerifier`,
+`New`), `coreos/go-oidc` `oidc/oidc.go` (`NewProvider`), `oidc/jwks.go`
+(`RemoteKeySet`), v1.36. Left out: asking before the first token comes (upstream asks in
+the background from its start on), egress selectors, expiry of the keys by cache
+headers.
 """
 
 from __future__ import annotations
@@ -35,9 +39,13 @@ class ProviderError(Exception):
 
 
 class ProviderKeys:
-    """The keys of one issuer. `ca` (PEM) is whom to trust for its certificate; empty: the system's authorities."""
+    """The keys of one issuer. `ca` (PEM) is whom to trust for its certificate; empty:
+    the system's authorities.
+    """
 
-    def __init__(self, issuer: str, clock: Clock, *, ca: str = "", discovery_url: str = "") -> None:
+    def __init__(
+        self, issuer: str, clock: Clock, *, ca: str = "", discovery_url: str = ""
+    ) -> None:
         self.issuer = issuer
         self._clock = clock
         self._discovery = discovery_url or issuer.rstrip("/") + WELL_KNOWN
@@ -49,8 +57,10 @@ class ProviderKeys:
         """How often keys have been fetched."""
 
     def candidates(self, key_id: str) -> list[jwt.PyJWK]:
-        """The keys a token may have been signed with: those with its id, or all if it names none. Raises AuthenticationError if
-        there are no keys yet, and MustAsk if the provider has to be asked first."""
+        """The keys a token may have been signed with: those with its id, or all if it
+        names none. Raises AuthenticationError if there are no keys yet, and MustAsk if
+        the provider has to be asked first.
+        """
         if self._keys is not None and (found := self._with_id(key_id)):
             return found
         if self._keys is None and self._clock.now() < self._failed_at + RETRY_SECONDS:
@@ -59,11 +69,16 @@ class ProviderKeys:
         if self._keys is None:
             raise AuthenticationError("oidc: authenticator not initialized")
         if problem is not None:
-            raise AuthenticationError(f"oidc: verify token: failed to verify signature: fetching keys {problem}")
+            raise AuthenticationError(
+                "oidc: verify token: failed to verify signature: fetching keys"
+                f" {problem}"
+            )
         return self._with_id(key_id)
 
     def ready(self) -> bool:
-        """Whether there are keys to look among. Raises MustAsk if the provider has to be asked first; one that failed is left in peace."""
+        """Whether there are keys to look among. Raises MustAsk if the provider has to
+        be asked first; one that failed is left in peace.
+        """
         if self._keys is None and self._clock.now() >= self._failed_at + RETRY_SECONDS:
             recall((id(self), "keys", ""), self._fetcher())
         return self._keys is not None
@@ -90,7 +105,8 @@ class ProviderKeys:
                 if document.get("issuer") != self.issuer:
                     said, asked = document.get("issuer", ""), self.issuer
                     raise ProviderError(
-                        f'oidc: issuer URL provided to client ("{asked}") did not match the issuer URL returned by provider ("{said}")'
+                        f'oidc: issuer URL provided to client ("{asked}") did not match'
+                        f' the issuer URL returned by provider ("{said}")'
                     )
                 if not document.get("jwks_uri"):
                     raise ProviderError("provider did not return JWKS URL")
@@ -99,23 +115,32 @@ class ProviderKeys:
             for entry in (await _get(session, self._jwks_uri)).get("keys") or ():
                 try:
                     keys.append(jwt.PyJWK(entry))
-                except jwt.PyJWKError:  # a kind of key that we do not know signs none of our tokens
+                except (
+                    jwt.PyJWKError
+                ):  # a kind of key that we do not know signs none of our tokens
                     continue
             self._keys = keys
 
 
 def provider_session(ca: str) -> aiohttp.ClientSession:
-    """A session that trusts an authority (PEM; empty: the system's), for a few requests to a provider."""
+    """A session that trusts an authority (PEM; empty: the system's), for a few requests
+    to a provider.
+    """
     tls = ssl.create_default_context(cadata=ca or None)
     timeout = aiohttp.ClientTimeout(total=TIMEOUT)
-    return aiohttp.ClientSession(timeout=timeout, connector=aiohttp.TCPConnector(ssl=tls))
+    return aiohttp.ClientSession(
+        timeout=timeout, connector=aiohttp.TCPConnector(ssl=tls)
+    )
 
 
 async def _get(session: aiohttp.ClientSession, url: str) -> Object:
     try:
         async with session.get(url) as answer:
             if answer.status != 200:
-                raise ProviderError(f"oidc: get keys failed: {answer.status} {answer.reason} {await answer.text()}")
+                raise ProviderError(
+                    f"oidc: get keys failed: {answer.status} {answer.reason}"
+                    f" {await answer.text()}"
+                )
             document = await answer.json(content_type=None)
     except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
         raise ProviderError(f'Get "{url}": {error}') from error

@@ -1,11 +1,14 @@
-"""The front proxy: somebody trusted has authenticated the user, and says in headers who it is.
+"""The front proxy: somebody trusted has authenticated the user, and says in headers who
+it is.
 
-Anybody can send `X-Remote-User: admin`. The headers count only on a connection that shows a client certificate of the proxy's own
-authority, with an allowed name; on others they are just text. That is how aggregated API servers learn from kube-apiserver who is
+Anybody can send `X-Remote-User: admin`. The headers count only on a connection that
+shows a client certificate of the proxy's own authority, with an allowed name; on others
+they are just text. That is how aggregated API servers learn from kube-apiserver who is
 asking.
 
-Upstream: `apiserver/pkg/authentication/request/headerrequest/requestheader.go` (`NewDynamicVerifyOptionsSecure`,
-`ClearAuthenticationHeaders`), kubeadm's `--requestheader-*` flags, v1.36. Left out: reading the settings from the config map
+Upstream: `apiserver/pkg/authentication/request/headerrequest/requestheader.go`
+(`NewDynamicVerifyOptionsSecure`, `ClearAuthenticationHeaders`), kubeadm's
+`--requestheader-*` flags, v1.36. Left out: reading the settings from the config map
 `extension-apiserver-authentication`.
 """
 
@@ -21,7 +24,9 @@ from lifecycle.apiserver.filters.impersonation import SEPARATOR, unescaped_extra
 
 @dataclass(slots=True, frozen=True)
 class RequestHeaderConfig:
-    """Whom to believe, and which headers to read. `client_ca` is PEM; names of headers count without regard to case."""
+    """Whom to believe, and which headers to read. `client_ca` is PEM; names of headers
+    count without regard to case.
+    """
 
     client_ca: bytes
     allowed_names: tuple[str, ...] = ("front-proxy-client",)
@@ -42,8 +47,9 @@ class RequestHeaderAuthenticator:
         self._prefixes = _lower(config.extra_prefixes)
 
     def authenticate_request(self, request: Request) -> Identity | None:
-        """The user that the proxy names; None without a certificate or without a name. Raises AuthenticationError for another's
-        certificate."""
+        """The user that the proxy names; None without a certificate or without a name.
+        Raises AuthenticationError for another's certificate.
+        """
         if request.peer_certificate is None:
             return None
         self._verifier.verify(request.peer_certificate)
@@ -52,7 +58,9 @@ class RequestHeaderAuthenticator:
         if not name:
             return None
         uid = _first(headers, self._uids)
-        groups = tuple(group for each in self._groups for group in _values(headers, each) if group)
+        groups = tuple(
+            group for each in self._groups for group in _values(headers, each) if group
+        )
         extra: dict[str, tuple[str, ...]] = {}
         for prefix in self._prefixes:
             for key in headers:
@@ -77,8 +85,17 @@ def _lower(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _first(headers: dict[str, str], names: tuple[str, ...]) -> str:
-    """The first value of the first header that begins with one: a header whose first value is empty says nothing."""
-    return next((values[0] for name in names if (values := _values(headers, name)) and values[0]), "")
+    """The first value of the first header that begins with one: a header whose first
+    value is empty says nothing.
+    """
+    return next(
+        (
+            values[0]
+            for name in names
+            if (values := _values(headers, name)) and values[0]
+        ),
+        "",
+    )
 
 
 def _values(headers: dict[str, str], name: str) -> tuple[str, ...]:

@@ -1,9 +1,10 @@
 """Authentication reviews: asking who a token, or oneself, is.
 
-A `TokenReview` is how kubelets and extension servers leave authentication to the API server; a `SelfSubjectReview` is `kubectl auth
-whoami`. Nothing is stored.
+A `TokenReview` is how kubelets and extension servers leave authentication to the API
+server; a `SelfSubjectReview` is `kubectl auth whoami`. Nothing is stored.
 
-Upstream: `pkg/registry/authentication/tokenreview/storage.go`, `selfsubjectreview/rest.go`, v1.36.
+Upstream: `pkg/registry/authentication/tokenreview/storage.go`,
+`selfsubjectreview/rest.go`, v1.36.
 """
 
 from __future__ import annotations
@@ -11,7 +12,10 @@ from __future__ import annotations
 from lifecycle.api.clock import Clock
 from lifecycle.api.status import bad_request, failure
 from lifecycle.api.wire import ANONYMOUS, Object, Request, UserInfo
-from lifecycle.apiserver.authn.authenticator import AuthenticationError, TokenAuthenticator
+from lifecycle.apiserver.authn.authenticator import (
+    AuthenticationError,
+    TokenAuthenticator,
+)
 from lifecycle.apiserver.authn.bearer_token import recognise
 from lifecycle.apiserver.authz.reviews import Review
 
@@ -26,21 +30,28 @@ def user_info_object(user: UserInfo) -> Object:
     if user.groups:
         info["groups"] = list(user.groups)
     if user.extra:
-        info["extra"] = {key: list(values) for key, values in sorted(user.extra.items())}
+        info["extra"] = {
+            key: list(values) for key, values in sorted(user.extra.items())
+        }
     return info
 
 
 class AuthenticationReviews:
     """The two reviews; `audiences` are the API server's own."""
 
-    def __init__(self, tokens: TokenAuthenticator, clock: Clock, audiences: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, tokens: TokenAuthenticator, clock: Clock, audiences: tuple[str, ...] = ()
+    ) -> None:
         self._tokens = tokens
         self._clock = clock
         self._audiences = audiences
 
     def virtual_resources(self) -> dict[tuple[str, str], Review]:
         """Which function serves which (group, plural)."""
-        return {(GROUP, "tokenreviews"): self.token, (GROUP, "selfsubjectreviews"): self.self_subject}
+        return {
+            (GROUP, "tokenreviews"): self.token,
+            (GROUP, "selfsubjectreviews"): self.self_subject,
+        }
 
     def self_subject(self, request: Request, obj: Object) -> Object:
         """Who am I? The user after impersonation, as every later stage sees them."""

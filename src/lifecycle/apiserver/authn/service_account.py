@@ -1,13 +1,16 @@
 """Service account tokens: who issued what for which pod, and whether it still counts.
 
-A token carries its own facts, signed: the account, and the pod, node or secret it was made for. That saves a look-up of the
-token, but not of the facts: an account deleted and made anew has another uid, and a token of the old one is worth nothing; a
-token bound to a pod dies with it.
+A token carries its own facts, signed: the account, and the pod, node or secret it was
+made for. That saves a look-up of the token, but not of the facts: an account deleted
+and made anew has another uid, and a token of the old one is worth nothing; a token
+bound to a pod dies with it.
 
-Verifying a signature costs more than everything else on the way in, so a token that was good a moment ago is not verified again.
+Verifying a signature costs more than everything else on the way in, so a token that was
+good a moment ago is not verified again.
 
-Upstream: `pkg/serviceaccount/{claims,jwt}.go` (`Claims`, `validator.Validate`), `apiserver/pkg/authentication/token/cache`,
-v1.36. Tokens kept in secrets are in `legacy_service_account.py`. Left out: events for stale tokens.
+Upstream: `pkg/serviceaccount/{claims,jwt}.go` (`Claims`, `validator.Validate`),
+`apiserver/pkg/authentication/token/cache`, v1.36. Tokens kept in secrets are in
+`legacy_service_account.py`. Left out: events for stale tokens.
 """
 
 from __future__ import annotations
@@ -18,7 +21,11 @@ from lifecycle.api.clock import Clock, parse_time
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object, UserInfo
-from lifecycle.apiserver.authn.authenticator import CREDENTIAL_ID, AuthenticationError, Identity
+from lifecycle.apiserver.authn.authenticator import (
+    CREDENTIAL_ID,
+    AuthenticationError,
+    Identity,
+)
 from lifecycle.apiserver.authn.jwt import SigningKey, TokenFormatError
 from lifecycle.apiserver.object_reader import ObjectReader
 
@@ -45,11 +52,15 @@ def make_group_names(namespace: str) -> tuple[str, str]:
 
 
 def split_username(username: str) -> tuple[str, str] | None:
-    """Namespace and name of an account from its user name; None for other users. Upstream: `serviceaccount.SplitUsername`."""
+    """Namespace and name of an account from its user name; None for other users.
+    Upstream: `serviceaccount.SplitUsername`.
+    """
     if not username.startswith(USERNAME_PREFIX):
         return None
     namespace, colon, name = username.removeprefix(USERNAME_PREFIX).partition(":")
-    return (namespace, name) if colon and namespace and name and ":" not in name else None
+    return (
+        (namespace, name) if colon and namespace and name and ":" not in name else None
+    )
 
 
 class ServiceAccountTokens:
@@ -72,7 +83,11 @@ class ServiceAccountTokens:
         self.clock = clock
         self._names = names
         self._accounts = resource("serviceaccounts")
-        self._bound = {"pod": resource("pods"), "secret": resource("secrets"), "node": resource("nodes")}
+        self._bound = {
+            "pod": resource("pods"),
+            "secret": resource("secrets"),
+            "node": resource("nodes"),
+        }
         self._recent: dict[tuple[str, tuple[str, ...]], tuple[float, Identity]] = {}
 
     def issue(
@@ -84,10 +99,15 @@ class ServiceAccountTokens:
         bound: dict[str, Object] | None = None,
         warn_after: int = 0,
     ) -> str:
-        """A token for an account that lasts `seconds`. `bound` maps `pod`, `node` or `secret` to the object it dies with."""
+        """A token for an account that lasts `seconds`. `bound` maps `pod`, `node` or
+        `secret` to the object it dies with.
+        """
         now = int(self.clock.now())
         meta = account["metadata"]
-        private: dict[str, Any] = {"namespace": meta["namespace"], "serviceaccount": _reference(account)}
+        private: dict[str, Any] = {
+            "namespace": meta["namespace"],
+            "serviceaccount": _reference(account),
+        }
         for kind, obj in (bound or {}).items():
             private[kind] = _reference(obj)
         if warn_after:
@@ -105,8 +125,12 @@ class ServiceAccountTokens:
             }
         )
 
-    def authenticate_token(self, token: str, audiences: tuple[str, ...] = ()) -> Identity | None:
-        """The account a token of ours stands for; None for other tokens. Raises AuthenticationError."""
+    def authenticate_token(
+        self, token: str, audiences: tuple[str, ...] = ()
+    ) -> Identity | None:
+        """The account a token of ours stands for; None for other tokens. Raises
+        AuthenticationError.
+        """
         now = self.clock.now()
         recent = self._recent.get((token, audiences))
         if recent is not None and now < recent[0]:
@@ -120,13 +144,22 @@ class ServiceAccountTokens:
         identity = self._identity(claims, audiences or self.audiences, now)
         if len(self._recent) >= CACHE_SIZE:
             self._recent.clear()
-        self._recent[token, audiences] = (min(now + CACHE_SECONDS, float(claims["exp"])), identity)
+        self._recent[token, audiences] = (
+            min(now + CACHE_SECONDS, float(claims["exp"])),
+            identity,
+        )
         return identity
 
-    def _identity(self, claims: dict[str, Any], wanted: tuple[str, ...], now: float) -> Identity:
-        audiences = tuple(audience for audience in wanted if audience in claims.get("aud", ()))
+    def _identity(
+        self, claims: dict[str, Any], wanted: tuple[str, ...], now: float
+    ) -> Identity:
+        audiences = tuple(
+            audience for audience in wanted if audience in claims.get("aud", ())
+        )
         if not audiences:
-            raise AuthenticationError("token audiences are invalid for the target audiences")
+            raise AuthenticationError(
+                "token audiences are invalid for the target audiences"
+            )
         if now > claims["exp"] + LEEWAY:
             raise AuthenticationError("service account token has expired")
         if now < claims["nbf"] - LEEWAY:
@@ -135,16 +168,23 @@ class ServiceAccountTokens:
         namespace, reference = private["namespace"], private["serviceaccount"]
         account = self.reader.get(self._accounts, namespace, reference["name"])
         if account is None:
-            raise AuthenticationError(f'serviceaccounts "{reference["name"]}" not found')
+            raise AuthenticationError(
+                f'serviceaccounts "{reference["name"]}" not found'
+            )
         if self._is_gone(account, reference, now):
-            raise AuthenticationError("service account UID does not match claim, or account has been deleted")
+            raise AuthenticationError(
+                "service account UID does not match claim, or account has been deleted"
+            )
         extra = {CREDENTIAL_ID: (f"JTI={claims['jti']}",)}
         for kind, row in self._bound.items():
             bound = private.get(kind)
             if not bound:
                 continue
-            obj = self.reader.get(row, namespace if row.namespaced else "", bound["name"])
-            # A node in the claims of a pod's token is information: such a token is bound to the pod alone.
+            obj = self.reader.get(
+                row, namespace if row.namespaced else "", bound["name"]
+            )
+            # A node in the claims of a pod's token is information: such a token is
+            # bound to the pod alone.
             binding = kind != "node" or "pod" not in private
             if binding and (obj is None or self._is_gone(obj, bound, now)):
                 raise AuthenticationError("service account token has been invalidated")
@@ -152,7 +192,10 @@ class ServiceAccountTokens:
                 extra[f"{PREFIX}{kind}-name"] = (bound["name"],)
                 extra[f"{PREFIX}{kind}-uid"] = (bound["uid"],)
         user = UserInfo(
-            make_username(namespace, reference["name"]), make_group_names(namespace), reference["uid"], extra
+            make_username(namespace, reference["name"]),
+            make_group_names(namespace),
+            reference["uid"],
+            extra,
         )
         return Identity(user, audiences)
 

@@ -1,12 +1,15 @@
 """TokenRequest: asking for a service account's token.
 
-The kubelet asks for one for each pod it starts, bound to the pod, and asks again before it expires; `kubectl create token` asks for
-itself. The token is in the answer and nowhere else.
+The kubelet asks for one for each pod it starts, bound to the pod, and asks again before
+it expires; `kubectl create token` asks for itself. The token is in the answer and
+nowhere else.
 
-One number is a signal: a request for exactly 3,607 seconds comes from the volume that the ServiceAccount admission plugin
-injects. Such a token lasts a year, with a note to warn after an hour, because some clients still read the file only once.
+One number is a signal: a request for exactly 3,607 seconds comes from the volume that
+the ServiceAccount admission plugin injects. Such a token lasts a year, with a note to
+warn after an hour, because some clients still read the file only once.
 
-Upstream: `pkg/registry/core/serviceaccount/storage/token.go` (`TokenREST.Create`), `pkg/apis/authentication/validation`, v1.36.
+Upstream: `pkg/registry/core/serviceaccount/storage/token.go` (`TokenREST.Create`),
+`pkg/apis/authentication/validation`, v1.36.
 """
 
 from __future__ import annotations
@@ -26,7 +29,10 @@ UID_MISMATCH = (
     "the UID in the bound object reference ({}) does not match the UID in record. "
     "The object might have been deleted and then recreated"
 )
-ACCOUNT_UID_MISMATCH = "the UID in the token request ({}) does not match the UID of the service account ({})"
+ACCOUNT_UID_MISMATCH = (
+    "the UID in the token request ({}) does not match the UID of the service account"
+    " ({})"
+)
 
 
 class TokenRequests:
@@ -36,7 +42,11 @@ class TokenRequests:
         self._tokens = tokens
         self._reader = tokens.reader
         self._accounts = resource("serviceaccounts")
-        self._pods, self._secrets, self._nodes = resource("pods"), resource("secrets"), resource("nodes")
+        self._pods, self._secrets, self._nodes = (
+            resource("pods"),
+            resource("secrets"),
+            resource("nodes"),
+        )
 
     def create(self, request: Request, obj: Object) -> Object:
         """The posted request with a token in its status. Raises StatusError."""
@@ -46,13 +56,23 @@ class TokenRequests:
         for key, wanted in (("name", info.name), ("namespace", info.namespace)):
             if asked.get(key) and asked[key] != wanted:
                 why = f"must match the service account {key} if specified"
-                raise invalid_object("TokenRequest", GROUP, info.name, [invalid(f"metadata.{key}", asked[key], why)])
+                raise invalid_object(
+                    "TokenRequest",
+                    GROUP,
+                    info.name,
+                    [invalid(f"metadata.{key}", asked[key], why)],
+                )
         account = self._reader.get(self._accounts, info.namespace, info.name)
         if account is None:
             raise not_found("serviceaccounts", info.name)
         uid = account["metadata"].get("uid", "")
         if asked.get("uid") and asked["uid"] != uid:
-            raise conflict("TokenRequest", info.name, ACCOUNT_UID_MISMATCH.format(asked["uid"], uid), GROUP)
+            raise conflict(
+                "TokenRequest",
+                info.name,
+                ACCOUNT_UID_MISMATCH.format(asked["uid"], uid),
+                GROUP,
+            )
         spec = dict(obj.get("spec") or {})
         seconds = spec.get("expirationSeconds")
         seconds = DEFAULT_SECONDS if seconds is None else int(seconds)
@@ -64,10 +84,16 @@ class TokenRequests:
         audiences = tuple(spec.get("audiences") or self._tokens.audiences)
 
         lasts, warn_after = seconds, 0
-        if "pod" in bound and seconds == WARN_ONLY_SECONDS and set(audiences) <= set(self._tokens.audiences):
+        if (
+            "pod" in bound
+            and seconds == WARN_ONLY_SECONDS
+            and set(audiences) <= set(self._tokens.audiences)
+        ):
             lasts, warn_after = EXTENDED_SECONDS, seconds
         expires = format_time(self._tokens.clock.now() + seconds)
-        token = self._tokens.issue(account, audiences, lasts, bound=bound, warn_after=warn_after)
+        token = self._tokens.issue(
+            account, audiences, lasts, bound=bound, warn_after=warn_after
+        )
         theirs = account["metadata"]
         meta = {**asked, "name": theirs["name"], "namespace": theirs["namespace"]}
         meta |= {"uid": uid, "creationTimestamp": self._tokens.clock.timestamp()}
@@ -75,17 +101,29 @@ class TokenRequests:
             "kind": "TokenRequest",
             "apiVersion": f"{GROUP}/v1",
             "metadata": meta,
-            "spec": {"audiences": list(audiences), "expirationSeconds": seconds, "boundObjectRef": reference},
+            "spec": {
+                "audiences": list(audiences),
+                "expirationSeconds": seconds,
+                "boundObjectRef": reference,
+            },
             "status": {"token": token, "expirationTimestamp": expires},
         }
 
     def _bound_object(self, account: Object, reference: Object) -> dict[str, Object]:
         """The object the token shall die with, and a pod's node beside the pod."""
-        kind, name, namespace = reference.get("kind", ""), reference.get("name", ""), account["metadata"]["namespace"]
+        kind, name, namespace = (
+            reference.get("kind", ""),
+            reference.get("name", ""),
+            account["metadata"]["namespace"],
+        )
         rows = {"Pod": self._pods, "Secret": self._secrets, "Node": self._nodes}
         group, _, version = reference.get("apiVersion", "").rpartition("/")
-        if group or kind not in rows:  # which version of the core group is meant, nobody looks at
-            raise bad_request(f"cannot bind token to object of type {group}/{version}, Kind={kind}")
+        if (
+            group or kind not in rows
+        ):  # which version of the core group is meant, nobody looks at
+            raise bad_request(
+                f"cannot bind token to object of type {group}/{version}, Kind={kind}"
+            )
         if not name:
             raise bad_request("Name parameter required.")
         row = rows[kind]
@@ -100,7 +138,8 @@ class TokenRequests:
             wanted = account["metadata"]["name"]
             if obj["spec"].get("serviceAccountName") != wanted:
                 raise bad_request(
-                    f'cannot bind token for serviceaccount "{wanted}" to pod running with different serviceaccount name.'
+                    f'cannot bind token for serviceaccount "{wanted}" to pod running'
+                    " with different serviceaccount name."
                 )
             node_name = obj["spec"].get("nodeName")
             node = self._reader.get(self._nodes, "", node_name) if node_name else None
@@ -114,7 +153,13 @@ class TokenRequests:
 def _validate(seconds: int) -> list[FieldError]:
     field = "spec.expirationSeconds"
     if seconds < 10 * 60:
-        return [invalid(field, seconds, "may not specify a duration less than 10 minutes")]
+        return [
+            invalid(field, seconds, "may not specify a duration less than 10 minutes")
+        ]
     if seconds > 1 << 32:
-        return [invalid(field, seconds, "may not specify a duration larger than 2^32 seconds")]
+        return [
+            invalid(
+                field, seconds, "may not specify a duration larger than 2^32 seconds"
+            )
+        ]
     return []

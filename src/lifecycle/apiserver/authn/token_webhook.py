@@ -1,11 +1,13 @@
 """The token webhook: somebody else recognises tokens.
 
-The token is posted in a `TokenReview`; the status says whose it is. What was answered, yes or no, is kept for two minutes, under a
-hash of the token: nobody who reads this process's memory should find tokens in it. A failure to ask is not kept.
+The token is posted in a `TokenReview`; the status says whose it is. What was answered,
+yes or no, is kept for two minutes, under a hash of the token: nobody who reads this
+process's memory should find tokens in it. A failure to ask is not kept.
 
-Upstream: `apiserver/plugin/pkg/authenticator/token/webhook/webhook.go` (`AuthenticateToken`),
-`apiserver/pkg/authentication/token/cache/cached_token_authenticator.go`, v1.36. Left out: joining requests for the same token while
-it is asked about.
+Upstream: `apiserver/plugin/pkg/authenticator/token/webhook/webhook.go`
+(`AuthenticateToken`),
+`apiserver/pkg/authentication/token/cache/cached_token_authenticator.go`, v1.36. Left
+out: joining requests for the same token while it is asked about.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ CACHE_SIZE = 4096
 
 
 class WebhookTokenAuthenticator:
-    """Asks a webhook whose a token is. `implicit_audiences` are those that a webhook answers for that knows no audiences."""
+    """Asks a webhook whose a token is. `implicit_audiences` are those that a webhook
+    answers for that knows no audiences.
+    """
 
     def __init__(
         self,
@@ -46,8 +50,12 @@ class WebhookTokenAuthenticator:
         self._secret = os.urandom(32)
         self._cache: dict[bytes, tuple[float, Object]] = {}
 
-    def authenticate_token(self, token: str, audiences: tuple[str, ...] = ()) -> Identity | None:
-        """Whose token it is; None if the webhook does not know. Raises AuthenticationError, and MustAsk if it has to be asked first."""
+    def authenticate_token(
+        self, token: str, audiences: tuple[str, ...] = ()
+    ) -> Identity | None:
+        """Whose token it is; None if the webhook does not know. Raises
+        AuthenticationError, and MustAsk if it has to be asked first.
+        """
         wanted = audiences or self._implicit
         key = self._key(token, wanted)
         kept = self._cache.get(key)
@@ -68,14 +76,25 @@ class WebhookTokenAuthenticator:
                 raise AuthenticationError(status["error"])
             return None
         user = status.get("user") or {}
-        extra = {name: tuple(values) for name, values in (user.get("extra") or {}).items()}
-        info = UserInfo(user.get("username", ""), tuple(user.get("groups") or ()), user.get("uid", ""), extra)
+        extra = {
+            name: tuple(values) for name, values in (user.get("extra") or {}).items()
+        }
+        info = UserInfo(
+            user.get("username", ""),
+            tuple(user.get("groups") or ()),
+            user.get("uid", ""),
+            extra,
+        )
         return Identity(info, common)
 
     def _key(self, token: str, audiences: tuple[str, ...]) -> bytes:
-        return hmac.new(self._secret, "\0".join((token, *audiences)).encode(), hashlib.sha256).digest()
+        return hmac.new(
+            self._secret, "\0".join((token, *audiences)).encode(), hashlib.sha256
+        ).digest()
 
-    def _asker(self, key: bytes, token: str, audiences: tuple[str, ...]) -> Callable[[], Any]:
+    def _asker(
+        self, key: bytes, token: str, audiences: tuple[str, ...]
+    ) -> Callable[[], Any]:
         async def ask() -> Object | WebhookError:
             spec: Object = {"token": token}
             if audiences:

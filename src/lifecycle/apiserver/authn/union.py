@@ -1,10 +1,12 @@
 """Several authenticators, asked in turn, and the groups that everybody gets.
 
-A union remembers errors but goes on: the request may carry a second, valid credential. Only when nobody recognised anyone do the
-errors count. Whoever was recognised joins `system:authenticated`; whoever sent nothing at all is `system:anonymous`.
+A union remembers errors but goes on: the request may carry a second, valid credential.
+Only when nobody recognised anyone do the errors count. Whoever was recognised joins
+`system:authenticated`; whoever sent nothing at all is `system:anonymous`.
 
-Upstream: `apiserver/pkg/authentication/request/union/union.go`, `token/union`, `group/authenticated_group_adder.go`,
-`request/anonymous/anonymous.go`, put together in `pkg/kubeapiserver/authenticator/config.go` (`Config.New`), v1.36.
+Upstream: `apiserver/pkg/authentication/request/union/union.go`, `token/union`,
+`group/authenticated_group_adder.go`, `request/anonymous/anonymous.go`, put together in
+`pkg/kubeapiserver/authenticator/config.go` (`Config.New`), v1.36.
 """
 
 from __future__ import annotations
@@ -40,9 +42,15 @@ class UnionRequestAuthenticator:
                 continue
             if identity is not None:
                 user = add_authenticated_group(identity.user)
-                return identity if user is identity.user else Identity(user, identity.audiences)
+                return (
+                    identity
+                    if user is identity.user
+                    else Identity(user, identity.audiences)
+                )
         if errors:
-            raise AuthenticationError(errors[0] if len(errors) == 1 else "[" + ", ".join(errors) + "]")
+            raise AuthenticationError(
+                errors[0] if len(errors) == 1 else "[" + ", ".join(errors) + "]"
+            )
         return None
 
 
@@ -52,7 +60,9 @@ class UnionTokenAuthenticator:
     def __init__(self, *authenticators: TokenAuthenticator) -> None:
         self._authenticators = authenticators
 
-    def authenticate_token(self, token: str, audiences: tuple[str, ...] = ()) -> Identity | None:
+    def authenticate_token(
+        self, token: str, audiences: tuple[str, ...] = ()
+    ) -> Identity | None:
         """The first identity; raises all errors together if there is none."""
         errors: list[str] = []
         for authenticator in self._authenticators:
@@ -64,13 +74,21 @@ class UnionTokenAuthenticator:
             if identity is not None:
                 return identity
         if errors:
-            raise AuthenticationError(errors[0] if len(errors) == 1 else "[" + ", ".join(errors) + "]")
+            raise AuthenticationError(
+                errors[0] if len(errors) == 1 else "[" + ", ".join(errors) + "]"
+            )
         return None
 
 
 def add_authenticated_group(user: UserInfo) -> UserInfo:
-    """The user as a member of `system:authenticated`, unless anonymous or already one."""
-    if user.name == ANONYMOUS.name or ALL_AUTHENTICATED in user.groups or ALL_UNAUTHENTICATED in user.groups:
+    """The user as a member of `system:authenticated`, unless anonymous or already
+    one.
+    """
+    if (
+        user.name == ANONYMOUS.name
+        or ALL_AUTHENTICATED in user.groups
+        or ALL_UNAUTHENTICATED in user.groups
+    ):
         return user
     return replace(user, groups=(*user.groups, ALL_AUTHENTICATED))
 
@@ -78,12 +96,17 @@ def add_authenticated_group(user: UserInfo) -> UserInfo:
 class Authenticator:
     """What the handler chain asks: some user, always, or an error.
 
-    `allow_anonymous=False` turns requests without credentials into errors as well. `anonymous_paths`, if any, are the only ones on
-    which a request may be anonymous (`/healthz`, say): the exact path, nothing below it.
+    `allow_anonymous=False` turns requests without credentials into errors as well.
+    `anonymous_paths`, if any, are the only ones on which a request may be anonymous
+    (`/healthz`, say): the exact path, nothing below it.
     """
 
     def __init__(
-        self, delegate: RequestAuthenticator, *, allow_anonymous: bool = True, anonymous_paths: Collection[str] = ()
+        self,
+        delegate: RequestAuthenticator,
+        *,
+        allow_anonymous: bool = True,
+        anonymous_paths: Collection[str] = (),
     ) -> None:
         self._delegate = delegate
         self._allow_anonymous = allow_anonymous
@@ -94,7 +117,9 @@ class Authenticator:
         identity = self._delegate.authenticate_request(request)
         if identity is not None:
             return identity
-        if self._allow_anonymous and (not self._anonymous_paths or request.path in self._anonymous_paths):
+        if self._allow_anonymous and (
+            not self._anonymous_paths or request.path in self._anonymous_paths
+        ):
             return Identity(ANONYMOUS)
         raise AuthenticationError("no credentials provided")
 

@@ -1,9 +1,11 @@
-"""A token in a WebSocket's list of protocols: the one header that a browser lets a page choose.
+"""A token in a WebSocket's list of protocols: the one header that a browser lets a page
+choose.
 
-`Sec-WebSocket-Protocol: base64url.bearer.authorization.k8s.io.<token>, v4.channel.k8s.io` – the token is taken out, and the other
-protocols go on.
+`Sec-WebSocket-Protocol: base64url.bearer.authorization.k8s.io.<token>,
+v4.channel.k8s.io` – the token is taken out, and the other protocols go on.
 
-Upstream: `apiserver/pkg/authentication/request/websocket/protocol.go` (`ProtocolAuthenticator`), v1.36.
+Upstream: `apiserver/pkg/authentication/request/websocket/protocol.go`
+(`ProtocolAuthenticator`), v1.36.
 """
 
 from __future__ import annotations
@@ -12,7 +14,11 @@ import base64
 import binascii
 
 from lifecycle.api.wire import Request
-from lifecycle.apiserver.authn.authenticator import AuthenticationError, Identity, TokenAuthenticator
+from lifecycle.apiserver.authn.authenticator import (
+    AuthenticationError,
+    Identity,
+    TokenAuthenticator,
+)
 from lifecycle.apiserver.authn.bearer_token import recognise
 
 HEADER = "sec-websocket-protocol"
@@ -26,9 +32,15 @@ class WebSocketProtocolAuthenticator:
         self._tokens = tokens
 
     def authenticate_request(self, request: Request) -> Identity | None:
-        """Whose token it is; None without one. Raises AuthenticationError for a wrong one, and for one that comes alone."""
+        """Whose token it is; None without one. Raises AuthenticationError for a wrong
+        one, and for one that comes alone.
+        """
         header = request.headers.get(HEADER)
-        if header is None or PREFIX not in header or request.headers.get("upgrade", "").lower() != "websocket":
+        if (
+            header is None
+            or PREFIX not in header
+            or request.headers.get("upgrade", "").lower() != "websocket"
+        ):
             return None
         token, seen, others = "", False, []
         for protocol in (part.strip() for part in header.split(",")):
@@ -36,7 +48,9 @@ class WebSocketProtocolAuthenticator:
                 others.append(protocol)
                 continue
             if seen:
-                raise AuthenticationError("multiple base64.bearer.authorization tokens specified")
+                raise AuthenticationError(
+                    "multiple base64.bearer.authorization tokens specified"
+                )
             seen, token = True, _decoded(protocol.removeprefix(PREFIX))
         if not token:
             return None
@@ -49,9 +63,13 @@ class WebSocketProtocolAuthenticator:
 
 def _decoded(text: str) -> str:
     try:
-        data = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+        data = base64.b64decode(
+            text + "=" * (-len(text) % 4), altchars=b"-_", validate=True
+        )
     except binascii.Error:
-        raise AuthenticationError("invalid base64.bearer.authorization token encoding") from None
+        raise AuthenticationError(
+            "invalid base64.bearer.authorization token encoding"
+        ) from None
     try:
         return data.decode()
     except UnicodeDecodeError:

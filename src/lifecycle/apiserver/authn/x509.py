@@ -1,10 +1,12 @@
 """Client certificates: the subject is the user.
 
-The common name is the user name, each organization a group; that is all kubeadm's admin certificate is (`kubernetes-admin`,
-`kubeadm:cluster-admins`). Whether the certificate is to be believed – signed by the client CA, in date, meant for clients – the TLS layer
+The common name is the user name, each organization a group; that is all kubeadm's admin
+certificate is (`kubernetes-admin`, `kubeadm:cluster-admins`). Whether the certificate
+is to be believed – signed by the client CA, in date, meant for clients – the TLS layer
 decides during the handshake; what arrives here has passed.
 
-Upstream: `apiserver/pkg/authentication/request/x509/x509.go` (`CommonNameUserConversion`), v1.36.
+Upstream: `apiserver/pkg/authentication/request/x509/x509.go`
+(`CommonNameUserConversion`), v1.36.
 """
 
 from __future__ import annotations
@@ -17,7 +19,12 @@ from cryptography import x509
 from cryptography.x509.oid import NameOID, ObjectIdentifier
 
 from lifecycle.api.wire import Request, UserInfo
-from lifecycle.apiserver.authn.authenticator import ALL_AUTHENTICATED, CREDENTIAL_ID, AuthenticationError, Identity
+from lifecycle.apiserver.authn.authenticator import (
+    ALL_AUTHENTICATED,
+    CREDENTIAL_ID,
+    AuthenticationError,
+    Identity,
+)
 from lifecycle.apiserver.authn.client_ca import ClientCAVerifier
 
 UID_OID = ObjectIdentifier("1.3.6.1.4.1.57683.2")
@@ -25,7 +32,8 @@ UID_OID = ObjectIdentifier("1.3.6.1.4.1.57683.2")
 
 @lru_cache(maxsize=4096)
 def common_name_user_conversion(der: bytes) -> tuple[Identity | None, float, float]:
-    """Who a certificate (DER) names, and the seconds since 1970 between which it is valid. Nobody, if it has no common name.
+    """Who a certificate (DER) names, and the seconds since 1970 between which it is
+    valid. Nobody, if it has no common name.
 
     Raises ValueError if it cannot be read.
     """
@@ -45,20 +53,27 @@ def common_name_user_conversion(der: bytes) -> tuple[Identity | None, float, flo
 
 
 def _values(certificate: x509.Certificate, oid: ObjectIdentifier) -> tuple[str, ...]:
-    return tuple(str(attribute.value) for attribute in certificate.subject.get_attributes_for_oid(oid))
+    return tuple(
+        str(attribute.value)
+        for attribute in certificate.subject.get_attributes_for_oid(oid)
+    )
 
 
 class X509Authenticator:
-    """Recognises the certificate that the TLS layer has verified. A connection may outlive it, so the dates are looked at each time.
+    """Recognises the certificate that the TLS layer has verified. A connection may
+    outlive it, so the dates are looked at each time.
 
-    Where TLS accepts more than one authority, `verifier` says which one's certificates are users.
+    Where TLS accepts more than one authority, `verifier` says which one's certificates
+    are users.
     """
 
     def __init__(self, verifier: ClientCAVerifier | None = None) -> None:
         self._verifier = verifier
 
     def authenticate_request(self, request: Request) -> Identity | None:
-        """The subject of the request's certificate, if it has one. Raises AuthenticationError."""
+        """The subject of the request's certificate, if it has one. Raises
+        AuthenticationError.
+        """
         der = request.peer_certificate
         if der is None:
             return None
@@ -68,7 +83,10 @@ class X509Authenticator:
             identity, not_before, not_after = common_name_user_conversion(der)
         except ValueError as error:
             raise AuthenticationError(f"x509: {error}") from error
-        # Real time, also where the cluster's own clock is virtual: certificates are made and verified in it.
+        # Real time, also where the cluster's own clock is virtual: certificates are
+        # made and verified in it.
         if not not_before <= time.time() <= not_after:
-            raise AuthenticationError("x509: certificate has expired or is not yet valid")
+            raise AuthenticationError(
+                "x509: certificate has expired or is not yet valid"
+            )
         return identity

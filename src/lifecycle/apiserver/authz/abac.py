@@ -1,10 +1,12 @@
 """ABAC: a file of policies, one JSON object a line, read once at the start.
 
-A policy names a user or a group, and what they may do: resources in namespaces, or paths. Everything in it is compared as text, `*`
-matches anything, and what is not said matches only what is empty. Verbs there are none: a policy is `readonly` (get, list, watch)
-or it is not. The first policy that matches allows; there is no way to deny.
+A policy names a user or a group, and what they may do: resources in namespaces, or
+paths. Everything in it is compared as text, `*` matches anything, and what is not said
+matches only what is empty. Verbs there are none: a policy is `readonly` (get, list,
+watch) or it is not. The first policy that matches allows; there is no way to deny.
 
-Upstream: `pkg/auth/authorizer/abac/abac.go` (`NewFromFile`, `matches`), `pkg/apis/abac/v1beta1/conversion.go`, `v0/conversion.go`, v1.36.
+Upstream: `pkg/auth/authorizer/abac/abac.go` (`NewFromFile`, `matches`),
+`pkg/apis/abac/v1beta1/conversion.go`, `v0/conversion.go`, v1.36.
 """
 
 from __future__ import annotations
@@ -20,7 +22,10 @@ from lifecycle.api.wire import Object, RequestInfo, UserInfo
 from lifecycle.apiserver.authn.authenticator import ALL_AUTHENTICATED
 from lifecycle.apiserver.authz.authorizer import ALLOW, Decision, UserRules, Verdict
 
-VERSIONS = ("abac.authorization.kubernetes.io/v1beta1", "abac.authorization.kubernetes.io/v0")
+VERSIONS = (
+    "abac.authorization.kubernetes.io/v1beta1",
+    "abac.authorization.kubernetes.io/v0",
+)
 READ_ONLY = ("get", "list", "watch")
 NO_MATCH = Verdict(Decision.NO_OPINION, "No policy matched.")
 
@@ -31,7 +36,9 @@ class PolicyLoadError(ValueError):
 
 @dataclass(slots=True, frozen=True)
 class Policy:
-    """One line of the file. Empty: matches only what is empty; `*`: matches anything."""
+    """One line of the file. Empty: matches only what is empty; `*`: matches
+    anything.
+    """
 
     user: str = ""
     group: str = ""
@@ -42,14 +49,20 @@ class Policy:
     non_resource_path: str = ""
 
     def subject_matches(self, user: UserInfo) -> bool:
-        """Whether the policy speaks of this user. One that names both a user and a group means those who are both."""
+        """Whether the policy speaks of this user. One that names both a user and a
+        group means those who are both.
+        """
         if not self.user and not self.group:
             return False
-        return self.user in ("", "*", user.name) and (self.group in ("", "*") or self.group in user.groups)
+        return self.user in ("", "*", user.name) and (
+            self.group in ("", "*") or self.group in user.groups
+        )
 
     def matches(self, user: UserInfo, info: RequestInfo) -> bool:
         """Whether the policy allows the request."""
-        if not self.subject_matches(user) or (self.readonly and info.verb not in READ_ONLY):
+        if not self.subject_matches(user) or (
+            self.readonly and info.verb not in READ_ONLY
+        ):
             return False
         if info.is_resource_request:
             return (
@@ -58,7 +71,9 @@ class Policy:
                 and self.api_group in ("*", info.group)
             )
         path = self.non_resource_path
-        return path in ("*", info.path) or (path.endswith("*") and info.path.startswith(path.rstrip("*")))
+        return path in ("*", info.path) or (
+            path.endswith("*") and info.path.startswith(path.rstrip("*"))
+        )
 
 
 class ABACAuthorizer:
@@ -69,26 +84,41 @@ class ABACAuthorizer:
 
     def authorize(self, user: UserInfo, info: RequestInfo) -> Verdict:
         """Yes, without a reason, if a policy matches; else no opinion."""
-        return ALLOW if any(policy.matches(user, info) for policy in self.policies) else NO_MATCH
+        return (
+            ALLOW
+            if any(policy.matches(user, info) for policy in self.policies)
+            else NO_MATCH
+        )
 
     def rules_for(self, user: UserInfo, namespace: str) -> UserRules:
         """The policies about this user and namespace, as rules."""
         rules = UserRules()
         for policy in self.policies:
-            if not policy.subject_matches(user) or policy.namespace not in ("*", namespace):
+            if not policy.subject_matches(user) or policy.namespace not in (
+                "*",
+                namespace,
+            ):
                 continue
             verbs = list(READ_ONLY) if policy.readonly else ["*"]
             if policy.resource:
                 rules.resource_rules.append(
-                    {"verbs": verbs, "apiGroups": [policy.api_group], "resources": [policy.resource]}
+                    {
+                        "verbs": verbs,
+                        "apiGroups": [policy.api_group],
+                        "resources": [policy.resource],
+                    }
                 )
             if policy.non_resource_path:
-                rules.non_resource_rules.append({"verbs": verbs, "nonResourceURLs": [policy.non_resource_path]})
+                rules.non_resource_rules.append(
+                    {"verbs": verbs, "nonResourceURLs": [policy.non_resource_path]}
+                )
         return rules
 
 
 def read_policy_file(path: Path) -> ABACAuthorizer:
-    """The policies of a file; empty lines and those that begin with `#` are skipped. Raises PolicyLoadError, OSError."""
+    """The policies of a file; empty lines and those that begin with `#` are skipped.
+    Raises PolicyLoadError, OSError.
+    """
     policies = []
     for number, line in enumerate(path.read_text().splitlines(), start=1):
         if not line.strip() or line.strip().startswith("#"):
@@ -96,12 +126,16 @@ def read_policy_file(path: Path) -> ABACAuthorizer:
         try:
             policies.append(parse_policy(line))
         except (ValueError, TypeError) as error:
-            raise PolicyLoadError(f"error reading policy file {path}, line {number}: {line}: {error}") from error
+            raise PolicyLoadError(
+                f"error reading policy file {path}, line {number}: {line}: {error}"
+            ) from error
     return ABACAuthorizer(policies)
 
 
 def parse_policy(line: str) -> Policy:
-    """One line. Without a version it is of the old form (v0), which knew no groups of the API. Raises ValueError."""
+    """One line. Without a version it is of the old form (v0), which knew no groups of
+    the API. Raises ValueError.
+    """
     document: Any = orjson.loads(line)
     if not isinstance(document, dict):
         raise ValueError("couldn't get version/kind; json parse error")

@@ -1,10 +1,10 @@
 """The question inside a `SubjectAccessReview`, as a `RequestInfo`.
 
-A review asks about a request that nobody makes: the same authorizers answer it, so its spec is turned into the same question. Here
-are also the rules that a spec has to keep.
+A review asks about a request that nobody makes: the same authorizers answer it, so its
+spec is turned into the same question. Here are also the rules that a spec has to keep.
 
-Upstream: `pkg/registry/authorization/util/helpers.go` (`ResourceAttributesFrom`, `NonResourceAttributesFrom`),
-`pkg/apis/authorization/validation/validation.go`, v1.36.
+Upstream: `pkg/registry/authorization/util/helpers.go` (`ResourceAttributesFrom`,
+`NonResourceAttributesFrom`), `pkg/apis/authorization/validation/validation.go`, v1.36.
 """
 
 from __future__ import annotations
@@ -19,7 +19,11 @@ def request_info_from(spec: Object) -> RequestInfo:
     what = spec.get("resourceAttributes")
     if what is None:
         path = spec.get("nonResourceAttributes") or {}
-        return RequestInfo(is_resource_request=False, path=path.get("path", ""), verb=path.get("verb", ""))
+        return RequestInfo(
+            is_resource_request=False,
+            path=path.get("path", ""),
+            verb=path.get("verb", ""),
+        )
     return RequestInfo(
         is_resource_request=True,
         path="",
@@ -37,8 +41,15 @@ def request_info_from(spec: Object) -> RequestInfo:
 
 def user_from(spec: Object) -> UserInfo:
     """Whom a review asks about."""
-    extra = {key.lower(): tuple(values) for key, values in (spec.get("extra") or {}).items()}
-    return UserInfo(spec.get("user", ""), tuple(spec.get("groups") or ()), spec.get("uid", ""), extra)
+    extra = {
+        key.lower(): tuple(values) for key, values in (spec.get("extra") or {}).items()
+    }
+    return UserInfo(
+        spec.get("user", ""),
+        tuple(spec.get("groups") or ()),
+        spec.get("uid", ""),
+        extra,
+    )
 
 
 def _field_selector(selector: Object) -> str:
@@ -60,7 +71,10 @@ def _label_selector(selector: Object) -> str:
     for requirement in selector.get("requirements") or ():
         key, operator = requirement.get("key", ""), requirement.get("operator")
         if operator in _OPERATORS:
-            terms.append(f"{key} {_OPERATORS[operator]} ({','.join(requirement.get('values') or ())})")
+            terms.append(
+                f"{key} {_OPERATORS[operator]}"
+                f" ({','.join(requirement.get('values') or ())})"
+            )
         elif operator in ("Exists", "DoesNotExist"):
             terms.append(key if operator == "Exists" else f"!{key}")
     return ",".join(terms)

@@ -1,7 +1,8 @@
-"""Authorizers with one answer: always allow, always deny, and allow for privileged groups.
+"""Authorizers with one answer: always allow, always deny, and allow for privileged
+groups.
 
-The last one is in every API server, before all others: members of `system:masters` may do everything, so that a broken
-role can be repaired. It says no reason.
+The last one is in every API server, before all others: members of `system:masters` may
+do everything, so that a broken role can be repaired. It says no reason.
 
 Upstream: `apiserver/pkg/authorization/authorizerfactory/builtin.go`, v1.36.
 """
@@ -9,7 +10,13 @@ Upstream: `apiserver/pkg/authorization/authorizerfactory/builtin.go`, v1.36.
 from __future__ import annotations
 
 from lifecycle.api.wire import MASTERS, RequestInfo, UserInfo
-from lifecycle.apiserver.authz.authorizer import ALLOW, NO_OPINION, Decision, UserRules, Verdict
+from lifecycle.apiserver.authz.authorizer import (
+    ALLOW,
+    NO_OPINION,
+    Decision,
+    UserRules,
+    Verdict,
+)
 
 _EVERYTHING = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}
 _EVERY_PATH = {"verbs": ["*"], "nonResourceURLs": ["*"]}
@@ -50,5 +57,7 @@ class PrivilegedGroups:
         return NO_OPINION if self.groups.isdisjoint(user.groups) else ALLOW
 
     def rules_for(self, user: UserInfo, namespace: str) -> UserRules:
-        """Nothing: upstream's privileged-group authorizer lists no rules, so `can-i --list` of a master shows only what RBAC gives."""
+        """Nothing: upstream's privileged-group authorizer lists no rules, so `can-i
+        --list` of a master shows only what RBAC gives.
+        """
         return UserRules()

@@ -1,12 +1,16 @@
-"""`AuthorizationConfiguration`: the authorizers as a file, which the server reads again while it runs.
+"""`AuthorizationConfiguration`: the authorizers as a file, which the server reads again
+while it runs.
 
-The flag `--authorization-mode` knows each mode once. The file may name several webhooks, each with its own time limits, failure
-policy and conditions. And it can change under a running server: a new version is checked whole, and only a valid one takes the
-place of the old.
+The flag `--authorization-mode` knows each mode once. The file may name several
+webhooks, each with its own time limits, failure policy and conditions. And it can
+change under a running server: a new version is checked whole, and only a valid one
+takes the place of the old.
 
-Upstream: `apiserver/pkg/apis/apiserver/validation/validation.go` (`ValidateAuthorizationConfiguration`),
-`pkg/kubeapiserver/authorizer/{config,reload}.go`, v1.36. Left out: the once-a-minute look at the file (`reload` is what it would
-call), and a webhook reached by the server's own address (`type: InClusterConfig`).
+Upstream: `apiserver/pkg/apis/apiserver/validation/validation.go`
+(`ValidateAuthorizationConfiguration`),
+`pkg/kubeapiserver/authorizer/{config,reload}.go`, v1.36. Left out: the once-a-minute
+look at the file (`reload` is what it would call), and a webhook reached by the server's
+own address (`type: InClusterConfig`).
 """
 
 from __future__ import annotations
@@ -17,7 +21,14 @@ from typing import Any
 import yaml
 
 from lifecycle.api.clock import Clock
-from lifecycle.api.field_errors import FieldError, duplicate, invalid, not_supported, required, too_many
+from lifecycle.api.field_errors import (
+    FieldError,
+    duplicate,
+    invalid,
+    not_supported,
+    required,
+    too_many,
+)
 from lifecycle.api.go_duration import go_duration, parse_duration
 from lifecycle.api.validation.content import dns1123_subdomain
 from lifecycle.api.wire import Object, RequestInfo, UserInfo
@@ -38,28 +49,43 @@ from lifecycle.apiserver.cel.environment import CompileError
 from lifecycle.apiserver.object_reader import ObjectReader
 from lifecycle.apiserver.webhook_client import WebhookClient, read_webhook_kubeconfig
 
-API_VERSIONS = tuple(f"apiserver.config.k8s.io/{version}" for version in ("v1", "v1beta1", "v1alpha1"))
+API_VERSIONS = tuple(
+    f"apiserver.config.k8s.io/{version}" for version in ("v1", "v1beta1", "v1alpha1")
+)
 MAX_CONDITIONS = 64
 
 
 def read_configuration(path: Path, kind: str) -> Object:
-    """A configuration file as an object. Raises ValueError for another kind of document, OSError."""
+    """A configuration file as an object. Raises ValueError for another kind of
+    document, OSError.
+    """
     document: Any = yaml.safe_load(path.read_text())
-    if not isinstance(document, dict) or document.get("kind") != kind or document.get("apiVersion") not in API_VERSIONS:
+    if (
+        not isinstance(document, dict)
+        or document.get("kind") != kind
+        or document.get("apiVersion") not in API_VERSIONS
+    ):
         found = document if isinstance(document, dict) else {}
-        raise ValueError(f'no kind "{found.get("kind", "")}" is registered for version "{found.get("apiVersion", "")}"')
+        raise ValueError(
+            f'no kind "{found.get("kind", "")}" is registered for version'
+            f' "{found.get("apiVersion", "")}"'
+        )
     return document
 
 
 class ConfiguredAuthorizer:
-    """The authorizers of a configuration, exchangeable while requests are served. Masters always come first."""
+    """The authorizers of a configuration, exchangeable while requests are served.
+    Masters always come first.
+    """
 
     def __init__(self, document: Object, reader: ObjectReader, clock: Clock) -> None:
         self._reader, self._clock = reader, clock
         self._union = self._build(document)
 
     def reload(self, document: Object) -> None:
-        """Take another configuration. Raises ValueError for one that is not valid, and then keeps the old."""
+        """Take another configuration. Raises ValueError for one that is not valid, and
+        then keeps the old.
+        """
         self._union = self._build(document)
 
     @property
@@ -84,24 +110,34 @@ class ConfiguredAuthorizer:
 
     def _authorizer(self, entry: Object) -> Authorizer:
         if entry["type"] == ABAC:
-            raise ValueError("authorization-mode ABAC's authorization policy file not passed")
+            raise ValueError(
+                "authorization-mode ABAC's authorization policy file not passed"
+            )
         if entry["type"] != WEBHOOK:
             return build_simple(entry["type"], self._reader)
         webhook = entry["webhook"]
         if webhook["connectionInfo"]["type"] == "InClusterConfig":
             raise ValueError(
-                "unable to load in-cluster configuration, KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT must be defined"
+                "unable to load in-cluster configuration, KUBERNETES_SERVICE_HOST and"
+                " KUBERNETES_SERVICE_PORT must be defined"
             )
-        connection = read_webhook_kubeconfig(Path(webhook["connectionInfo"]["kubeConfigFile"]))
+        connection = read_webhook_kubeconfig(
+            Path(webhook["connectionInfo"]["kubeConfigFile"])
+        )
         settings = WebhookSettings(
             authorized_ttl=parse_duration(webhook["authorizedTTL"]),
             unauthorized_ttl=parse_duration(webhook["unauthorizedTTL"]),
             failure=webhook["failurePolicy"],
             version=webhook["subjectAccessReviewVersion"],
-            conditions=tuple(match_condition(each["expression"]) for each in webhook.get("matchConditions") or ()),
+            conditions=tuple(
+                match_condition(each["expression"])
+                for each in webhook.get("matchConditions") or ()
+            ),
         )
         return WebhookAuthorizer(
-            WebhookClient(connection, timeout=parse_duration(webhook["timeout"])), self._clock, settings
+            WebhookClient(connection, timeout=parse_duration(webhook["timeout"])),
+            self._clock,
+            settings,
         )
 
 
@@ -109,17 +145,25 @@ def validate_authorization_configuration(document: Object) -> list[FieldError]:
     """Everything that is wrong with a configuration."""
     entries = document.get("authorizers") or []
     if not entries:
-        return [required("authorizers", "at least one authorization mode must be defined")]
+        return [
+            required("authorizers", "at least one authorization mode must be defined")
+        ]
     errors: list[FieldError] = []
     types: set[str] = set()
     names: set[str] = set()
     for i, entry in enumerate(entries):
-        path, kind, name = f"authorizers[{i}]", entry.get("type", ""), entry.get("name", "")
+        path, kind, name = (
+            f"authorizers[{i}]",
+            entry.get("type", ""),
+            entry.get("name", ""),
+        )
         if not kind:
             errors.append(required(f"{path}.type"))
             continue
         if kind not in AUTHORIZATION_MODES:
-            errors.append(not_supported(f"{path}.type", kind, sorted(AUTHORIZATION_MODES)))
+            errors.append(
+                not_supported(f"{path}.type", kind, sorted(AUTHORIZATION_MODES))
+            )
             continue
         if kind in types and kind != WEBHOOK:
             errors.append(duplicate(f"{path}.type", kind))
@@ -130,7 +174,13 @@ def validate_authorization_configuration(document: Object) -> list[FieldError]:
         elif name in names:
             errors.append(duplicate(f"{path}.name", name))
         elif wrong := dns1123_subdomain(name):
-            errors.append(invalid(f"{path}.name", name, f"authorizer name is invalid: {', '.join(wrong)}"))
+            errors.append(
+                invalid(
+                    f"{path}.name",
+                    name,
+                    f"authorizer name is invalid: {', '.join(wrong)}",
+                )
+            )
         names.add(name)
         webhook = entry.get("webhook")
         if kind == WEBHOOK and webhook is None:
@@ -138,13 +188,22 @@ def validate_authorization_configuration(document: Object) -> list[FieldError]:
         elif kind == WEBHOOK:
             errors += _validate_webhook(webhook, path)
         elif webhook is not None:
-            errors.append(invalid(f"{path}.webhook", "non-null", "may only be specified when type=Webhook"))
+            errors.append(
+                invalid(
+                    f"{path}.webhook",
+                    "non-null",
+                    "may only be specified when type=Webhook",
+                )
+            )
     return errors
 
 
 def _validate_webhook(webhook: Object, path: str) -> list[FieldError]:
     errors = _validate_durations(webhook, path)
-    version, conditions = webhook.get("subjectAccessReviewVersion", ""), webhook.get("matchConditions") or []
+    version, conditions = (
+        webhook.get("subjectAccessReviewVersion", ""),
+        webhook.get("matchConditions") or [],
+    )
     field = f"{path}.subjectAccessReviewVersion"
     if not version:
         errors.append(required(field))
@@ -160,7 +219,9 @@ def _validate_webhook(webhook: Object, path: str) -> list[FieldError]:
     if not failure:
         errors.append(required(f"{path}.failurePolicy"))
     elif failure not in ("NoOpinion", "Deny"):
-        errors.append(not_supported(f"{path}.failurePolicy", failure, ["NoOpinion", "Deny"]))
+        errors.append(
+            not_supported(f"{path}.failurePolicy", failure, ["NoOpinion", "Deny"])
+        )
     return (
         errors
         + _validate_connection(webhook.get("connectionInfo") or {}, path)
@@ -180,7 +241,9 @@ def _validate_durations(webhook: Object, path: str) -> list[FieldError]:
         if seconds == 0:
             errors.append(required(field))
         elif key == "timeout" and not 0 < seconds <= 30:
-            errors.append(invalid(field, go_duration(seconds), "must be > 0s and <= 30s"))
+            errors.append(
+                invalid(field, go_duration(seconds), "must be > 0s and <= 30s")
+            )
         elif seconds < 0:
             errors.append(invalid(field, go_duration(seconds), "must be > 0s"))
     return errors
@@ -195,13 +258,21 @@ def _validate_connection(connection: Object, path: str) -> list[FieldError]:
         wrong = "can only be set when type=KubeConfigFile"
         return [] if file is None else [invalid(f"{field}.kubeConfigFile", file, wrong)]
     if kind != "KubeConfigFile":
-        return [not_supported(f"{field}.type", kind, ["InClusterConfig", "KubeConfigFile"])]
+        return [
+            not_supported(f"{field}.type", kind, ["InClusterConfig", "KubeConfigFile"])
+        ]
     if not file:
         return [required(f"{field}.kubeConfigFile")]
     if not Path(file).is_absolute():
         return [invalid(f"{field}.kubeConfigFile", file, "must be an absolute path")]
     if not Path(file).exists():
-        return [invalid(f"{field}.kubeConfigFile", file, f"error loading file: stat {file}: no such file or directory")]
+        return [
+            invalid(
+                f"{field}.kubeConfigFile",
+                file,
+                f"error loading file: stat {file}: no such file or directory",
+            )
+        ]
     if not Path(file).is_file():
         return [invalid(f"{field}.kubeConfigFile", file, "must be a regular file")]
     return []
@@ -212,7 +283,10 @@ def _validate_conditions(conditions: list[Object], path: str) -> list[FieldError
         return [too_many(f"{path}.matchConditions", len(conditions), MAX_CONDITIONS)]
     errors, seen = [], set()
     for i, condition in enumerate(conditions):
-        field, text = f"{path}.matchConditions[{i}].expression", condition.get("expression", "")
+        field, text = (
+            f"{path}.matchConditions[{i}].expression",
+            condition.get("expression", ""),
+        )
         if not text.strip():
             errors.append(required(field))
         elif text in seen:
@@ -229,9 +303,15 @@ def _validate_conditions(conditions: list[Object], path: str) -> list[FieldError
 def build_authorization(
     options: AuthorizationOptions, reader: ObjectReader, clock: Clock
 ) -> ConfiguredAuthorizer | UnionAuthorizer:
-    """The authorizer of a server: of its configuration file if there is one, else of its flags. Raises ValueError, OSError."""
+    """The authorizer of a server: of its configuration file if there is one, else of
+    its flags. Raises ValueError, OSError.
+    """
     if options.config is None:
-        return UnionAuthorizer(PrivilegedGroups(), *build_authorizers(options, reader, clock))
+        return UnionAuthorizer(
+            PrivilegedGroups(), *build_authorizers(options, reader, clock)
+        )
     if wrong := options.errors():
         raise ValueError(wrong[0])
-    return ConfiguredAuthorizer(read_configuration(options.config, "AuthorizationConfiguration"), reader, clock)
+    return ConfiguredAuthorizer(
+        read_configuration(options.config, "AuthorizationConfiguration"), reader, clock
+    )

@@ -1,14 +1,18 @@
 """No one gives what they do not have: the check on writing roles and bindings.
 
-Whoever may write roles could write themselves any right. So a role is stored only if its author already holds every right in it, and a
-binding only if its author holds every right of the role it binds – unless they were explicitly given the verb `escalate` on the
-role or `bind` on the role referred to.
+Whoever may write roles could write themselves any right. So a role is stored only if
+its author already holds every right in it, and a binding only if its author holds every
+right of the role it binds – unless they were explicitly given the verb `escalate` on
+the role or `bind` on the role referred to.
 
-To compare, a rule is broken into its smallest pieces (one group, resource, verb, name each); each piece must be covered by one rule the
-author holds. What is missing is put together again for the message.
+To compare, a rule is broken into its smallest pieces (one group, resource, verb, name
+each); each piece must be covered by one rule the author holds. What is missing is put
+together again for the message.
 
-Upstream: `pkg/registry/rbac/escalation_check.go`, `clusterrole/policybased/storage.go`, `rolebinding/policybased/storage.go`,
-`pkg/registry/rbac/validation` (`ConfirmNoEscalation`, `CompactRules`), `component-helpers/auth/rbac/validation` (`Covers`), v1.36.
+Upstream: `pkg/registry/rbac/escalation_check.go`, `clusterrole/policybased/storage.go`,
+`rolebinding/policybased/storage.go`, `pkg/registry/rbac/validation`
+(`ConfirmNoEscalation`, `CompactRules`), `component-helpers/auth/rbac/validation`
+(`Covers`), v1.36.
 """
 
 from __future__ import annotations
@@ -30,7 +34,13 @@ FULL_AUTHORITY: tuple[Object, ...] = (
     {"verbs": [ALL], "nonResourceURLs": [ALL]},
 )
 PLURALS = {"ClusterRole": "clusterroles", "Role": "roles"}
-ONLY_FOR_DELETION = ("ownerReferences", "finalizers", "managedFields", "resourceVersion", "generation")
+ONLY_FOR_DELETION = (
+    "ownerReferences",
+    "finalizers",
+    "managedFields",
+    "resourceVersion",
+    "generation",
+)
 
 
 class EscalationCheck:
@@ -40,20 +50,31 @@ class EscalationCheck:
         self._authorizer = authorizer
         self._rbac = rbac
 
-    def check(self, user: UserInfo, info: RequestInfo, obj: Object, old: Object | None = None) -> None:
+    def check(
+        self, user: UserInfo, info: RequestInfo, obj: Object, old: Object | None = None
+    ) -> None:
         """Raise the 403 if storing `obj` would give away rights that the user lacks.
 
-        `info` is the request; other resources than the four of RBAC pass. `old` is what is stored now, None for a create.
+        `info` is the request; other resources than the four of RBAC pass. `old` is what
+        is stored now, None for a create.
         """
-        if info.group != GROUP or MASTERS in user.groups or (old is not None and _only_for_deletion(obj, old)):
+        if (
+            info.group != GROUP
+            or MASTERS in user.groups
+            or (old is not None and _only_for_deletion(obj, old))
+        ):
             return
         if info.resource in ("roles", "clusterroles"):
             self._check_role(user, info, obj, old)
         elif info.resource in ("rolebindings", "clusterrolebindings"):
             self._check_binding(user, info, obj)
 
-    def _check_role(self, user: UserInfo, info: RequestInfo, obj: Object, old: Object | None) -> None:
-        if self._authorizer.authorize(user, replace(info, verb="escalate", version=ALL, subresource="")).allowed:
+    def _check_role(
+        self, user: UserInfo, info: RequestInfo, obj: Object, old: Object | None
+    ) -> None:
+        if self._authorizer.authorize(
+            user, replace(info, verb="escalate", version=ALL, subresource="")
+        ).allowed:
             return
         name = obj["metadata"].get("name", "")
         self._confirm(user, info, name, obj.get("rules") or ())
@@ -84,15 +105,25 @@ class EscalationCheck:
             raise not_found(plural, role_ref.get("name", ""), GROUP)
         self._confirm(user, info, obj["metadata"].get("name", ""), rules)
 
-    def _missing(self, user: UserInfo, namespace: str, rules: Iterable[Object]) -> list[Object]:
-        owned = [rule for grant in self._rbac.grants(user, namespace) for rule in grant.rules]
+    def _missing(
+        self, user: UserInfo, namespace: str, rules: Iterable[Object]
+    ) -> list[Object]:
+        owned = [
+            rule for grant in self._rbac.grants(user, namespace) for rule in grant.rules
+        ]
         return uncovered(owned, rules)
 
-    def _confirm(self, user: UserInfo, info: RequestInfo, name: str, rules: Iterable[Object]) -> None:
+    def _confirm(
+        self, user: UserInfo, info: RequestInfo, name: str, rules: Iterable[Object]
+    ) -> None:
         missing = self._missing(user, info.namespace, rules)
         if missing:
             why = _attempt(user, missing)
-            errors = [_in_the_store(grant) for grant in self._rbac.grants(user, info.namespace) if grant.error]
+            errors = [
+                _in_the_store(grant)
+                for grant in self._rbac.grants(user, info.namespace)
+                if grant.error
+            ]
             if errors:
                 why += f"; resolution errors: [{aggregate(errors)}]"
             raise forbidden(info.resource, name, why, GROUP)
@@ -100,13 +131,20 @@ class EscalationCheck:
 
 def uncovered(owned: Sequence[Object], wanted: Iterable[Object]) -> list[Object]:
     """The pieces of the wanted rules that no owned rule covers."""
-    return [piece for rule in wanted for piece in break_down(rule) if not any(_covers(own, piece) for own in owned)]
+    return [
+        piece
+        for rule in wanted
+        for piece in break_down(rule)
+        if not any(_covers(own, piece) for own in owned)
+    ]
 
 
 def break_down(rule: Object) -> Iterator[Object]:
     """A rule as rules of one group, resource, verb and name each."""
     verbs = rule.get("verbs") or ()
-    for group, resource, verb in product(rule.get("apiGroups") or (), rule.get("resources") or (), verbs):
+    for group, resource, verb in product(
+        rule.get("apiGroups") or (), rule.get("resources") or (), verbs
+    ):
         piece = {"apiGroups": [group], "resources": [resource], "verbs": [verb]}
         names = rule.get("resourceNames")
         if names:
@@ -127,19 +165,32 @@ def _covers(own: Object, piece: Object) -> bool:
     resources = own.get("resources") or ()
     for resource in piece.get("resources") or ():
         _, slash, subresource = resource.partition("/")
-        if ALL not in resources and resource not in resources and not (slash and f"*/{subresource}" in resources):
+        if (
+            ALL not in resources
+            and resource not in resources
+            and not (slash and f"*/{subresource}" in resources)
+        ):
             return False
     for url in piece.get("nonResourceURLs") or ():
         if not any(_url_covers(mine, url) for mine in own.get("nonResourceURLs") or ()):
             return False
     names = own.get("resourceNames")
-    return not names or (bool(piece.get("resourceNames")) and all(name in names for name in piece["resourceNames"]))
+    return not names or (
+        bool(piece.get("resourceNames"))
+        and all(name in names for name in piece["resourceNames"])
+    )
 
 
 def _in_the_store(grant: Grant) -> str:
-    """What is wrong with a binding, in the words of the store this check reads from: it names the resource, an informer's list the kind."""
+    """What is wrong with a binding, in the words of the store this check reads from: it
+    names the resource, an informer's list the kind.
+    """
     plural = PLURALS.get(grant.role_ref.get("kind", ""))
-    return not_found(plural, grant.role_ref.get("name", ""), GROUP).message if plural else grant.error
+    return (
+        not_found(plural, grant.role_ref.get("name", ""), GROUP).message
+        if plural
+        else grant.error
+    )
 
 
 def _url_covers(mine: str, url: str) -> bool:
@@ -147,10 +198,14 @@ def _url_covers(mine: str, url: str) -> bool:
 
 
 def _attempt(user: UserInfo, missing: Iterable[Object]) -> str:
-    """The message: who tried to grant what. Pieces that differ only in their verb are one line again."""
+    """The message: who tried to grant what. Pieces that differ only in their verb are
+    one line again.
+    """
     compact: dict[tuple[str, ...], Object] = {}
     for piece in missing:
-        key = tuple(str(piece.get(k)) for k in ("apiGroups", "resources", "resourceNames"))
+        key = tuple(
+            str(piece.get(k)) for k in ("apiGroups", "resources", "resourceNames")
+        )
         if piece.get("nonResourceURLs"):
             key = (str(piece),)
         if key in compact:
@@ -159,7 +214,10 @@ def _attempt(user: UserInfo, missing: Iterable[Object]) -> str:
             compact[key] = dict(piece)
     lines = sorted({compact_string(rule) for rule in compact.values()})
     who = f"user {go_quote(user.name)} (groups={quoted_list(user.groups)})"
-    return f"{who} is attempting to grant RBAC permissions not currently held:\n" + "\n".join(lines)
+    return (
+        f"{who} is attempting to grant RBAC permissions not currently held:\n"
+        + "\n".join(lines)
+    )
 
 
 def _aggregates(role: Object) -> bool:
@@ -167,10 +225,16 @@ def _aggregates(role: Object) -> bool:
 
 
 def _only_for_deletion(obj: Object, old: Object) -> bool:
-    """Whether an update only changes what the garbage collector needs to change. Upstream: `IsOnlyMutatingGCFields`."""
+    """Whether an update only changes what the garbage collector needs to change.
+    Upstream: `IsOnlyMutatingGCFields`.
+    """
 
     def rest(thing: Object) -> Object:
-        meta = {key: value for key, value in thing["metadata"].items() if key not in ONLY_FOR_DELETION}
+        meta = {
+            key: value
+            for key, value in thing["metadata"].items()
+            if key not in ONLY_FOR_DELETION
+        }
         return {**thing, "metadata": meta}
 
     return rest(obj) == rest(old)

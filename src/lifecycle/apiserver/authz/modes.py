@@ -1,9 +1,13 @@
-"""Which authorizers guard a server, and in which order: `--authorization-mode`, as options.
+"""Which authorizers guard a server, and in which order: `--authorization-mode`, as
+options.
 
-There are six modes. Their order is the order in which they are asked, and before all of them stands the shortcut for `system:masters`.
+There are six modes. Their order is the order in which they are asked, and before all of
+them stands the shortcut for `system:masters`.
 
-Upstream: `pkg/kubeapiserver/authorizer/modes/modes.go`, `pkg/kubeapiserver/options/authorization.go` (`BuiltInAuthorizationOptions`,
-`Validate`), `pkg/kubeapiserver/authorizer/config.go` (`Config.New`), v1.36. Left out: feature gates.
+Upstream: `pkg/kubeapiserver/authorizer/modes/modes.go`,
+`pkg/kubeapiserver/options/authorization.go` (`BuiltInAuthorizationOptions`,
+`Validate`), `pkg/kubeapiserver/authorizer/config.go` (`Config.New`), v1.36. Left out:
+feature gates.
 """
 
 from __future__ import annotations
@@ -23,15 +27,24 @@ from lifecycle.apiserver.authz.webhook import WebhookAuthorizer, WebhookSettings
 from lifecycle.apiserver.object_reader import ObjectReader
 from lifecycle.apiserver.webhook_client import WebhookClient, read_webhook_kubeconfig
 
-ALWAYS_ALLOW, ALWAYS_DENY, ABAC, WEBHOOK, RBAC, NODE = "AlwaysAllow", "AlwaysDeny", "ABAC", "Webhook", "RBAC", "Node"
+ALWAYS_ALLOW, ALWAYS_DENY, ABAC, WEBHOOK, RBAC, NODE = (
+    "AlwaysAllow",
+    "AlwaysDeny",
+    "ABAC",
+    "Webhook",
+    "RBAC",
+    "Node",
+)
 AUTHORIZATION_MODES = (ALWAYS_ALLOW, ALWAYS_DENY, ABAC, WEBHOOK, RBAC, NODE)
 KUBEADM_MODES = (NODE, RBAC)
 
 
 @dataclass(slots=True)
 class AuthorizationOptions:
-    """The `--authorization-*` flags, with kubeadm's modes. TTLs are in seconds. `config` is an `AuthorizationConfiguration`
-    document, which takes the place of all the others."""
+    """The `--authorization-*` flags, with kubeadm's modes. TTLs are in seconds.
+    `config` is an `AuthorizationConfiguration` document, which takes the place of all
+    the others.
+    """
 
     modes: tuple[str, ...] = KUBEADM_MODES
     policy_file: Path | None = None
@@ -50,41 +63,61 @@ class AuthorizationOptions:
             if mode not in AUTHORIZATION_MODES:
                 found.append(f"authorization-mode {go_quote(mode)} is not a valid mode")
             if mode == ABAC and self.policy_file is None:
-                found.append("authorization-mode ABAC's authorization policy file not passed")
+                found.append(
+                    "authorization-mode ABAC's authorization policy file not passed"
+                )
             if mode == WEBHOOK and self.webhook_config_file is None:
-                found.append("authorization-mode Webhook's authorization config file not passed")
+                found.append(
+                    "authorization-mode Webhook's authorization config file not passed"
+                )
         if self.policy_file is not None and ABAC not in self.modes:
             found.append("cannot specify --authorization-policy-file without mode ABAC")
         if self.webhook_config_file is not None and WEBHOOK not in self.modes:
-            found.append("cannot specify --authorization-webhook-config-file without mode Webhook")
+            found.append(
+                "cannot specify --authorization-webhook-config-file without mode"
+                " Webhook"
+            )
         if len(set(self.modes)) != len(self.modes):
             shown = "[" + " ".join(map(go_quote, self.modes)) + "]"
-            found.append(f"authorization-mode {shown} has mode specified more than once")
+            found.append(
+                f"authorization-mode {shown} has mode specified more than once"
+            )
         return found
 
     def _beside_a_config(self) -> list[str]:
         if self.modes != KUBEADM_MODES or self.policy_file or self.webhook_config_file:
             return [
-                "--authorization-config can not be specified when --authorization-mode or --authorization-webhook-* flags are defined"
+                "--authorization-config can not be specified when --authorization-mode"
+                " or --authorization-webhook-* flags are defined"
             ]
         return []
 
 
-def build_authorizers(options: AuthorizationOptions, reader: ObjectReader, clock: Clock) -> list[Authorizer]:
-    """The authorizers of the flags, in their order. Raises ValueError with upstream's sentence for flags that do not go together."""
+def build_authorizers(
+    options: AuthorizationOptions, reader: ObjectReader, clock: Clock
+) -> list[Authorizer]:
+    """The authorizers of the flags, in their order. Raises ValueError with upstream's
+    sentence for flags that do not go together.
+    """
     errors = options.errors()
     if errors:
-        raise ValueError(errors[0] if len(errors) == 1 else "[" + ", ".join(errors) + "]")
+        raise ValueError(
+            errors[0] if len(errors) == 1 else "[" + ", ".join(errors) + "]"
+        )
     return list(_build(options, reader, clock))
 
 
-def _build(options: AuthorizationOptions, reader: ObjectReader, clock: Clock) -> Iterable[Authorizer]:
+def _build(
+    options: AuthorizationOptions, reader: ObjectReader, clock: Clock
+) -> Iterable[Authorizer]:
     for mode in options.modes:
         if mode == WEBHOOK:
             assert options.webhook_config_file is not None
             client = WebhookClient(read_webhook_kubeconfig(options.webhook_config_file))
             settings = WebhookSettings(
-                options.webhook_authorized_ttl, options.webhook_unauthorized_ttl, version=options.webhook_version
+                options.webhook_authorized_ttl,
+                options.webhook_unauthorized_ttl,
+                version=options.webhook_version,
             )
             yield WebhookAuthorizer(client, clock, settings)
         elif mode == ABAC:

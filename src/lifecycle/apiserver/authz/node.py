@@ -1,12 +1,14 @@
 """The node authorizer: what a kubelet may do, and only for its own node and pods.
 
-RBAC cannot say "the secrets of the pods that run here", because that set changes with every binding. So kubelets have an
-authorizer of their own: identity first (`system:node:NAME` in group `system:nodes`), then one small rule for each type that
-needs care, and for the rest the same static list for all nodes. What it cannot see – the body of a create – the NodeRestriction
-admission plugin checks.
+RBAC cannot say "the secrets of the pods that run here", because that set changes with
+every binding. So kubelets have an authorizer of their own: identity first
+(`system:node:NAME` in group `system:nodes`), then one small rule for each type that
+needs care, and for the rest the same static list for all nodes. What it cannot see –
+the body of a create – the NodeRestriction admission plugin checks.
 
-Upstream: `plugin/pkg/auth/authorizer/node/node_authorizer.go` (`NodeAuthorizer`), `pkg/auth/nodeidentifier/default.go`
-(`NodeIdentity`), rules in `bootstrappolicy/policy.go` (`NodeRules`), v1.36. Left out: pod certificate requests.
+Upstream: `plugin/pkg/auth/authorizer/node/node_authorizer.go` (`NodeAuthorizer`),
+`pkg/auth/nodeidentifier/default.go` (`NodeIdentity`), rules in
+`bootstrappolicy/policy.go` (`NodeRules`), v1.36. Left out: pod certificate requests.
 """
 
 from __future__ import annotations
@@ -17,7 +19,13 @@ from lifecycle.api.fields import parse_field_selector
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object, RequestInfo, UserInfo
-from lifecycle.apiserver.authz.authorizer import ALLOW, NO_OPINION, Decision, UserRules, Verdict
+from lifecycle.apiserver.authz.authorizer import (
+    ALLOW,
+    NO_OPINION,
+    Decision,
+    UserRules,
+    Verdict,
+)
 from lifecycle.apiserver.authz.node_graph import NodeGraph
 from lifecycle.apiserver.authz.policy_rule import rule_allows
 from lifecycle.apiserver.bootstrap.policy import node_rules
@@ -32,7 +40,9 @@ OWN_OBJECT_VERBS = ("get", "create", "update", "patch", "delete")
 
 
 def node_identity(user: UserInfo) -> tuple[str, bool]:
-    """The node's name and whether the user is a node at all. Upstream: `defaultNodeIdentifier.NodeIdentity`."""
+    """The node's name and whether the user is a node at all. Upstream:
+    `defaultNodeIdentifier.NodeIdentity`.
+    """
     if not user.name.startswith(NODE_PREFIX) or NODES_GROUP not in user.groups:
         return "", False
     return user.name.removeprefix(NODE_PREFIX), True
@@ -43,7 +53,9 @@ def _no(reason: str = "") -> Verdict:
 
 
 def _selects(field_selector: str, field: str, value: str) -> bool:
-    """Whether a field selector demands a value of a field. One that cannot be read demands nothing."""
+    """Whether a field selector demands a value of a field. One that cannot be read
+    demands nothing.
+    """
     try:
         return parse_field_selector(field_selector).requires_exact_match(field) == value
     except StatusError:
@@ -53,22 +65,32 @@ def _selects(field_selector: str, field: str, value: str) -> bool:
 class NodeAuthorizer:
     """Decides for kubelets; has no opinion about anybody else."""
 
-    def __init__(self, reader: ObjectReader, rules: tuple[Object, ...] | None = None) -> None:
+    def __init__(
+        self, reader: ObjectReader, rules: tuple[Object, ...] | None = None
+    ) -> None:
         self.graph = NodeGraph(reader)
         self._rules = node_rules() if rules is None else rules
         self._static: dict[tuple[str, ...], bool] = {}
         self._special: dict[tuple[str, str], Callable[[str, RequestInfo], Verdict]] = {
-            ("", "secrets"): lambda node, info: self._read_namespaced(node, "secret", info),
-            ("", "configmaps"): lambda node, info: self._read_namespaced(node, "configmap", info),
+            ("", "secrets"): lambda node, info: self._read_namespaced(
+                node, "secret", info
+            ),
+            ("", "configmaps"): lambda node, info: self._read_namespaced(
+                node, "configmap", info
+            ),
             ("", "persistentvolumeclaims"): self._claim,
             ("", "persistentvolumes"): lambda node, info: self._get(node, "pv", info),
             ("", "serviceaccounts"): self._token,
             ("", "nodes"): self._node,
             ("", "pods"): self._pod,
             ("coordination.k8s.io", "leases"): self._lease,
-            ("resource.k8s.io", "resourceclaims"): lambda node, info: self._get(node, "resourceclaim", info),
+            ("resource.k8s.io", "resourceclaims"): lambda node, info: self._get(
+                node, "resourceclaim", info
+            ),
             ("resource.k8s.io", "resourceslices"): self._resource_slice,
-            ("storage.k8s.io", "volumeattachments"): lambda node, info: self._get(node, "volumeattachment", info),
+            ("storage.k8s.io", "volumeattachments"): lambda node, info: self._get(
+                node, "volumeattachment", info
+            ),
             ("storage.k8s.io", "csinodes"): self._csi_node,
         }
 
@@ -88,7 +110,10 @@ class NodeAuthorizer:
     def rules_for(self, user: UserInfo, namespace: str) -> UserRules:
         """Nodes' rights cannot be listed, and the answer says so."""
         if node_identity(user)[1]:
-            return UserRules(incomplete=True, errors=["node authorizer does not support user rule resolution"])
+            return UserRules(
+                incomplete=True,
+                errors=["node authorizer does not support user rule resolution"],
+            )
         return UserRules()
 
     def _static_rules_allow(self, info: RequestInfo) -> bool:
@@ -97,7 +122,9 @@ class NodeAuthorizer:
             key = (info.verb, info.group, info.resource, info.subresource)
         known = self._static.get(key)
         if known is None:  # the node rules name no objects, so names do not matter
-            known = self._static[key] = any(rule_allows(rule, info) for rule in self._rules)
+            known = self._static[key] = any(
+                rule_allows(rule, info) for rule in self._rules
+            )
         return known
 
     def _related(self, node: str, kind: str, info: RequestInfo) -> Verdict:
@@ -141,9 +168,14 @@ class NodeAuthorizer:
         if info.verb not in OWN_OBJECT_VERBS:
             return _no("can only get, create, update, patch, or delete a node lease")
         if info.namespace != NODE_LEASES:
-            return _no(f"can only access leases in the {go_quote(NODE_LEASES)} system namespace")
+            return _no(
+                f"can only access leases in the {go_quote(NODE_LEASES)} system"
+                " namespace"
+            )
         if info.verb != "create" and info.name != node:
-            return _no("can only access node lease with the same name as the requesting node")
+            return _no(
+                "can only access node lease with the same name as the requesting node"
+            )
         return ALLOW
 
     def _csi_node(self, node: str, info: RequestInfo) -> Verdict:
@@ -152,7 +184,9 @@ class NodeAuthorizer:
         if info.subresource:
             return _no("cannot authorize CSINode subresources")
         if info.verb != "create" and info.name != node:
-            return _no("can only access CSINode with the same name as the requesting node")
+            return _no(
+                "can only access CSINode with the same name as the requesting node"
+            )
         return ALLOW
 
     def _resource_slice(self, node: str, info: RequestInfo) -> Verdict:
@@ -165,7 +199,10 @@ class NodeAuthorizer:
         if info.verb in ("watch", "list", "deletecollection"):
             if _selects(info.field_selector, "nodeName", node):
                 return ALLOW
-            return _no("can only list/watch/deletecollection resourceslices with nodeName field selector")
+            return _no(
+                "can only list/watch/deletecollection resourceslices with nodeName"
+                " field selector"
+            )
         return _no(
             "only the following verbs are allowed for a ResourceSlice: "
             "get, watch, list, create, update, patch, delete, deletecollection"

@@ -1,13 +1,16 @@
 """Which objects belong to which node, through the pods that run there.
 
-A kubelet may read the secrets, config maps, claims and service accounts of its own pods, and nobody else's. The relation is a small
-graph in which every edge points towards a node: secret → pod → node, volume → claim → pod → node.
+A kubelet may read the secrets, config maps, claims and service accounts of its own
+pods, and nobody else's. The relation is a small graph in which every edge points
+towards a node: secret → pod → node, volume → claim → pod → node.
 
-Upstream keeps the graph up to date with every event. Ours remembers, for each permission it has granted, the pod that
-justified it, and looks at the pods of a namespace again only for a question it has no standing answer to.
+Upstream keeps the graph up to date with every event. Ours remembers, for each
+permission it has granted, the pod that justified it, and looks at the pods of a
+namespace again only for a question it has no standing answer to.
 
-Upstream: `plugin/pkg/auth/authorizer/node/graph.go` (`Graph.AddPod`, `AddPV`), `pkg/api/v1/pod/util.go` (`VisitPodSecretNames`), v1.36.
-Left out: resource slices (a node reaches its own by field selector), volume plugins other than CSI with secrets.
+Upstream: `plugin/pkg/auth/authorizer/node/graph.go` (`Graph.AddPod`, `AddPV`),
+`pkg/api/v1/pod/util.go` (`VisitPodSecretNames`), v1.36. Left out: resource slices (a
+node reaches its own by field selector), volume plugins other than CSI with secrets.
 """
 
 from __future__ import annotations
@@ -26,7 +29,9 @@ _Vertex = tuple[str, str, str]
 
 
 class NodeGraph:
-    """Answers "is there a path from this object to that node?" from the server's caches."""
+    """Answers "is there a path from this object to that node?" from the server's
+    caches.
+    """
 
     def __init__(self, reader: ObjectReader) -> None:
         self._reader = reader
@@ -39,7 +44,9 @@ class NodeGraph:
         self._lost: set[str] = set()
 
     def has_path(self, node: str, kind: str, namespace: str, name: str) -> bool:
-        """Whether an object (kind in upstream's words: `secret`, `configmap`, `pvc`, …) leads to the node."""
+        """Whether an object (kind in upstream's words: `secret`, `configmap`, `pvc`, …)
+        leads to the node.
+        """
         if kind == "pod":
             return self._runs_on(namespace, name, node)
         if kind == "pv":
@@ -51,14 +58,20 @@ class NodeGraph:
             return True
         return kind == "secret" and self._volume_needs_secret(node, namespace, name)
 
-    def _runs_on(self, namespace: str, name: str, node: str, uid: str | None = None) -> bool:
+    def _runs_on(
+        self, namespace: str, name: str, node: str, uid: str | None = None
+    ) -> bool:
         pod = self._reader.get(self._pods, namespace, name)
         if pod is None or pod["spec"].get("nodeName") != node:
             return False
-        return uid is None or pod["metadata"].get("uid", "") == uid  # another pod of the name needs other things
+        return (
+            uid is None or pod["metadata"].get("uid", "") == uid
+        )  # another pod of the name needs other things
 
     def _witnessed(self, node: str, vertex: _Vertex) -> bool:
-        """Whether a pod on the node refers to the object. Looks at the namespace's pods if no known one does."""
+        """Whether a pod on the node refers to the object. Looks at the namespace's pods
+        if no known one does.
+        """
         namespace = vertex[1]
         if self._has_witness(node, vertex):
             return True
@@ -71,7 +84,8 @@ class NodeGraph:
             return True
         if namespace not in self._lost:
             return False
-        # The witness may be among the pods that have gone, while another pod has the same need: look at all of them again.
+        # The witness may be among the pods that have gone, while another pod has the
+        # same need: look at all of them again.
         self._forget(namespace)
         self._scan(namespace)
         return self._has_witness(node, vertex)
@@ -81,7 +95,9 @@ class NodeGraph:
         return bool(name) and self._runs_on(vertex[1], name, node, uid)
 
     def _scan(self, namespace: str) -> None:
-        """Take in the pods bound since the last scan. What a bound pod refers to does not change any more."""
+        """Take in the pods bound since the last scan. What a bound pod refers to does
+        not change any more.
+        """
         before = self._seen.get(namespace, {})
         now: dict[str, str] = {}
         for pod in self._reader.list(self._pods, namespace):
@@ -91,13 +107,16 @@ class NodeGraph:
             meta = pod["metadata"]
             name, uid = meta["name"], meta.get("uid", "")
             now[name] = uid
-            # A node writes its own mirror pods: they must not be able to grant it anything.
+            # A node writes its own mirror pods: they must not be able to grant it
+            # anything.
             if before.get(name) == uid or MIRROR_POD in (meta.get("annotations") or {}):
                 continue
             for kind, referred in references(pod):
                 self._witnesses[node, (kind, namespace, referred)] = name, uid
         self._seen[namespace] = now
-        if before.keys() - now.keys() or any(now[name] != uid for name, uid in before.items() if name in now):
+        if before.keys() - now.keys() or any(
+            now[name] != uid for name, uid in before.items() if name in now
+        ):
             self._lost.add(namespace)
 
     def _forget(self, namespace: str) -> None:
@@ -109,13 +128,21 @@ class NodeGraph:
     def _volume_leads_to(self, node: str, name: str) -> bool:
         volume = self._reader.get(self._volumes, "", name)
         claim = (volume or {}).get("spec", {}).get("claimRef")
-        return bool(claim) and self._witnessed(node, ("pvc", claim.get("namespace", ""), claim.get("name", "")))
+        return bool(claim) and self._witnessed(
+            node, ("pvc", claim.get("namespace", ""), claim.get("name", ""))
+        )
 
     def _volume_needs_secret(self, node: str, namespace: str, name: str) -> bool:
-        """Whether a persistent volume mounted on the node gets its credentials from the secret."""
+        """Whether a persistent volume mounted on the node gets its credentials from the
+        secret.
+        """
         for volume in self._reader.list(self._volumes):
             csi = volume["spec"].get("csi") or {}
-            for key in ("nodePublishSecretRef", "nodeStageSecretRef", "nodeExpandSecretRef"):
+            for key in (
+                "nodePublishSecretRef",
+                "nodeStageSecretRef",
+                "nodeExpandSecretRef",
+            ):
                 ref = csi.get(key) or {}
                 if (ref.get("namespace"), ref.get("name")) == (namespace, name):
                     return self._volume_leads_to(node, volume["metadata"]["name"])
@@ -170,7 +197,15 @@ def _volume_references(pod: Object, volume: Object) -> Iterator[tuple[str, str]]
             yield "secret", source["secret"].get("name", "")
         if source.get("configMap"):
             yield "configmap", source["configMap"].get("name", "")
-    for driver in ("csi", "cephfs", "flexVolume", "iscsi", "rbd", "scaleIO", "storageos"):
+    for driver in (
+        "csi",
+        "cephfs",
+        "flexVolume",
+        "iscsi",
+        "rbd",
+        "scaleIO",
+        "storageos",
+    ):
         settings: dict[str, Any] = volume.get(driver) or {}
         ref = settings.get("nodePublishSecretRef") or settings.get("secretRef")
         if ref:

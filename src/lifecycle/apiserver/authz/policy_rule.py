@@ -1,11 +1,13 @@
 """Does a rule cover a request? The whole of RBAC's matching.
 
-A rule lists verbs, groups, resources and, if it wants, names; the request must be found in every list. `*` matches anything.
-A subresource is written `pods/log`; `pods` alone does not cover it, `*/scale` covers every scale. Paths that are not
-resources have rules of their own, where a trailing `*` matches any rest.
+A rule lists verbs, groups, resources and, if it wants, names; the request must be found
+in every list. `*` matches anything. A subresource is written `pods/log`; `pods` alone
+does not cover it, `*/scale` covers every scale. Paths that are not resources have rules
+of their own, where a trailing `*` matches any rest.
 
-Upstream: `pkg/apis/rbac/v1/evaluation_helpers.go` (`VerbMatches`, `ResourceMatches`, `NonResourceURLMatches`, `CompactString`) and
-`plugin/pkg/auth/authorizer/rbac/rbac.go` (`RuleAllows`), v1.36.
+Upstream: `pkg/apis/rbac/v1/evaluation_helpers.go` (`VerbMatches`, `ResourceMatches`,
+`NonResourceURLMatches`, `CompactString`) and `plugin/pkg/auth/authorizer/rbac/rbac.go`
+(`RuleAllows`), v1.36.
 """
 
 from __future__ import annotations
@@ -32,13 +34,17 @@ def resource_matches(rule: Object, resource: str, subresource: str) -> bool:
 
 
 def resource_name_matches(rule: Object, name: str) -> bool:
-    """Whether the rule covers an object of that name; a rule without names covers all."""
+    """Whether the rule covers an object of that name; a rule without names covers
+    all.
+    """
     names = rule.get("resourceNames")
     return not names or name in names
 
 
 def non_resource_url_matches(rule: Object, path: str) -> bool:
-    """Whether one of the rule's paths is the path, or a beginning of it marked with `*`."""
+    """Whether one of the rule's paths is the path, or a beginning of it marked with
+    `*`.
+    """
     for url in rule.get("nonResourceURLs") or ():
         if url in (ALL, path):
             return True
@@ -53,7 +59,9 @@ def rule_allows_kind(rule: Object, info: RequestInfo) -> bool:
         return False
     if not info.is_resource_request:
         return non_resource_url_matches(rule, info.path)
-    return _has(rule.get("apiGroups"), info.group) and resource_matches(rule, info.resource, info.subresource)
+    return _has(rule.get("apiGroups"), info.group) and resource_matches(
+        rule, info.resource, info.subresource
+    )
 
 
 def rule_allows(rule: Object, info: RequestInfo) -> bool:
@@ -79,5 +87,7 @@ _FIELDS = (
 
 def compact_string(rule: Object) -> str:
     """A rule as messages about escalation print it."""
-    parts = [f"{label}:{quoted_list(rule[key])}" for key, label in _FIELDS if rule.get(key)]
+    parts = [
+        f"{label}:{quoted_list(rule[key])}" for key, label in _FIELDS if rule.get(key)
+    ]
     return "{" + ", ".join(parts) + "}"

@@ -1,14 +1,18 @@
 """RBAC: what roles grant to those they are bound to.
 
-A request is allowed if some binding names the user (or one of their groups) and one rule of the bound role covers the request.
-ClusterRoleBindings count everywhere, RoleBindings in their own namespace. Rules only add up: nothing can take a right
-away, so the order of rules matters to nobody but the reader of the audit log, who is told the first that matched.
+A request is allowed if some binding names the user (or one of their groups) and one
+rule of the bound role covers the request. ClusterRoleBindings count everywhere,
+RoleBindings in their own namespace. Rules only add up: nothing can take a right away,
+so the order of rules matters to nobody but the reader of the audit log, who is told the
+first that matched.
 
-The API server decides on every request, so the bindings are turned around once – from "binding lists subjects" to "subject has
-bindings" – and the rules that match a question are remembered. Any change to a role or binding makes a fresh start.
+The API server decides on every request, so the bindings are turned around once – from
+"binding lists subjects" to "subject has bindings" – and the rules that match a question
+are remembered. Any change to a role or binding makes a fresh start.
 
-Upstream: `plugin/pkg/auth/authorizer/rbac/rbac.go` (`RBACAuthorizer`), `pkg/registry/rbac/validation/rule.go`
-(`DefaultRuleResolver.VisitRulesFor`), v1.36. Upstream walks all bindings each time, in an order that is not defined; ours is by name.
+Upstream: `plugin/pkg/auth/authorizer/rbac/rbac.go` (`RBACAuthorizer`),
+`pkg/registry/rbac/validation/rule.go` (`DefaultRuleResolver.VisitRulesFor`), v1.36.
+Upstream walks all bindings each time, in an order that is not defined; ours is by name.
 """
 
 from __future__ import annotations
@@ -33,7 +37,9 @@ NON_RESOURCE_RULE = ("verbs", "nonResourceURLs")
 
 @dataclass(slots=True, frozen=True)
 class Grant:
-    """A binding as one of its subjects sees it. `order` is the binding's place, `reason` what the audit log says."""
+    """A binding as one of its subjects sees it. `order` is the binding's place,
+    `reason` what the audit log says.
+    """
 
     order: int
     subject_order: int
@@ -51,7 +57,9 @@ class _Snapshot:
     state: tuple[int, ...]
     users: dict[str, list[Grant]] = field(default_factory=dict)
     groups: dict[str, list[Grant]] = field(default_factory=dict)
-    memo: dict[tuple[object, ...], tuple[tuple[tuple[str, ...] | None, Verdict], ...]] = field(default_factory=dict)
+    memo: dict[
+        tuple[object, ...], tuple[tuple[tuple[str, ...] | None, Verdict], ...]
+    ] = field(default_factory=dict)
 
 
 class RBACAuthorizer:
@@ -70,20 +78,34 @@ class RBACAuthorizer:
         snapshot = self._current()
         key: tuple[object, ...] = (user.name, user.groups, info.verb, info.path)
         if info.is_resource_request:
-            key = (user.name, user.groups, info.verb, info.group, info.resource, info.subresource, info.namespace)
+            key = (
+                user.name,
+                user.groups,
+                info.verb,
+                info.group,
+                info.resource,
+                info.subresource,
+                info.namespace,
+            )
         candidates = snapshot.memo.get(key)
         if candidates is None:
             if len(snapshot.memo) >= MEMO_SIZE:
                 snapshot.memo.clear()
-            candidates = snapshot.memo[key] = tuple(self._candidates(snapshot, user, info))
+            candidates = snapshot.memo[key] = tuple(
+                self._candidates(snapshot, user, info)
+            )
         name = info.name
         for names, verdict in candidates:
             if names is None or name in names:
                 return verdict
-        return candidates[-1][1]  # not reached: the last candidate, "no opinion", takes every name
+        return candidates[-1][
+            1
+        ]  # not reached: the last candidate, "no opinion", takes every name
 
     def grants(self, user: UserInfo, namespace: str) -> list[Grant]:
-        """The bindings that name the user, cluster-wide ones first, each once and by its first subject that matches."""
+        """The bindings that name the user, cluster-wide ones first, each once and by
+        its first subject that matches.
+        """
         snapshot = self._current()
         found: dict[int, Grant] = {}
         for grant in snapshot.users.get(user.name, ()):
@@ -101,13 +123,20 @@ class RBACAuthorizer:
                 listed.errors.append(grant.error)
             for rule in grant.rules:
                 if rule.get("resources"):
-                    listed.resource_rules.append({key: rule[key] for key in RESOURCE_RULE if rule.get(key)})
+                    listed.resource_rules.append(
+                        {key: rule[key] for key in RESOURCE_RULE if rule.get(key)}
+                    )
                 if rule.get("nonResourceURLs"):
-                    listed.non_resource_rules.append({key: rule[key] for key in NON_RESOURCE_RULE if rule.get(key)})
+                    listed.non_resource_rules.append(
+                        {key: rule[key] for key in NON_RESOURCE_RULE if rule.get(key)}
+                    )
         return listed
 
-    def role_rules(self, role_ref: Object, namespace: str) -> tuple[tuple[Object, ...], str]:
-        """The rules of the role a binding refers to, and what went wrong ("" if nothing).
+    def role_rules(
+        self, role_ref: Object, namespace: str
+    ) -> tuple[tuple[Object, ...], str]:
+        """The rules of the role a binding refers to, and what went wrong ("" if
+        nothing).
 
         Upstream: `DefaultRuleResolver.GetRoleReferenceRules`.
         """
@@ -127,14 +156,20 @@ class RBACAuthorizer:
     def _candidates(
         self, snapshot: _Snapshot, user: UserInfo, info: RequestInfo
     ) -> Iterator[tuple[tuple[str, ...] | None, Verdict]]:
-        """What could answer a question, in order: the names each covers (None: all) and the verdict it gives."""
+        """What could answer a question, in order: the names each covers (None: all) and
+        the verdict it gives.
+        """
         errors: list[str] = []
         for grant in self.grants(user, info.namespace):
             if grant.error:
                 errors.append(grant.error)
             for rule in grant.rules:
                 if rule_allows_kind(rule, info):
-                    names = tuple(rule.get("resourceNames") or ()) if info.is_resource_request else ()
+                    names = (
+                        tuple(rule.get("resourceNames") or ())
+                        if info.is_resource_request
+                        else ()
+                    )
                     yield names or None, Verdict(Decision.ALLOW, grant.reason)
                     if not names:
                         return
@@ -156,20 +191,28 @@ class RBACAuthorizer:
 
     def _index(self, state: tuple[int, ...]) -> _Snapshot:
         snapshot = _Snapshot(state)
-        bindings = [*self._reader.list(self._cluster_role_bindings), *self._reader.list(self._role_bindings)]
+        bindings = [
+            *self._reader.list(self._cluster_role_bindings),
+            *self._reader.list(self._role_bindings),
+        ]
         for order, binding in enumerate(bindings):
             namespace = binding["metadata"].get("namespace", "")
             role_ref = binding.get("roleRef") or {}
             rules, error = self.role_rules(role_ref, namespace)
             for place, subject in enumerate(binding.get("subjects") or ()):
-                reason = f"RBAC: allowed by {_describe(binding, role_ref, subject, namespace)}"
+                reason = (
+                    "RBAC: allowed by"
+                    f" {_describe(binding, role_ref, subject, namespace)}"
+                )
                 grant = Grant(order, place, namespace, reason, rules, error, role_ref)
                 kind, name = subject.get("kind"), subject.get("name", "")
                 if kind == "User":
                     snapshot.users.setdefault(name, []).append(grant)
                 elif kind == "Group":
                     snapshot.groups.setdefault(name, []).append(grant)
-                elif kind == "ServiceAccount" and (subject.get("namespace") or namespace):
+                elif kind == "ServiceAccount" and (
+                    subject.get("namespace") or namespace
+                ):
                     username = f"system:serviceaccount:{subject.get('namespace') or namespace}:{name}"
                     snapshot.users.setdefault(username, []).append(grant)
         return snapshot
@@ -183,14 +226,21 @@ def _keep_first_subject(found: dict[int, Grant], grant: Grant, namespace: str) -
         found[grant.order] = grant
 
 
-def _describe(binding: Object, role_ref: Object, subject: Object, namespace: str) -> str:
+def _describe(
+    binding: Object, role_ref: Object, subject: Object, namespace: str
+) -> str:
     """A binding in the words of the audit log."""
     name = binding["metadata"]["name"]
     binding_text = (
-        f"RoleBinding {go_quote(f'{name}/{namespace}')}" if namespace else f"ClusterRoleBinding {go_quote(name)}"
+        f"RoleBinding {go_quote(f'{name}/{namespace}')}"
+        if namespace
+        else f"ClusterRoleBinding {go_quote(name)}"
     )
     subject_name = subject.get("name", "")
     if subject.get("kind") == "ServiceAccount":
         subject_name = f"{subject_name}/{subject.get('namespace') or namespace}"
     role_text = f"{role_ref.get('kind', '')} {go_quote(role_ref.get('name', ''))}"
-    return f"{binding_text} of {role_text} to {subject.get('kind', '')} {go_quote(subject_name)}"
+    return (
+        f"{binding_text} of {role_text} to {subject.get('kind', '')}"
+        f" {go_quote(subject_name)}"
+    )

@@ -1,10 +1,11 @@
 """Label and field selectors, as an access review carries them: a list of requirements.
 
-Who may list only what belongs to their own node must be asked with the selector, or the answer would be about everything. A
-selector that cannot be parsed is left out of the question: the webhook then sees a wider request than was made, never a narrower
-one.
+Who may list only what belongs to their own node must be asked with the selector, or the
+answer would be about everything. A selector that cannot be parsed is left out of the
+question: the webhook then sees a wider request than was made, never a narrower one.
 
-Upstream: `apiserver/plugin/pkg/authorizer/webhook/webhook.go` (`labelSelectorAsSelector`, `fieldSelectorToAuthorizationAPI`), v1.36.
+Upstream: `apiserver/plugin/pkg/authorizer/webhook/webhook.go`
+(`labelSelectorAsSelector`, `fieldSelectorToAuthorizationAPI`), v1.36.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ _IN, _NOT_IN = ("in", "=", "=="), ("notin", "!=")
 
 
 def review_selector(name: str, text: str) -> dict[str, Any] | None:
-    """`fieldSelector` or `labelSelector` of `resourceAttributes`; None for a text that says nothing usable."""
+    """`fieldSelector` or `labelSelector` of `resourceAttributes`; None for a text that
+    says nothing usable.
+    """
     try:
         requirements = _fields(text) if name == "fieldSelector" else _labels(text)
     except (StatusError, ValueError):
@@ -44,7 +47,18 @@ def _labels(text: str) -> list[dict[str, Any]]:
         operator = requirement.operator
         if operator in _IN or operator in _NOT_IN:
             name = "In" if operator in _IN else "NotIn"
-            found.append({"key": requirement.key, "operator": name, "values": sorted(requirement.values)})
+            found.append(
+                {
+                    "key": requirement.key,
+                    "operator": name,
+                    "values": sorted(requirement.values),
+                }
+            )
         elif operator in ("exists", "!"):
-            found.append({"key": requirement.key, "operator": "Exists" if operator == "exists" else "DoesNotExist"})
+            found.append(
+                {
+                    "key": requirement.key,
+                    "operator": "Exists" if operator == "exists" else "DoesNotExist",
+                }
+            )
     return found

@@ -1,10 +1,11 @@
 """Access reviews: asking the authorizers without doing anything.
 
-`kubectl auth can-i` posts a `SelfSubjectAccessReview`; extension servers ask about others with a `SubjectAccessReview`. Nothing is
-stored: the answer is the posted object with a status.
+`kubectl auth can-i` posts a `SelfSubjectAccessReview`; extension servers ask about
+others with a `SubjectAccessReview`. Nothing is stored: the answer is the posted object
+with a status.
 
-Upstream: `pkg/registry/authorization/subjectaccessreview/rest.go` and its three siblings,
-`pkg/apis/authorization/validation/validation.go`, v1.36.
+Upstream: `pkg/registry/authorization/subjectaccessreview/rest.go` and its three
+siblings, `pkg/apis/authorization/validation/validation.go`, v1.36.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ from lifecycle.apiserver.authz.union import aggregate
 GROUP = "authorization.k8s.io"
 
 Review = Callable[[Request, Object], Object]
-"""A virtual resource's create: the request and the posted object in, the answer out. Raises StatusError."""
+"""A virtual resource's create: the request and the posted object in, the answer out.
+Raises StatusError.
+"""
 
 
 class AccessReviews:
@@ -50,15 +53,34 @@ class AccessReviews:
         """The same, within one namespace."""
         spec = obj.get("spec") or {}
         namespace = request.info.namespace if request.info else ""
-        obj = {**obj, "metadata": {**(obj.get("metadata") or {}), "namespace": namespace}}
-        errors = _spec_errors(spec) + _user_errors(spec) + _metadata_errors(obj, ("namespace",))
+        obj = {
+            **obj,
+            "metadata": {**(obj.get("metadata") or {}), "namespace": namespace},
+        }
+        errors = (
+            _spec_errors(spec)
+            + _user_errors(spec)
+            + _metadata_errors(obj, ("namespace",))
+        )
         what = spec.get("resourceAttributes")
         if what is not None and what.get("namespace", "") != namespace:
             message = "must match metadata.namespace"
-            errors.append(invalid("spec.resourceAttributes.namespace", what.get("namespace", ""), message))
+            errors.append(
+                invalid(
+                    "spec.resourceAttributes.namespace",
+                    what.get("namespace", ""),
+                    message,
+                )
+            )
         if spec.get("nonResourceAttributes") is not None:
             message = "disallowed on this kind of request"
-            errors.append(invalid("spec.nonResourceAttributes", _shown(spec["nonResourceAttributes"]), message))
+            errors.append(
+                invalid(
+                    "spec.nonResourceAttributes",
+                    _shown(spec["nonResourceAttributes"]),
+                    message,
+                )
+            )
         return self._answer(obj, user_from(spec), errors)
 
     def self_subject(self, request: Request, obj: Object) -> Object:
@@ -67,7 +89,9 @@ class AccessReviews:
         return self._answer(obj, request.user or ANONYMOUS, errors)
 
     def self_rules(self, request: Request, obj: Object) -> Object:
-        """What may I do in a namespace? The answer is a new object, without the spec that asked."""
+        """What may I do in a namespace? The answer is a new object, without the spec
+        that asked.
+        """
         namespace = (obj.get("spec") or {}).get("namespace", "")
         if not namespace:
             raise bad_request("no namespace on request")
@@ -109,7 +133,10 @@ def _spec_errors(spec: Object) -> list[FieldError]:
         message = "cannot be specified in combination with resourceAttributes"
         return [invalid("spec.nonResourceAttributes", _shown(path), message)]
     if resource is None and path is None:
-        message = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+        message = (
+            "exactly one of nonResourceAttributes or resourceAttributes must be"
+            " specified"
+        )
         return [invalid("spec.resourceAttributes", None, message)]
     return []
 

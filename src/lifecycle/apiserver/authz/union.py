@@ -1,6 +1,7 @@
 """Several authorizers, asked in turn.
 
-The first that allows or denies has decided. If none does, the reasons they gave are joined, so a refusal can quote them all.
+The first that allows or denies has decided. If none does, the reasons they gave are
+joined, so a refusal can quote them all.
 
 Upstream: `apiserver/pkg/authorization/union/union.go`, v1.36.
 """
@@ -11,7 +12,12 @@ from collections.abc import Sequence
 
 from lifecycle.api.aggregate import aggregate
 from lifecycle.api.wire import RequestInfo, UserInfo
-from lifecycle.apiserver.authz.authorizer import Authorizer, Decision, UserRules, Verdict
+from lifecycle.apiserver.authz.authorizer import (
+    Authorizer,
+    Decision,
+    UserRules,
+    Verdict,
+)
 
 
 class UnionAuthorizer:

@@ -1,15 +1,19 @@
 """The webhook authorizer: somebody else decides.
 
-Every question becomes a `SubjectAccessReview`, the very object that `kubectl auth can-i` posts, and the webhook's status is the
-answer. It may allow, deny – the only authorizer with a real no – or leave the matter to those after it. Answers are kept for a
-while, a yes longer than a no, since asking costs a round trip in the middle of somebody's request. `matchConditions`, written in
-CEL, say which questions the webhook wants to see at all.
+Every question becomes a `SubjectAccessReview`, the very object that `kubectl auth
+can-i` posts, and the webhook's status is the answer. It may allow, deny – the only
+authorizer with a real no – or leave the matter to those after it. Answers are kept for
+a while, a yes longer than a no, since asking costs a round trip in the middle of
+somebody's request. `matchConditions`, written in CEL, say which questions the webhook
+wants to see at all.
 
-What if it cannot be reached? By the failure policy that is no opinion or a denial. The error goes along, and if nobody allows the
-request, it ends in a 500: nobody knows what the answer would have been.
+What if it cannot be reached? By the failure policy that is no opinion or a denial. The
+error goes along, and if nobody allows the request, it ends in a 500: nobody knows what
+the answer would have been.
 
-Upstream: `apiserver/plugin/pkg/authorizer/webhook/webhook.go` (`WebhookAuthorizer.Authorize`, `resourceAttributesFrom`,
-`shouldCache`), v1.36. Left out: metrics.
+Upstream: `apiserver/plugin/pkg/authorizer/webhook/webhook.go`
+(`WebhookAuthorizer.Authorize`, `resourceAttributesFrom`, `shouldCache`), v1.36. Left
+out: metrics.
 """
 
 from __future__ import annotations
@@ -22,7 +26,12 @@ import orjson
 
 from lifecycle.api.clock import Clock
 from lifecycle.api.wire import Object, RequestInfo, UserInfo
-from lifecycle.apiserver.authz.authorizer import NO_OPINION, Decision, UserRules, Verdict
+from lifecycle.apiserver.authz.authorizer import (
+    NO_OPINION,
+    Decision,
+    UserRules,
+    Verdict,
+)
 from lifecycle.apiserver.authz.match_conditions import conditions_match
 from lifecycle.apiserver.authz.review_selectors import review_selector
 from lifecycle.apiserver.cel.expression import Expression
@@ -38,7 +47,9 @@ BOTH = "webhook subject access review returned both allow and deny response"
 
 @dataclass(slots=True)
 class WebhookSettings:
-    """How to ask. TTLs are in seconds; `failure` is `NoOpinion` or `Deny`; `version` that of the review (`v1`, `v1beta1`)."""
+    """How to ask. TTLs are in seconds; `failure` is `NoOpinion` or `Deny`; `version`
+    that of the review (`v1`, `v1beta1`).
+    """
 
     authorized_ttl: float = 300.0
     unauthorized_ttl: float = 30.0
@@ -50,11 +61,18 @@ class WebhookSettings:
 class WebhookAuthorizer:
     """Asks a webhook, and remembers what it said."""
 
-    def __init__(self, client: WebhookClient, clock: Clock, settings: WebhookSettings | None = None) -> None:
+    def __init__(
+        self,
+        client: WebhookClient,
+        clock: Clock,
+        settings: WebhookSettings | None = None,
+    ) -> None:
         self._client = client
         self._clock = clock
         self._settings = settings or WebhookSettings()
-        self._on_error = Decision.DENY if self._settings.failure == "Deny" else Decision.NO_OPINION
+        self._on_error = (
+            Decision.DENY if self._settings.failure == "Deny" else Decision.NO_OPINION
+        )
         self._cache: dict[bytes, tuple[float, Object]] = {}
 
     def authorize(self, user: UserInfo, info: RequestInfo) -> Verdict:
@@ -77,11 +95,16 @@ class WebhookAuthorizer:
         reason = status.get("reason", "")
         if status.get("denied"):
             return Verdict(Decision.DENY, reason, BOTH if status.get("allowed") else "")
-        return Verdict(Decision.ALLOW if status.get("allowed") else Decision.NO_OPINION, reason)
+        return Verdict(
+            Decision.ALLOW if status.get("allowed") else Decision.NO_OPINION, reason
+        )
 
     def rules_for(self, user: UserInfo, namespace: str) -> UserRules:
         """A webhook cannot be asked for a list; it says so."""
-        return UserRules(incomplete=True, errors=["webhook authorizer does not support user rule resolution"])
+        return UserRules(
+            incomplete=True,
+            errors=["webhook authorizer does not support user rule resolution"],
+        )
 
     def _asker(self, key: bytes, spec: Object, info: RequestInfo) -> Callable[[], Any]:
         async def ask() -> Object | WebhookError:
@@ -91,7 +114,11 @@ class WebhookAuthorizer:
                 return error
             status: Object = answer.get("status") or {}
             if _controlled(info) < MAX_CONTROLLED_ATTRIBUTES:
-                ttl = self._settings.authorized_ttl if status.get("allowed") else self._settings.unauthorized_ttl
+                ttl = (
+                    self._settings.authorized_ttl
+                    if status.get("allowed")
+                    else self._settings.unauthorized_ttl
+                )
                 if len(self._cache) >= CACHE_SIZE:
                     self._cache.clear()
                 self._cache[key] = self._clock.now() + ttl, status
@@ -114,12 +141,17 @@ def review_spec(user: UserInfo, info: RequestInfo) -> Object:
             "name": info.name,
         }
         attributes: Object = {key: value for key, value in what.items() if value}
-        for name, text in (("fieldSelector", info.field_selector), ("labelSelector", info.label_selector)):
+        for name, text in (
+            ("fieldSelector", info.field_selector),
+            ("labelSelector", info.label_selector),
+        ):
             if text and (selector := review_selector(name, text)):
                 attributes[name] = selector
         spec["resourceAttributes"] = attributes
     else:
-        spec["nonResourceAttributes"] = {key: v for key, v in (("path", info.path), ("verb", info.verb)) if v}
+        spec["nonResourceAttributes"] = {
+            key: v for key, v in (("path", info.path), ("verb", info.verb)) if v
+        }
     if user.name:
         spec["user"] = user.name
     if user.groups:
@@ -146,5 +178,14 @@ def review(spec: Object, version: str) -> Object:
 
 
 def _controlled(info: RequestInfo) -> int:
-    parts = (info.namespace, info.verb, info.group, info.version, info.resource, info.subresource, info.name, info.path)
+    parts = (
+        info.namespace,
+        info.verb,
+        info.group,
+        info.version,
+        info.resource,
+        info.subresource,
+        info.name,
+        info.path,
+    )
     return sum(len(part.encode()) for part in parts)

@@ -1,1 +1,3 @@
-"""What the API server stores before anybody asks: the default roles, bindings, flow schemas and priority classes."""
+"""What the API server stores before anybody asks: the default roles, bindings, flow
+schemas and priority classes.
+"""

@@ -1,16 +1,21 @@
 """The bootstrap policy: the roles, bindings and classes that every fresh cluster has.
 
-An API server that starts on an empty store writes these objects itself, before anybody could ask for them, and puts them right
-again at every start (`rbac.authorization.kubernetes.io/autoupdate`). Without them nobody but `system:masters` could do anything.
+An API server that starts on an empty store writes these objects itself, before anybody
+could ask for them, and puts them right again at every start
+(`rbac.authorization.kubernetes.io/autoupdate`). Without them nobody but
+`system:masters` could do anything.
 
-They are facts, not logic, so they are kept as data: `policy.json`, one object a line, holds the defaults that Kubernetes v1.36.2
-publishes, as a fresh cluster shows them – the three roles that aggregate others (`admin`, `edit`, `view`) with the rules that the
-aggregation controller has filled in. Server-given fields are left out, and so is one controller role that only the recorded build
-had.
+They are facts, not logic, so they are kept as data: `policy.json`, one object a line,
+holds the defaults that Kubernetes v1.36.2 publishes, as a fresh cluster shows them –
+the three roles that aggregate others (`admin`, `edit`, `view`) with the rules that the
+aggregation controller has filled in. Server-given fields are left out, and so is one
+controller role that only the recorded build had.
 
-Upstream: `plugin/pkg/auth/authorizer/rbac/bootstrappolicy` (`policy.go`, `controller_policy.go`, `namespace_policy.go`),
-`apiserver/pkg/apis/flowcontrol/bootstrap/default.go`, `pkg/apis/scheduling/types.go` (`SystemPriorityClasses`), v1.36.
-What exists already is completed by `reconcile`. Left out: kubeadm's own roles (`kubeadm:*`), which come with a recording.
+Upstream: `plugin/pkg/auth/authorizer/rbac/bootstrappolicy` (`policy.go`,
+`controller_policy.go`, `namespace_policy.go`),
+`apiserver/pkg/apis/flowcontrol/bootstrap/default.go`, `pkg/apis/scheduling/types.go`
+(`SystemPriorityClasses`), v1.36. What exists already is completed by `reconcile`. Left
+out: kubeadm's own roles (`kubeadm:*`), which come with a recording.
 """
 
 from __future__ import annotations
@@ -23,15 +28,21 @@ import orjson
 from lifecycle.api.wire import Object
 
 SYSTEM_NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
-"""Namespaces that the API server keeps in existence. Upstream: `pkg/controlplane/controller/systemnamespaces`."""
+"""Namespaces that the API server keeps in existence. Upstream:
+`pkg/controlplane/controller/systemnamespaces`.
+"""
 
 
 def bootstrap_objects() -> list[Object]:
-    """All default objects, in an order that can be written as is: classes, flow schemas, cluster roles, roles, each with its bindings.
+    """All default objects, in an order that can be written as is: classes, flow
+    schemas, cluster roles, roles, each with its bindings.
 
-    The objects are new with each call; roles in `kube-system` and `kube-public` need those namespaces to exist first.
+    The objects are new with each call; roles in `kube-system` and `kube-public` need
+    those namespaces to exist first.
     """
-    loaded: list[Object] = orjson.loads(files(__package__).joinpath("policy.json").read_bytes())
+    loaded: list[Object] = orjson.loads(
+        files(__package__).joinpath("policy.json").read_bytes()
+    )
     return loaded
 
 
@@ -51,7 +62,9 @@ def system_namespaces() -> list[Object]:
 
 @cache
 def node_rules() -> tuple[Object, ...]:
-    """What every node may do, whoever its pods are: the rules of ClusterRole `system:node`. Upstream: `NodeRules`."""
+    """What every node may do, whoever its pods are: the rules of ClusterRole
+    `system:node`. Upstream: `NodeRules`.
+    """
     for obj in bootstrap_objects():
         if obj["kind"] == "ClusterRole" and obj["metadata"]["name"] == "system:node":
             return tuple(obj["rules"])

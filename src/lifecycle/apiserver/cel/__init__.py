@@ -1,6 +1,9 @@
-"""CEL, the Common Expression Language, as Kubernetes speaks it: the environment that policies are compiled in.
+"""CEL, the Common Expression Language, as Kubernetes speaks it: the environment that
+policies are compiled in.
 
-The language itself is Google's C++ implementation (`cel-expr-python`). What Kubernetes adds to it is here: functions on lists, strings,
-quantities, versions, addresses and URLs, the `authorizer`, and the `Object{…}` literals of mutating policies. Nothing in this room
-knows about admission; whoever has other variables (validation rules of custom resources, authentication) brings them along.
+The language itself is Google's C++ implementation (`cel-expr-python`). What Kubernetes
+adds to it is here: functions on lists, strings, quantities, versions, addresses and
+URLs, the `authorizer`, and the `Object{…}` literals of mutating policies. Nothing in
+this room knows about admission; whoever has other variables (validation rules of custom
+resources, authentication) brings them along.
 """

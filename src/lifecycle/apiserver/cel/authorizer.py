@@ -1,7 +1,8 @@
 """`authorizer`: an expression asks what the user, or an account, may do.
 
-`authorizer.group('apps').resource('deployments').namespace('x').check('create').allowed()`: each step narrows the question, `check`
-asks it. Whom to ask, and for whom, is not in the values but in the evaluation they belong to (`asking`).
+`authorizer.group('apps').resource('deployments').namespace('x').check('create').allowed()`:
+each step narrows the question, `check` asks it. Whom to ask, and for whom, is not in
+the values but in the evaluation they belong to (`asking`).
 
 Upstream: `apiserver/pkg/cel/library/authz.go`, v1.36.
 """
@@ -18,7 +19,9 @@ from lifecycle.apiserver.cel.declare import T, declared, function
 from lifecycle.apiserver.cel.types import message, types
 
 Ask = Callable[[UserInfo, RequestInfo], Any]
-"""An authorizer's `authorize`: returns something with `allowed`, `reason` and `error`."""
+"""An authorizer's `authorize`: returns something with `allowed`, `reason` and
+`error`.
+"""
 
 
 class Asking(NamedTuple):
@@ -28,7 +31,9 @@ class Asking(NamedTuple):
     user: UserInfo
 
 
-_asking: ContextVar[Asking | None] = ContextVar("lifecycle_cel_authorizer", default=None)
+_asking: ContextVar[Asking | None] = ContextVar(
+    "lifecycle_cel_authorizer", default=None
+)
 
 
 @contextmanager
@@ -45,7 +50,11 @@ def _user(check: Any, user: UserInfo) -> UserInfo:
     if not check.serviceAccount:
         return user
     namespace = check.serviceAccount.split(":")[2]
-    groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated")
+    groups = (
+        "system:serviceaccounts",
+        f"system:serviceaccounts:{namespace}",
+        "system:authenticated",
+    )
     return UserInfo(check.serviceAccount, groups)
 
 
@@ -70,7 +79,12 @@ def _check(check: Any, verb: str) -> Any:
             label_selector=check.labelSelector,
         )
     verdict = asked.authorize(_user(check, asked.user), info)
-    return message("authorization.Decision", isAllowed=verdict.allowed, why=verdict.reason, problem=verdict.error)
+    return message(
+        "authorization.Decision",
+        isAllowed=verdict.allowed,
+        why=verdict.reason,
+        problem=verdict.error,
+    )
 
 
 def _with(field: str) -> Callable[[Any, str], Any]:
@@ -84,30 +98,48 @@ def _with(field: str) -> Callable[[Any, str], Any]:
 
 
 def _service_account(authorizer: Any, namespace: str, name: str) -> Any:
-    return message("authorization.Authorizer", serviceAccount=f"system:serviceaccount:{namespace}:{name}")
+    return message(
+        "authorization.Authorizer",
+        serviceAccount=f"system:serviceaccount:{namespace}:{name}",
+    )
 
 
 def _path(authorizer: Any, path: str) -> Any:
     if not path:
         raise ValueError("path must not be empty")
-    return message("authorization.PathCheck", serviceAccount=authorizer.serviceAccount, path=path)
+    return message(
+        "authorization.PathCheck", serviceAccount=authorizer.serviceAccount, path=path
+    )
 
 
 def _group(authorizer: Any, group: str) -> Any:
-    return message("authorization.GroupCheck", serviceAccount=authorizer.serviceAccount, group=group)
+    return message(
+        "authorization.GroupCheck",
+        serviceAccount=authorizer.serviceAccount,
+        group=group,
+    )
 
 
 def _resource(group: Any, resource: str) -> Any:
     return message(
-        "authorization.ResourceCheck", serviceAccount=group.serviceAccount, group=group.group, resource=resource
+        "authorization.ResourceCheck",
+        serviceAccount=group.serviceAccount,
+        group=group.group,
+        resource=resource,
     )
 
 
 def functions() -> list[Any]:
     """Declarations."""
     kinds, s = types(), T.STRING
-    whole, path = kinds.type("authorization.Authorizer"), kinds.type("authorization.PathCheck")
-    group, check = kinds.type("authorization.GroupCheck"), kinds.type("authorization.ResourceCheck")
+    whole, path = (
+        kinds.type("authorization.Authorizer"),
+        kinds.type("authorization.PathCheck"),
+    )
+    group, check = (
+        kinds.type("authorization.GroupCheck"),
+        kinds.type("authorization.ResourceCheck"),
+    )
     decision = kinds.type("authorization.Decision")
     return [
         function("path", _path, (path, (whole, s))),
@@ -115,7 +147,8 @@ def functions() -> list[Any]:
         function("serviceAccount", _service_account, (whole, (whole, s, s))),
         function("resource", _resource, (check, (group, s))),
         *(function(field, _with(field), (check, (check, s)))
-          for field in ("subresource", "namespace", "name", "fieldSelector", "labelSelector")),
+          for field in ("subresource", "namespace", "name", "fieldSelector",
+          "labelSelector")),
         declared("check", [(_check, [(decision, (check, s)), (decision, (path, s))])]),
         function("allowed", lambda value: value.isAllowed, (T.BOOL, (decision,))),
         function("reason", lambda value: value.why, (s, (decision,))),

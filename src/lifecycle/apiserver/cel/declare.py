@@ -1,8 +1,10 @@
-"""Declaring a function to the library: its overloads, and one Python function behind them.
+"""Declaring a function to the library: its overloads, and one Python function behind
+them.
 
-The compiler tells overloads apart by their exact types (a list of integers, a quantity), the running program only by kinds (a list,
-a message). So overloads that look alike when running share one implementation, which is given to the first of them; and "any value" has
-to be spelled out, kind by kind.
+The compiler tells overloads apart by their exact types (a list of integers, a
+quantity), the running program only by kinds (a list, a message). So overloads that look
+alike when running share one implementation, which is given to the first of them; and
+"any value" has to be spelled out, kind by kind.
 
 Upstream: none; cel-go binds an implementation to each overload by its id.
 """
@@ -21,15 +23,23 @@ Signature = tuple[Any, tuple[Any, ...]]
 """Result type, parameter types. Of a method the first parameter is the receiver."""
 
 
-def function(name: str, implementation: Callable[..., Any], *signatures: Signature, member: bool = True) -> Any:
+def function(
+    name: str,
+    implementation: Callable[..., Any],
+    *signatures: Signature,
+    member: bool = True,
+) -> Any:
     """A function with overloads of one shape that share an implementation."""
     return declared(name, [(implementation, signatures)], member=member)
 
 
-def declared(name: str, groups: Sequence[tuple[Any, ...]], *, member: bool = True) -> Any:
+def declared(
+    name: str, groups: Sequence[tuple[Any, ...]], *, member: bool = True
+) -> Any:
     """A function with overloads of several shapes.
 
-    Each shape: an implementation, its signatures, and whether it is a method (default: `member`).
+    Each shape: an implementation, its signatures, and whether it is a method (default:
+    `member`).
     """
     overloads: list[Any] = []
     for implementation, signatures, *is_method in groups:
@@ -50,5 +60,15 @@ def declared(name: str, groups: Sequence[tuple[Any, ...]], *, member: bool = Tru
 
 def any_value() -> list[Any]:
     """A type for every kind of value that a program can meet."""
-    kinds = [T.INT, T.UINT, T.DOUBLE, T.BOOL, T.STRING, T.BYTES, T.DURATION, T.TIMESTAMP, T.NULL]
+    kinds = [
+        T.INT,
+        T.UINT,
+        T.DOUBLE,
+        T.BOOL,
+        T.STRING,
+        T.BYTES,
+        T.DURATION,
+        T.TIMESTAMP,
+        T.NULL,
+    ]
     return [*kinds, T.Map(T.DYN, T.DYN), T.List(T.DYN), types().type("Quantity")]

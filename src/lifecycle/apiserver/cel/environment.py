@@ -1,11 +1,15 @@
-"""Compiling and evaluating: expressions in, values out, and errors as cel-go words them.
+"""Compiling and evaluating: expressions in, values out, and errors as cel-go words
+them.
 
-An environment declares variables and their types. Compiling checks an expression against them, so most mistakes are found when a policy
-is written and not when it is needed. What is left for evaluation: a key that is not there, a sum of a number and a string that both
-came out of an object.
+An environment declares variables and their types. Compiling checks an expression
+against them, so most mistakes are found when a policy is written and not when it is
+needed. What is left for evaluation: a key that is not there, a sum of a number and a
+string that both came out of an object.
 
-Upstream: `apiserver/pkg/cel/environment/base.go` (`MustBaseEnvSet`), `admission/plugin/cel/compile.go` (`CompileCELExpression`), cel-go
-v0.26, v1.36. Left out: the cost of expressions (neither estimated nor limited), comprehensions over two variables, the `format` library.
+Upstream: `apiserver/pkg/cel/environment/base.go` (`MustBaseEnvSet`),
+`admission/plugin/cel/compile.go` (`CompileCELExpression`), cel-go v0.26, v1.36. Left
+out: the cost of expressions (neither estimated nor limited), comprehensions over two
+variables, the `format` library.
 """
 
 from __future__ import annotations
@@ -18,7 +22,14 @@ from typing import Any
 from cel_expr_python import cel
 from cel_expr_python.ext import ext_bindings, ext_encoders, ext_math, ext_optional
 
-from lifecycle.apiserver.cel import authorizer, lists, network, numbers, object_literals, strings
+from lifecycle.apiserver.cel import (
+    authorizer,
+    lists,
+    network,
+    numbers,
+    object_literals,
+    strings,
+)
 from lifecycle.apiserver.cel.types import types
 
 DYN = cel.Type.DYN
@@ -28,11 +39,15 @@ STRING = cel.Type.STRING
 
 
 class CompileError(ValueError):
-    """An expression that cannot be compiled, or evaluates to a type that is not wanted. The text is the `detail` of upstream's error."""
+    """An expression that cannot be compiled, or evaluates to a type that is not wanted.
+    The text is the `detail` of upstream's error.
+    """
 
 
 class EvaluationError(ValueError):
-    """An expression that compiled, and failed on the values it was given. The text is cel-go's."""
+    """An expression that compiled, and failed on the values it was given. The text is
+    cel-go's.
+    """
 
 
 def message_type(name: str) -> Any:
@@ -48,28 +63,44 @@ def _functions() -> list[Any]:
 
 @cache
 def _extensions() -> list[Any]:
-    return [ext_optional.ExtOptional(), ext_bindings.ExtBindings(), ext_math.ExtMath(), ext_encoders.ExtEncoders()]
+    return [
+        ext_optional.ExtOptional(),
+        ext_bindings.ExtBindings(),
+        ext_math.ExtMath(),
+        ext_encoders.ExtEncoders(),
+    ]
 
 
 class Environment:
-    """Variables and their types; `literals` allows `Object{…}` and `JSONPatch{…}`. A variable's name may have dots. `pool` knows types
-    beside those of this room."""
+    """Variables and their types; `literals` allows `Object{…}` and `JSONPatch{…}`. A
+    variable's name may have dots. `pool` knows types beside those of this room.
+    """
 
-    def __init__(self, variables: Mapping[str, Any], *, literals: bool = False, pool: Any = None) -> None:
+    def __init__(
+        self, variables: Mapping[str, Any], *, literals: bool = False, pool: Any = None
+    ) -> None:
         self.variables = dict(variables)
         self._literals = literals
         self._pool = types().pool if pool is None else pool
         functions = _functions()
         if literals:
             functions = [*functions, *_escape()]
-        self._env = cel.NewEnv(self._pool, variables=self.variables, extensions=_extensions(), functions=functions)
+        self._env = cel.NewEnv(
+            self._pool,
+            variables=self.variables,
+            extensions=_extensions(),
+            functions=functions,
+        )
 
     def extended(self, variables: Mapping[str, Any]) -> Environment:
         """The same with more variables."""
-        return Environment({**self.variables, **variables}, literals=self._literals, pool=self._pool)
+        return Environment(
+            {**self.variables, **variables}, literals=self._literals, pool=self._pool
+        )
 
     def compile(self, expression: str, returns: Sequence[str] = ()) -> Program:
-        """A program whose result is of one of the named types (`bool`, `string`, `list(JSONPatch)` …; none: of any).
+        """A program whose result is of one of the named types (`bool`, `string`,
+        `list(JSONPatch)` …; none: of any).
 
         Raises CompileError.
         """
@@ -78,23 +109,35 @@ class Environment:
             try:
                 written, places = object_literals.rewritten(expression)
             except ValueError as error:
-                raise CompileError(f"compilation failed: ERROR: <input>:1:1: {error}") from None
+                raise CompileError(
+                    f"compilation failed: ERROR: <input>:1:1: {error}"
+                ) from None
         try:
             compiled = self._env.compile(written)
         except RuntimeError as error:
             text = _compiler_text(str(error))
             if written != expression:
-                text = _ERROR.sub(lambda found: _as_written(found, written, places, expression), text)
+                text = _ERROR.sub(
+                    lambda found: _as_written(found, written, places, expression), text
+                )
             raise CompileError(f"compilation failed: {text}") from None
         program = Program(expression, compiled, self.variables)
-        if returns and program.type_name not in returns and not (self._literals and _is_literal(returns, program)):
-            wanted = returns[0] if len(returns) == 1 else f"one of [{' '.join(returns)}]"
+        if (
+            returns
+            and program.type_name not in returns
+            and not (self._literals and _is_literal(returns, program))
+        ):
+            wanted = (
+                returns[0] if len(returns) == 1 else f"one of [{' '.join(returns)}]"
+            )
             raise CompileError(f"must evaluate to {wanted} but got {program.type_name}")
         return program
 
 
 def _is_literal(returns: Sequence[str], program: Program) -> bool:
-    """Whether a map, or a list of maps, may turn out to be what is wanted: literals are maps to the library."""
+    """Whether a map, or a list of maps, may turn out to be what is wanted: literals are
+    maps to the library.
+    """
     name = program.type_name
     if returns[0] == "Object":
         return name.startswith("map(string")
@@ -108,26 +151,38 @@ def _escape() -> list[Any]:
     def escaped(key: str) -> str:
         return key.replace("~", "~0").replace("/", "~1")
 
-    return [function("jsonpatch.escapeKey", escaped, (T.STRING, (T.STRING,)), member=False)]
+    return [
+        function("jsonpatch.escapeKey", escaped, (T.STRING, (T.STRING,)), member=False)
+    ]
 
 
 class Program:
-    """A compiled expression. `type` is the library's type of the result, `type_name` what cel-go calls it."""
+    """A compiled expression. `type` is the library's type of the result, `type_name`
+    what cel-go calls it.
+    """
 
-    def __init__(self, source: str, compiled: Any, variables: Mapping[str, Any]) -> None:
+    def __init__(
+        self, source: str, compiled: Any, variables: Mapping[str, Any]
+    ) -> None:
         self.source = source
         self._compiled = compiled
         self._variables = variables
         try:
             self.type = compiled.return_type()
             self.type_name = type_name(self.type)
-        except RuntimeError:  # a type the library can check, but not name: a map whose keys are optional
+        except (
+            RuntimeError
+        ):  # a type the library can check, but not name: a map whose keys are optional
             self.type, self.type_name = None, "map"
 
     def evaluate(self, values: Mapping[str, Any]) -> Any:
-        """The result as Python knows it: JSON values, times, or one of our messages. Raises EvaluationError."""
+        """The result as Python knows it: JSON values, times, or one of our messages.
+        Raises EvaluationError.
+        """
         try:
-            result = self._compiled.eval(data={name: values[name] for name in self._variables if name in values})
+            result = self._compiled.eval(
+                data={name: values[name] for name in self._variables if name in values}
+            )
             if str(result.type()) == "ERROR":
                 raise EvaluationError(_runtime_text(str(result.value())))
             return result.plain_value()
@@ -138,28 +193,39 @@ class Program:
 def type_name(kind: Any) -> str:
     """A type as cel-go writes it: `map(string, dyn)`."""
     text = str(kind)
-    return re.sub(r"\b[A-Z]+\b(?!\.)", lambda found: {"NULL": "null_type"}.get(found[0], found[0].lower()), text).replace(
+    return re.sub(r"\b[A-Z]+\b(?!\.)", lambda found: {"NULL": "null_type"}.get(found[0],
+    found[0].lower()), text).replace(
         "<", "("
     ).replace(">", ")")  # fmt: skip
 
 
 _STATUS = re.compile(r"^(?!ERROR: )[A-Z_]+: |\s*\[[A-Z_]+\]$")
 _UNDECLARED = re.compile(
-    r"ERROR: <input>:(\d+):(\d+): undeclared reference to '([\w.]+)' (\(in container '.*?'\))\n( \| .*)\n \| (\.*)\^"
+    r"ERROR: <input>:(\d+):(\d+): undeclared reference to '([\w.]+)' (\(in container"
+    r" '.*?'\))\n( \| .*)\n \| (\.*)\^"
 )
-_UNDEFINED = re.compile(r"undefined field '(\w+)' not found in (?:struct|type|message) '[\w.]+'")
+_UNDEFINED = re.compile(
+    r"undefined field '(\w+)' not found in (?:struct|type|message) '[\w.]+'"
+)
 _WELL_KNOWN = re.compile(r"\bgoogle\.protobuf\.(Timestamp|Duration)\b")
 
 _ERROR = re.compile(r"ERROR: <input>:(\d+):(\d+): (.*)\n \| .*\n \| \.*\^")
 
 
-def _as_written(found: re.Match[str], written: str, places: list[int], expression: str) -> str:
-    """An error about a rewritten expression, at the place in the one that was written."""
+def _as_written(
+    found: re.Match[str], written: str, places: list[int], expression: str
+) -> str:
+    """An error about a rewritten expression, at the place in the one that was
+    written.
+    """
     starts = [0, *(index + 1 for index, char in enumerate(written) if char == "\n")]
     offset = places[min(starts[int(found[1]) - 1] + int(found[2]) - 1, len(places) - 1)]
     before, line = expression[:offset], expression[:offset].count("\n") + 1
     column = offset - (before.rfind("\n") + 1)
-    return f"ERROR: <input>:{line}:{column + 1}: {found[3]}\n | {expression.splitlines()[line - 1]}\n | {'.' * column}^"
+    return (
+        f"ERROR: <input>:{line}:{column + 1}: {found[3]}\n |"
+        f" {expression.splitlines()[line - 1]}\n | {'.' * column}^"
+    )
 
 
 def _compiler_text(text: str) -> str:
@@ -172,9 +238,15 @@ def _compiler_text(text: str) -> str:
         if root == name:
             return found[0]
         if root == "variables":
-            return f"ERROR: <input>:{line}:{column}: undefined field '{name.partition('.')[2]}'\n{source}\n | {dots}^"
+            return (
+                f"ERROR: <input>:{line}:{column}: undefined field"
+                f" '{name.partition('.')[2]}'\n{source}\n | {dots}^"
+            )
         start = max(0, source[3:].find(name, max(0, int(column) - len(name) - 1)))
-        return f"ERROR: <input>:{line}:{start + 1}: undeclared reference to '{root}' {container}\n{source}\n | {'.' * start}^"
+        return (
+            f"ERROR: <input>:{line}:{start + 1}: undeclared reference to '{root}'"
+            f" {container}\n{source}\n | {'.' * start}^"
+        )
 
     text = _WELL_KNOWN.sub(lambda found: found[1].lower(), text)
     return _UNDEFINED.sub(r"undefined field '\1'", _UNDECLARED.sub(moved, text))
@@ -183,9 +255,18 @@ def _compiler_text(text: str) -> str:
 _RUNTIME = (
     (re.compile(r"Key not found in map : \"?(.*?)\"?$"), r"no such key: \1"),
     (re.compile(r"Index error: index=(-?\d+) size=\d+$"), r"index out of bounds: \1"),
-    (re.compile(r"No matching overloads found.*|Applying SELECT to non-message type", re.DOTALL), "no such overload"),
+    (
+        re.compile(
+            r"No matching overloads found.*|Applying SELECT to non-message type",
+            re.DOTALL,
+        ),
+        "no such overload",
+    ),
     (re.compile(r"(?:divide|modulus) by zero$"), "division by zero"),
-    (re.compile(r"No value with name \"?(.*?)\"? found in Activation.*"), r"no such attribute(s): \1"),
+    (
+        re.compile(r"No value with name \"?(.*?)\"? found in Activation.*"),
+        r"no such attribute(s): \1",
+    ),
 )
 
 

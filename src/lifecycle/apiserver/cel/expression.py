@@ -1,11 +1,16 @@
-"""One expression over one variable, as the configurations of authentication and authorization use it.
+"""One expression over one variable, as the configurations of authentication and
+authorization use it.
 
-Compiled when the configuration is read, so that a typo stops the server's start and not its first request, and compiled twice: against
-the variable's type, which finds misspelt fields, and against plain maps, which is what runs. A protocol buffer cannot tell an empty
-field from one that is not there; these expressions have to, since the one is a value and the other an error that a failure policy judges.
+Compiled when the configuration is read, so that a typo stops the server's start and not
+its first request, and compiled twice: against the variable's type, which finds misspelt
+fields, and against plain maps, which is what runs. A protocol buffer cannot tell an
+empty field from one that is not there; these expressions have to, since the one is a
+value and the other an error that a failure policy judges.
 
-Upstream: `apiserver/pkg/authentication/cel/compile.go` (`CompileClaimsExpression`, `CompileUserExpression`),
-`apiserver/pkg/authorization/cel/compile.go` (`CompileCELExpression`), `apis/apiserver/validation/validation.go` (`hasSelectExp`), v1.36.
+Upstream: `apiserver/pkg/authentication/cel/compile.go` (`CompileClaimsExpression`,
+`CompileUserExpression`), `apiserver/pkg/authorization/cel/compile.go`
+(`CompileCELExpression`), `apis/apiserver/validation/validation.go` (`hasSelectExp`),
+v1.36.
 """
 
 from __future__ import annotations
@@ -17,7 +22,13 @@ from typing import Any
 
 from cel_expr_python import cel
 
-from lifecycle.apiserver.cel.environment import DYN, STRING, CompileError, Environment, message_type
+from lifecycle.apiserver.cel.environment import (
+    DYN,
+    STRING,
+    CompileError,
+    Environment,
+    message_type,
+)
 from lifecycle.apiserver.cel.unescaping import without_escapes
 
 OBJECT = cel.Type.Map(STRING, DYN)
@@ -27,14 +38,19 @@ _STRING = re.compile(r"""[rR]?("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')""")
 
 @cache
 def _environments(variable: str) -> tuple[Environment, Environment]:
-    """To check with, to run with. Claims may be anything, so both are the same for them."""
+    """To check with, to run with. Claims may be anything, so both are the same for
+    them.
+    """
     untyped = Environment({variable: OBJECT})
     message = _MESSAGES.get(variable)
-    return (Environment({variable: message_type(message)}) if message else untyped), untyped
+    return (
+        Environment({variable: message_type(message)}) if message else untyped
+    ), untyped
 
 
 class Expression:
-    """A compiled expression over `claims`, `user` or `request`. A `condition` has to be a boolean by its type.
+    """A compiled expression over `claims`, `user` or `request`. A `condition` has to be
+    a boolean by its type.
 
     Raises CompileError (a ValueError) with the `detail` of upstream's error.
     """
@@ -47,12 +63,19 @@ class Expression:
         if condition and kind != "bool":
             but_got = f" but got {kind}" if variable == "request" else ""
             raise CompileError(f"must evaluate to bool{but_got}")
-        self._program = untyped.compile(text if variable == "request" else without_escapes(text))
+        self._program = untyped.compile(
+            text if variable == "request" else without_escapes(text)
+        )
 
     def selects(self, field: str) -> bool:
-        """Whether it reads this field of its variable: `claims.email`, `has(claims.email)`, `claims.?email`."""
+        """Whether it reads this field of its variable: `claims.email`,
+        `has(claims.email)`, `claims.?email`.
+        """
         code = _STRING.sub("''", self.text)
-        return re.search(rf"(?<![\w.]){self._variable}\s*\.\s*\??\s*{field}\b", code) is not None
+        return (
+            re.search(rf"(?<![\w.]){self._variable}\s*\.\s*\??\s*{field}\b", code)
+            is not None
+        )
 
     def evaluate(self, value: Mapping[str, Any]) -> Any:
         """The result, as JSON. Raises EvaluationError."""

@@ -1,7 +1,8 @@
-"""Lists: sorted or not, their sum, least and greatest, where something is in them; and lists as sets.
+"""Lists: sorted or not, their sum, least and greatest, where something is in them; and
+lists as sets.
 
-Upstream: `apiserver/pkg/cel/library/lists.go`, v1.36. Left out: the exact type of `sum`, `min` and `max`; to the compiler they may be
-anything.
+Upstream: `apiserver/pkg/cel/library/lists.go`, v1.36. Left out: the exact type of
+`sum`, `min` and `max`; to the compiler they may be anything.
 """
 
 from __future__ import annotations
@@ -21,7 +22,11 @@ def _is_sorted(items: list[Any]) -> bool:
 def _sum(items: list[Any]) -> Any:
     if not items:
         return 0
-    if not all(isinstance(item, int | float | datetime.timedelta) and not isinstance(item, bool) for item in items):
+    if not all(
+        isinstance(item, int | float | datetime.timedelta)
+        and not isinstance(item, bool)
+        for item in items
+    ):
         raise ValueError("no such overload")
     total = items[0]
     for item in items[1:]:
@@ -46,7 +51,9 @@ def _index_of(items: list[Any], wanted: Any) -> int:
 
 
 def _last_index_of(items: list[Any], wanted: Any) -> int:
-    return next((i for i in range(len(items) - 1, -1, -1) if _same(items[i], wanted)), -1)
+    return next(
+        (i for i in range(len(items) - 1, -1, -1) if _same(items[i], wanted)), -1
+    )
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -74,10 +81,22 @@ def functions() -> list[Any]:
         function("min", _least, (T.DYN, (anything,))),
         function("max", _greatest, (T.DYN, (anything,))),
     ]
-    sets = (("contains", _contains), ("equivalent", _equivalent), ("intersects", _intersects))
-    found += [function(f"sets.{name}", test, (T.BOOL, (anything, anything)), member=False) for name, test in sets]
+    sets = (
+        ("contains", _contains),
+        ("equivalent", _equivalent),
+        ("intersects", _intersects),
+    )
+    found += [
+        function(f"sets.{name}", test, (T.BOOL, (anything, anything)), member=False)
+        for name, test in sets
+    ]
     of_strings = positions()
-    for name, implementation in (("indexOf", _index_of), ("lastIndexOf", _last_index_of)):
-        of_lists = [(implementation, [(T.INT, (anything, kind))]) for kind in any_value()]
+    for name, implementation in (
+        ("indexOf", _index_of),
+        ("lastIndexOf", _last_index_of),
+    ):
+        of_lists = [
+            (implementation, [(T.INT, (anything, kind))]) for kind in any_value()
+        ]
         found.append(declared(name, [*of_strings[name], *of_lists]))
     return found

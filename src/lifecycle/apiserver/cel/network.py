@@ -1,6 +1,7 @@
 """Addresses, ranges of them, and URLs.
 
-Upstream: `apiserver/pkg/cel/library/{ip,cidr,urls}.go`, v1.36. Left out: `string()` of an address.
+Upstream: `apiserver/pkg/cel/library/{ip,cidr,urls}.go`, v1.36. Left out: `string()` of
+an address.
 """
 
 from __future__ import annotations
@@ -20,9 +21,12 @@ def _address(text: str) -> Address:
         found = ipaddress.ip_address(text)
     except ValueError:
         raise ValueError(
-            f'IP Address "{text}" parse error during conversion from string: ParseAddr("{text}"): unable to parse IP'
+            f'IP Address "{text}" parse error during conversion from string:'
+            f' ParseAddr("{text}"): unable to parse IP'
         ) from None
-    if isinstance(found, ipaddress.IPv6Address) and (found.ipv4_mapped or found.scope_id):
+    if isinstance(found, ipaddress.IPv6Address) and (
+        found.ipv4_mapped or found.scope_id
+    ):
         what = (
             "IPv4-mapped IPv6 address is not allowed"
             if found.ipv4_mapped
@@ -40,7 +44,10 @@ def _range(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
     except ValueError:
         pass
     why = "no '/'" if not slash else "bad bits after slash"
-    raise ValueError(f'network address parse error during conversion from string: netip.ParsePrefix("{text}"): {why}')
+    raise ValueError(
+        "network address parse error during conversion from string:"
+        f' netip.ParsePrefix("{text}"): {why}'
+    )
 
 
 def _ok(parse: Any) -> Any:
@@ -90,9 +97,14 @@ def _url(text: str) -> SplitResult:
         found = urlsplit(text)
         found.port  # noqa: B018  raises for a port that is none
     except ValueError as error:
-        raise ValueError(f'URL parse error during conversion from string: parse "{text}": {error}') from None
+        raise ValueError(
+            f'URL parse error during conversion from string: parse "{text}": {error}'
+        ) from None
     if not found.scheme and not text.startswith("/"):
-        raise ValueError(f'URL parse error during conversion from string: parse "{text}": invalid URI for request')
+        raise ValueError(
+            f'URL parse error during conversion from string: parse "{text}": invalid'
+            " URI for request"
+        )
     return found
 
 
@@ -111,9 +123,15 @@ def _of(test: str) -> Any:
 
 def _is_global_unicast(ip: Any) -> bool:
     address = _address(ip.text)
-    limited = isinstance(address, ipaddress.IPv4Address) and str(address) == "255.255.255.255"
+    limited = (
+        isinstance(address, ipaddress.IPv4Address) and str(address) == "255.255.255.255"
+    )
     return not (
-        address.is_unspecified or address.is_loopback or address.is_multicast or address.is_link_local or limited
+        address.is_unspecified
+        or address.is_loopback
+        or address.is_multicast
+        or address.is_link_local
+        or limited
     )
 
 
@@ -127,12 +145,22 @@ def _is_link_local_multicast(ip: Any) -> bool:
 def functions() -> list[Any]:
     """Declarations."""
     kinds = types()
-    ip, cidr, url, s = kinds.type("net.IP"), kinds.type("net.CIDR"), kinds.type("URL"), T.STRING
+    ip, cidr, url, s = (
+        kinds.type("net.IP"),
+        kinds.type("net.CIDR"),
+        kinds.type("URL"),
+        T.STRING,
+    )
     texts = T.Map(s, T.List(s))
     return [
         function("isIP", _ok(_address), (T.BOOL, (s,)), member=False),
         declared("ip", [(_ip, [(ip, (s,))], False), (_of_cidr, [(ip, (cidr,))], True)]),
-        function("ip.isCanonical", lambda text: str(_address(text)) == text, (T.BOOL, (s,)), member=False),
+        function(
+            "ip.isCanonical",
+            lambda text: str(_address(text)) == text,
+            (T.BOOL, (s,)),
+            member=False,
+        ),
         function("family", lambda value: _address(value.text).version, (T.INT, (ip,))),
         function("isUnspecified", _of("is_unspecified"), (T.BOOL, (ip,))),
         function("isLoopback", _of("is_loopback"), (T.BOOL, (ip,))),
@@ -141,16 +169,38 @@ def functions() -> list[Any]:
         function("isGlobalUnicast", _is_global_unicast, (T.BOOL, (ip,))),
         function("isCIDR", _ok(_range), (T.BOOL, (s,)), member=False),
         function("cidr", _cidr, (cidr, (s,)), member=False),
-        declared("containsIP", [(_contains_ip, [(T.BOOL, (cidr, ip))]), (_contains_ip, [(T.BOOL, (cidr, s))])]),
-        declared("containsCIDR", [(_contains_cidr, [(T.BOOL, (cidr, cidr))]), (_contains_cidr, [(T.BOOL, (cidr, s))])]),
+        declared(
+            "containsIP",
+            [
+                (_contains_ip, [(T.BOOL, (cidr, ip))]),
+                (_contains_ip, [(T.BOOL, (cidr, s))]),
+            ],
+        ),
+        declared(
+            "containsCIDR",
+            [
+                (_contains_cidr, [(T.BOOL, (cidr, cidr))]),
+                (_contains_cidr, [(T.BOOL, (cidr, s))]),
+            ],
+        ),
         function("masked", _masked, (cidr, (cidr,))),
-        function("prefixLength", lambda value: _range(value.text).prefixlen, (T.INT, (cidr,))),
+        function(
+            "prefixLength", lambda value: _range(value.text).prefixlen, (T.INT, (cidr,))
+        ),
         function("isURL", _ok(_url), (T.BOOL, (s,)), member=False),
         function("url", _parsed, (url, (s,)), member=False),
         function("getScheme", lambda value: _url(value.text).scheme, (s, (url,))),
         function("getHost", _host, (s, (url,))),
-        function("getHostname", lambda value: _url(value.text).hostname or "", (s, (url,))),
-        function("getPort", lambda value: str(_url(value.text).port or ""), (s, (url,))),
+        function(
+            "getHostname", lambda value: _url(value.text).hostname or "", (s, (url,))
+        ),
+        function(
+            "getPort", lambda value: str(_url(value.text).port or ""), (s, (url,))
+        ),
         function("getEscapedPath", lambda value: _url(value.text).path, (s, (url,))),
-        function("getQuery", lambda value: parse_qs(_url(value.text).query, keep_blank_values=True), (texts, (url,))),
+        function(
+            "getQuery",
+            lambda value: parse_qs(_url(value.text).query, keep_blank_values=True),
+            (texts, (url,)),
+        ),
     ]

@@ -1,8 +1,11 @@
-"""Quantities (`quantity('1.5Gi')`) and versions (`semver('1.2.3')`): values that compare as what they mean.
+"""Quantities (`quantity('1.5Gi')`) and versions (`semver('1.2.3')`): values that
+compare as what they mean.
 
-Both have `isLessThan`, `isGreaterThan` and `compareTo`. The compiler keeps them apart; the running program looks at what it was given.
+Both have `isLessThan`, `isGreaterThan` and `compareTo`. The compiler keeps them apart;
+the running program looks at what it was given.
 
-Upstream: `apiserver/pkg/cel/library/{quantity,semverlib}.go`, v1.36; versions by `github.com/blang/semver/v4`.
+Upstream: `apiserver/pkg/cel/library/{quantity,semverlib}.go`, v1.36; versions by
+`github.com/blang/semver/v4`.
 """
 
 from __future__ import annotations
@@ -57,7 +60,11 @@ def _precedence(text: str) -> tuple[Any, ...]:
     found = _SEMVER.fullmatch(text)
     assert found is not None
     pre = found[4]
-    parts = tuple((0, int(p), "") if p.isdigit() else (1, 0, p) for p in pre.split(".")) if pre else ()
+    parts = (
+        tuple((0, int(p), "") if p.isdigit() else (1, 0, p) for p in pre.split("."))
+        if pre
+        else ()
+    )
     return (*map(int, found.groups()[:3]), not pre, parts)
 
 
@@ -104,27 +111,63 @@ def functions() -> list[Any]:
         function("isQuantity", _is_quantity, (T.BOOL, (T.STRING,)), member=False),
         function("isInteger", _is_whole, (T.BOOL, (quantity,))),
         function("asInteger", _whole, (T.INT, (quantity,))),
-        function("asApproximateFloat", lambda value: float(_amount(value)), (T.DOUBLE, (quantity,))),
+        function(
+            "asApproximateFloat",
+            lambda value: float(_amount(value)),
+            (T.DOUBLE, (quantity,)),
+        ),
         function("sign", _sign, (T.INT, (quantity,))),
         declared(
-            "add", [(lambda a, b: message("Quantity", text=str(_amount(a) + _amount(b))), shape) for shape in sums]
+            "add",
+            [
+                (
+                    lambda a, b: message("Quantity", text=str(_amount(a) + _amount(b))),
+                    shape,
+                )
+                for shape in sums
+            ],
         ),
         declared(
-            "sub", [(lambda a, b: message("Quantity", text=str(_amount(a) - _amount(b))), shape) for shape in sums]
+            "sub",
+            [
+                (
+                    lambda a, b: message("Quantity", text=str(_amount(a) - _amount(b))),
+                    shape,
+                )
+                for shape in sums
+            ],
         ),
-        function("isLessThan", lambda a, b: _compare(a, b) < 0, *((T.BOOL, pair) for pair in pairs)),
-        function("isGreaterThan", lambda a, b: _compare(a, b) > 0, *((T.BOOL, pair) for pair in pairs)),
+        function(
+            "isLessThan",
+            lambda a, b: _compare(a, b) < 0,
+            *((T.BOOL, pair) for pair in pairs),
+        ),
+        function(
+            "isGreaterThan",
+            lambda a, b: _compare(a, b) > 0,
+            *((T.BOOL, pair) for pair in pairs),
+        ),
         function("compareTo", _compare, *((T.INT, pair) for pair in pairs)),
         declared(
-            "semver", [(_semver, [(semver, (T.STRING,))]), (_semver, [(semver, (T.STRING, T.BOOL))])], member=False
+            "semver",
+            [
+                (_semver, [(semver, (T.STRING,))]),
+                (_semver, [(semver, (T.STRING, T.BOOL))]),
+            ],
+            member=False,
         ),
         declared(
             "isSemver",
-            [(_is_semver, [(T.BOOL, (T.STRING,))]), (_is_semver, [(T.BOOL, (T.STRING, T.BOOL))])],
+            [
+                (_is_semver, [(T.BOOL, (T.STRING,))]),
+                (_is_semver, [(T.BOOL, (T.STRING, T.BOOL))]),
+            ],
             member=False,
         ),
         *(
-            function(name, lambda value, i=i: _precedence(value.text)[i], (T.INT, (semver,)))
+            function(
+                name, lambda value, i=i: _precedence(value.text)[i], (T.INT, (semver,))
+            )
             for i, name in enumerate(("major", "minor", "patch"))
         ),
     ]

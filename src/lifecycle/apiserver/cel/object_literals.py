@@ -1,11 +1,12 @@
 """`Object{…}` and `JSONPatch{…}`: how a mutating policy writes down what it wants.
 
-To CEL these are types that nobody declared. Here each literal is rewritten as a map before the library sees it; the map keeps the name
-of its type under a key that no object has, so that afterwards `Object.spec{replicas: 3}` can be told from a map, and a literal of
-`Object.metadata` is found out where it stands in `spec`.
+To CEL these are types that nobody declared. Here each literal is rewritten as a map
+before the library sees it; the map keeps the name of its type under a key that no
+object has, so that afterwards `Object.spec{replicas: 3}` can be told from a map, and a
+literal of `Object.metadata` is found out where it stands in `spec`.
 
-Upstream: `apiserver/pkg/cel/mutation/{typeresolver,jsonpatch}.go`, `mutation/dynamic/objects.go` (`CheckTypeNamesMatchFieldPathNames`),
-v1.36.
+Upstream: `apiserver/pkg/cel/mutation/{typeresolver,jsonpatch}.go`,
+`mutation/dynamic/objects.go` (`CheckTypeNamesMatchFieldPathNames`), v1.36.
 """
 
 from __future__ import annotations
@@ -27,13 +28,18 @@ class TypeMismatch(ValueError):
 
 
 def rewritten(expression: str) -> tuple[str, list[int]]:
-    """The expression with every `Object…{}` and `JSONPatch{}` as a map, and for each character its place in the original.
+    """The expression with every `Object…{}` and `JSONPatch{}` as a map, and for each
+    character its place in the original.
 
     Raises ValueError for a field that JSONPatch does not have.
     """
-    tokens = [(found.lastgroup or "", found[0]) for found in _TOKEN.finditer(expression)]
+    tokens = [
+        (found.lastgroup or "", found[0]) for found in _TOKEN.finditer(expression)
+    ]
     out: list[tuple[str, int]] = []
-    braces: list[str] = []  # the type of each open brace; empty for a map, "(" or "[" for those
+    braces: list[
+        str
+    ] = []  # the type of each open brace; empty for a map, "(" or "[" for those
     literal, place = "", 0
     for position, (kind, text) in enumerate(tokens):
         here, place = place, place + len(text)
@@ -45,7 +51,11 @@ def rewritten(expression: str) -> tuple[str, list[int]]:
                 literal = name
                 continue
             inside = braces[-1] if braces else ""
-            if inside not in ("", "(", "[") and following == ":" and _begins_field(tokens, position):
+            if (
+                inside not in ("", "(", "[")
+                and following == ":"
+                and _begins_field(tokens, position)
+            ):
                 if inside == "JSONPatch" and name not in JSON_PATCH_FIELDS:
                     raise ValueError(f"undefined field '{name}'")
                 shown = f"'{name}'"
@@ -54,7 +64,9 @@ def rewritten(expression: str) -> tuple[str, list[int]]:
         elif text in ("{", "(", "["):
             braces.append(literal if text == "{" else text)
             if literal:
-                shown = f"{{'\\x00type': '{literal}'" + ("" if _following(tokens, position) == "}" else ", ")
+                shown = f"{{'\\x00type': '{literal}'" + (
+                    "" if _following(tokens, position) == "}" else ", "
+                )
                 literal = ""
         elif text in ("}", ")", "]") and braces:
             braces.pop()
@@ -69,7 +81,9 @@ def _following(tokens: list[tuple[str, str]], position: int) -> str:
 
 
 def _begins_field(tokens: list[tuple[str, str]], position: int) -> bool:
-    """Whether a name comes right behind the brace, a comma, or the `?` of an optional field."""
+    """Whether a name comes right behind the brace, a comma, or the `?` of an optional
+    field.
+    """
     before = [text for kind, text in tokens[:position] if kind != "space"]
     if before and before[-1] == "?":
         before.pop()
@@ -82,19 +96,27 @@ def type_of(value: Any) -> str:
 
 
 def plain(value: Any, expected: str = "Object") -> Any:
-    """A literal's value as JSON. Raises TypeMismatch for a literal that stands in the wrong place."""
+    """A literal's value as JSON. Raises TypeMismatch for a literal that stands in the
+    wrong place.
+    """
     if isinstance(value, list):
         return [plain(item, expected) for item in value]
     if not isinstance(value, dict):
         return value
     if TYPE not in value:
-        return {key: plain(item, f"{expected}.{key}") for key, item in sorted(value.items())}
+        return {
+            key: plain(item, f"{expected}.{key}") for key, item in sorted(value.items())
+        }
     if value[TYPE] != expected:
         raise TypeMismatch(
-            f'type mismatch: unexpected type name "{value[TYPE]}", expected "{expected}", '
-            "which matches field name path from root Object type"
+            f'type mismatch: unexpected type name "{value[TYPE]}", expected'
+            f' "{expected}", which matches field name path from root Object type'
         )
-    return {key: plain(item, f"{expected}.{key}") for key, item in sorted(value.items()) if key != TYPE}
+    return {
+        key: plain(item, f"{expected}.{key}")
+        for key, item in sorted(value.items())
+        if key != TYPE
+    }
 
 
 def untyped(value: Any) -> Any:
@@ -102,5 +124,7 @@ def untyped(value: Any) -> Any:
     if isinstance(value, list):
         return [untyped(item) for item in value]
     if isinstance(value, dict):
-        return {key: untyped(item) for key, item in sorted(value.items()) if key != TYPE}
+        return {
+            key: untyped(item) for key, item in sorted(value.items()) if key != TYPE
+        }
     return value

@@ -1,8 +1,10 @@
 """Strings: cel-go's extension of them, version 2, and Kubernetes' `find` and `findAll`.
 
-Positions count characters. What is out of range is an error of the expression, as everything is that these functions cannot do.
+Positions count characters. What is out of range is an error of the expression, as
+everything is that these functions cannot do.
 
-Upstream: `cel-go/ext/strings.go`, `apiserver/pkg/cel/library/regex.go`, v1.36. Left out: RE2's own syntax where Python's differs.
+Upstream: `cel-go/ext/strings.go`, `apiserver/pkg/cel/library/regex.go`, v1.36. Left
+out: RE2's own syntax where Python's differs.
 """
 
 from __future__ import annotations
@@ -15,7 +17,22 @@ from lifecycle.api.go_format import ESCAPES
 from lifecycle.apiserver.cel.declare import T, declared, function
 
 WHITE = "".join(
-    map(chr, (*range(9, 14), 32, 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000))
+    map(
+        chr,
+        (
+            *range(9, 14),
+            32,
+            0x85,
+            0xA0,
+            0x1680,
+            *range(0x2000, 0x200B),
+            0x2028,
+            0x2029,
+            0x202F,
+            0x205F,
+            0x3000,
+        ),
+    )
 )
 S, N, STRINGS = T.STRING, T.INT, T.List(T.STRING)
 
@@ -47,7 +64,11 @@ def _split(text: str, separator: str, limit: int = -1) -> list[str]:
         return []
     if not separator:
         parts = list(text)
-        return parts if limit < 0 or len(parts) <= limit else [*parts[: limit - 1], "".join(parts[limit - 1 :])]
+        return (
+            parts
+            if limit < 0 or len(parts) <= limit
+            else [*parts[: limit - 1], "".join(parts[limit - 1 :])]
+        )
     return text.split(separator, limit - 1 if limit > 0 else -1)
 
 
@@ -90,9 +111,7 @@ def shown(value: Any) -> str:
     if isinstance(value, list):
         return f"[{', '.join(shown(item) for item in value)}]"
     if isinstance(value, dict):
-        return (
-            f"{{{', '.join(f'{shown(k)}: {shown(v)}' for k, v in sorted(value.items(), key=lambda kv: str(kv[0])))}}}"
-        )
+        return f"{{{', '.join(f'{shown(k)}: {shown(v)}' for k, v in sorted(value.items(), key=lambda kv: str(kv[0])))}}}"
     if isinstance(value, datetime.timedelta):
         return f"{value.total_seconds():g}s"
     if isinstance(value, datetime.datetime):
@@ -122,7 +141,8 @@ def _format(template: str, values: list[Any]) -> str:
             return text.upper() if kind == "X" else text
         if not isinstance(value, int) or (kind == "d" and isinstance(value, bool)):
             raise ValueError(
-                f"error during formatting: {'decimal' if kind == 'd' else 'integer'} clause got {shown(value)}"
+                f"error during formatting: {'decimal' if kind == 'd' else 'integer'}"
+                f" clause got {shown(value)}"
             )
         return format(value, kind)
 
@@ -154,14 +174,23 @@ def functions() -> list[Any]:
         function("upperAscii", _upper, (S, (S,))),
         function("trim", lambda text: text.strip(WHITE), (S, (S,))),
         function("reverse", lambda text: text[::-1], (S, (S,))),
-        declared("replace", [(_replace, [(S, (S, S, S))]), (_replace, [(S, (S, S, S, N))])]),
-        declared("split", [(_split, [(STRINGS, (S, S))]), (_split, [(STRINGS, (S, S, N))])]),
-        declared("substring", [(_substring, [(S, (S, N))]), (_substring, [(S, (S, N, N))])]),
+        declared(
+            "replace", [(_replace, [(S, (S, S, S))]), (_replace, [(S, (S, S, S, N))])]
+        ),
+        declared(
+            "split", [(_split, [(STRINGS, (S, S))]), (_split, [(STRINGS, (S, S, N))])]
+        ),
+        declared(
+            "substring", [(_substring, [(S, (S, N))]), (_substring, [(S, (S, N, N))])]
+        ),
         declared("join", [(_join, [(S, (STRINGS,))]), (_join, [(S, (STRINGS, S))])]),
         function("format", _format, (S, (S, T.List(T.DYN)))),
         function("strings.quote", quote, (S, (S,)), member=False),
         function("find", _find, (S, (S, S))),
-        declared("findAll", [(_find_all, [(STRINGS, (S, S))]), (_find_all, [(STRINGS, (S, S, N))])]),
+        declared(
+            "findAll",
+            [(_find_all, [(STRINGS, (S, S))]), (_find_all, [(STRINGS, (S, S, N))])],
+        ),
     ]
 
 
@@ -169,7 +198,10 @@ def positions() -> dict[str, list[Any]]:
     """The string overloads of the names that lists have as well."""
     return {
         "indexOf": [(_index_of, [(N, (S, S))]), (_index_of, [(N, (S, S, N))])],
-        "lastIndexOf": [(_last_index_of, [(N, (S, S))]), (_last_index_of, [(N, (S, S, N))])],
+        "lastIndexOf": [
+            (_last_index_of, [(N, (S, S))]),
+            (_last_index_of, [(N, (S, S, N))]),
+        ],
     }
 
 

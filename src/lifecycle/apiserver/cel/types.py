@@ -1,12 +1,15 @@
-"""The types that Kubernetes adds to CEL: quantities, versions, addresses, and what a request consists of.
+"""The types that Kubernetes adds to CEL: quantities, versions, addresses, and what a
+request consists of.
 
-The library knows the types of protocol buffers, so that is what ours are: messages, described here and built when first needed. An
-expression that asks a quantity for `isGreaterThan` of a string, or a request for a field that it does not have, is then refused when it
-is compiled.
+The library knows the types of protocol buffers, so that is what ours are: messages,
+described here and built when first needed. An expression that asks a quantity for
+`isGreaterThan` of a string, or a request for a field that it does not have, is then
+refused when it is compiled.
 
-Upstream: `apiserver/pkg/cel/{quantity,semver,ip,cidr,url}.go`, `admission/plugin/cel/compile.go` (`BuildRequestType`,
-`BuildNamespaceType`), `authorization/cel/compile.go` (`buildRequestType`), `cel/library/authz.go`, v1.36. Left out: a field that is not
-set reads as empty here; there it is an error.
+Upstream: `apiserver/pkg/cel/{quantity,semver,ip,cidr,url}.go`,
+`admission/plugin/cel/compile.go` (`BuildRequestType`, `BuildNamespaceType`),
+`authorization/cel/compile.go` (`buildRequestType`), `cel/library/authz.go`, v1.36. Left
+out: a field that is not set reads as empty here; there it is an error.
 """
 
 from __future__ import annotations
@@ -15,7 +18,14 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from cel_expr_python import cel
-from google.protobuf import descriptor_pb2, descriptor_pool, duration_pb2, message_factory, struct_pb2, timestamp_pb2
+from google.protobuf import (
+    descriptor_pb2,
+    descriptor_pool,
+    duration_pb2,
+    message_factory,
+    struct_pb2,
+    timestamp_pb2,
+)
 
 PACKAGE = "kubernetes"
 _SCALARS = {"string": 9, "bool": 8, "int64": 3, "double": 1, "bytes": 12}
@@ -27,7 +37,11 @@ MESSAGES: dict[str, dict[str, str]] = {
     "net.CIDR": {"text": "string"},
     "URL": {"text": "string"},
     "GroupVersionKind": {"group": "string", "version": "string", "kind": "string"},
-    "GroupVersionResource": {"group": "string", "version": "string", "resource": "string"},
+    "GroupVersionResource": {
+        "group": "string",
+        "version": "string",
+        "resource": "string",
+    },
     "UserInfo": {
         "username": "string",
         "uid": "string",
@@ -71,7 +85,11 @@ MESSAGES: dict[str, dict[str, str]] = {
         "reason": "string",
     },
     "NamespaceStatus": {"conditions": "[]NamespaceCondition", "phase": "string"},
-    "Namespace": {"metadata": "NamespaceMetadata", "spec": "NamespaceSpec", "status": "NamespaceStatus"},
+    "Namespace": {
+        "metadata": "NamespaceMetadata",
+        "spec": "NamespaceSpec",
+        "status": "NamespaceStatus",
+    },
     "SubjectAccessReviewSpec": {
         "resourceAttributes": "ResourceAttributes",
         "nonResourceAttributes": "NonResourceAttributes",
@@ -92,8 +110,15 @@ MESSAGES: dict[str, dict[str, str]] = {
         "labelSelector": "SelectorAttributes",
     },
     "NonResourceAttributes": {"path": "string", "verb": "string"},
-    "SelectorAttributes": {"rawSelector": "string", "requirements": "[]SelectorRequirement"},
-    "SelectorRequirement": {"key": "string", "operator": "string", "values": "[]string"},
+    "SelectorAttributes": {
+        "rawSelector": "string",
+        "requirements": "[]SelectorRequirement",
+    },
+    "SelectorRequirement": {
+        "key": "string",
+        "operator": "string",
+        "values": "[]string",
+    },
     "authorization.Authorizer": {"serviceAccount": "string"},
     "authorization.PathCheck": {"serviceAccount": "string", "path": "string"},
     "authorization.GroupCheck": {"serviceAccount": "string", "group": "string"},
@@ -107,7 +132,11 @@ MESSAGES: dict[str, dict[str, str]] = {
         "fieldSelector": "string",
         "labelSelector": "string",
     },
-    "authorization.Decision": {"isAllowed": "bool", "why": "string", "problem": "string"},
+    "authorization.Decision": {
+        "isAllowed": "bool",
+        "why": "string",
+        "problem": "string",
+    },
 }
 """Fields and their types: `[]` a list of, `{}` a map from strings to."""
 
@@ -139,31 +168,51 @@ def build_types(messages: dict[str, dict[str, str]]) -> Types:
         prefix, _, short = name.rpartition(".")
         package = f"{PACKAGE}.{prefix}" if prefix else PACKAGE
         file = files.setdefault(
-            package, descriptor_pb2.FileDescriptorProto(name=f"{package}.proto", package=package, syntax="proto3")
+            package,
+            descriptor_pb2.FileDescriptorProto(
+                name=f"{package}.proto", package=package, syntax="proto3"
+            ),
         )
         _describe(file.message_type.add(name=short), f".{package}.{short}", fields)
     for file in files.values():
-        file.dependency.extend(f"google/protobuf/{name}.proto" for name in ("struct", "timestamp", "duration"))
+        file.dependency.extend(
+            f"google/protobuf/{name}.proto"
+            for name in ("struct", "timestamp", "duration")
+        )
         pool.Add(file)
     found = {name: pool.FindMessageTypeByName(f"{PACKAGE}.{name}") for name in messages}
-    return Types(pool, {name: message_factory.GetMessageClass(found[name]) for name in messages})
+    return Types(
+        pool, {name: message_factory.GetMessageClass(found[name]) for name in messages}
+    )
 
 
 def _describe(message: Any, path: str, fields: dict[str, str]) -> None:
     for number, (name, kind) in enumerate(fields.items(), 1):
-        if kind.startswith("{}"):  # a map is a list of entries, each a message of its own
+        if kind.startswith(
+            "{}"
+        ):  # a map is a list of entries, each a message of its own
             entry = message.nested_type.add(name=f"{name[0].upper()}{name[1:]}Entry")
             entry.options.map_entry = True
             _describe(entry, "", {"key": "string", "value": kind[2:]})
-            message.field.add(name=name, number=number, label=3, type=11, type_name=f"{path}.{entry.name}")
+            message.field.add(
+                name=name,
+                number=number,
+                label=3,
+                type=11,
+                type_name=f"{path}.{entry.name}",
+            )
             continue
         label = 3 if kind.startswith("[]") else 1
         kind = kind.removeprefix("[]")
         if kind in _SCALARS:
-            message.field.add(name=name, number=number, label=label, type=_SCALARS[kind])
+            message.field.add(
+                name=name, number=number, label=label, type=_SCALARS[kind]
+            )
         else:
             full = kind if kind.startswith("google.") else f"{PACKAGE}.{kind}"
-            message.field.add(name=name, number=number, label=label, type=11, type_name=f".{full}")
+            message.field.add(
+                name=name, number=number, label=label, type=11, type_name=f".{full}"
+            )
 
 
 def message(type_name: str, /, **fields: Any) -> Any:
@@ -172,7 +221,9 @@ def message(type_name: str, /, **fields: Any) -> Any:
 
 
 def message_from(name: str, document: dict[str, Any]) -> Any:
-    """A value of one of our types from JSON; fields that the type does not have are left out."""
+    """A value of one of our types from JSON; fields that the type does not have are
+    left out.
+    """
     return types().classes[name](**_fields(name, document))
 
 
@@ -185,7 +236,11 @@ def _fields(name: str, document: dict[str, Any]) -> dict[str, Any]:
         inner = kind.removeprefix("[]")
         if inner in MESSAGES:
             many = kind.startswith("[]")
-            found[field] = [_fields(inner, item) for item in value] if many else _fields(inner, value)
+            found[field] = (
+                [_fields(inner, item) for item in value]
+                if many
+                else _fields(inner, value)
+            )
         elif inner == "google.protobuf.Timestamp":
             stamp = timestamp_pb2.Timestamp()
             stamp.FromJsonString(value)

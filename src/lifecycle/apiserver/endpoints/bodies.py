@@ -1,6 +1,7 @@
 """What a client sent, as data: JSON, YAML or protobuf.
 
-Upstream: `apimachinery/pkg/runtime/serializer/json/json.go` (`Decode`), `apiserver/pkg/endpoints/handlers/create.go`, v1.36.
+Upstream: `apimachinery/pkg/runtime/serializer/json/json.go` (`Decode`),
+`apiserver/pkg/endpoints/handlers/create.go`, v1.36.
 """
 
 from __future__ import annotations
@@ -18,40 +19,60 @@ from lifecycle.apiserver.go_json import read_json
 from lifecycle.apiserver.registry.deletion import check_delete_options
 from lifecycle.apiserver.yaml_input import from_yaml
 
-JSON, YAML, PROTOBUF = "application/json", "application/yaml", "application/vnd.kubernetes.protobuf"
+JSON, YAML, PROTOBUF = (
+    "application/json",
+    "application/yaml",
+    "application/vnd.kubernetes.protobuf",
+)
 _NO_KIND = "couldn't get version/kind; json parse error: "
 _TOKEN = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
-_PARAMETERS = re.compile(rf'(?:\s*;\s*{_TOKEN}\s*=\s*(?:{_TOKEN}|"(?:[^"\\]|\\.)*"))*\s*;?\s*')
-_OPTIONS_SCHEME = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"
+_PARAMETERS = re.compile(
+    rf'(?:\s*;\s*{_TOKEN}\s*=\s*(?:{_TOKEN}|"(?:[^"\\]|\\.)*"))*\s*;?\s*'
+)
+_OPTIONS_SCHEME = (
+    "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"
+)
 
 
-def parse_body(request: Request, kind: str, *, duplicates: bool) -> tuple[Any, list[str]]:
+def parse_body(
+    request: Request, kind: str, *, duplicates: bool
+) -> tuple[Any, list[str]]:
     """The body as data, and the duplicate fields in it (only looked for on request).
 
-    Raises StatusError 400 for text that cannot be read, 415 for a media type nobody speaks.
+    Raises StatusError 400 for text that cannot be read, 415 for a media type nobody
+    speaks.
     """
     if request.obj is not None:
         return request.obj, []
-    media_type, body = media_type_of(request.headers.get("content-type", "")), request.body
+    media_type, body = (
+        media_type_of(request.headers.get("content-type", "")),
+        request.body,
+    )
     try:
         parsed, found = _parse(media_type, body, duplicates)
     except ValueError as error:
         raise status.bad_request(
-            f"the object provided is unrecognized (must be of type {kind}): {error} ({summarize_data(body)})"
+            f"the object provided is unrecognized (must be of type {kind}): {error}"
+            f" ({summarize_data(body)})"
         ) from None
     return parsed, found
 
 
 def media_type_of(header: str) -> str:
-    """The media type a `Content-Type` names; JSON without one. Raises StatusError 415. Upstream: Go's `mime.ParseMediaType`."""
+    """The media type a `Content-Type` names; JSON without one. Raises StatusError 415.
+    Upstream: Go's `mime.ParseMediaType`.
+    """
     if not header:
         return JSON
     media_type = header.partition(";")[0].strip().lower()
-    if media_type in (JSON, YAML, PROTOBUF) and _PARAMETERS.fullmatch(header, len(header.partition(";")[0])):
+    if media_type in (JSON, YAML, PROTOBUF) and _PARAMETERS.fullmatch(
+        header, len(header.partition(";")[0])
+    ):
         return media_type
     message = (
-        "the body of the request was in an unknown format - accepted media types include: "
-        "application/json, application/yaml, application/vnd.kubernetes.protobuf"
+        "the body of the request was in an unknown format - accepted media types"
+        " include: application/json, application/yaml,"
+        " application/vnd.kubernetes.protobuf"
     )
     raise status.failure(415, "UnsupportedMediaType", message)
 
@@ -67,21 +88,32 @@ def _parse(media_type: str, body: bytes, duplicates: bool) -> tuple[Object, list
         parsed = read_json(body)
     except ValueError as error:
         raise ValueError(f"{_NO_KIND}{error}") from None
-    return _identified(parsed), find_duplicate_fields(body, parsed) if duplicates else []
+    return _identified(parsed), (
+        find_duplicate_fields(body, parsed) if duplicates else []
+    )
 
 
 def _identified(parsed: Any) -> Object:
-    """An object whose version and kind can be read. Upstream: `SimpleMetaFactory.Interpret`."""
+    """An object whose version and kind can be read. Upstream:
+    `SimpleMetaFactory.Interpret`.
+    """
     if parsed is None:  # Go decodes null into an object without fields
         return {}
     if not isinstance(parsed, dict):
         target = (
-            'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+            'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string'
+            ' "json:\\"kind,omitempty\\"" }'
         )
-        raise ValueError(f"{_NO_KIND}json: cannot unmarshal {json_type(parsed)} into Go value of type {target}")
+        raise ValueError(
+            f"{_NO_KIND}json: cannot unmarshal {json_type(parsed)} into Go value of"
+            f" type {target}"
+        )
     for key, value in parsed.items():
         if key in ("apiVersion", "kind") and not isinstance(value, str | None):
-            complaint = f"json: cannot unmarshal {json_type(value)} into Go struct field .{key} of type string"
+            complaint = (
+                f"json: cannot unmarshal {json_type(value)} into Go struct field .{key}"
+                " of type string"
+            )
             raise ValueError(f"{_NO_KIND}{complaint}")
     version = parsed.get("apiVersion") or ""
     if version.count("/") > 1:
@@ -90,7 +122,9 @@ def _identified(parsed: Any) -> Object:
 
 
 def summarize_data(body: bytes, limit: int = 30) -> str:
-    """A short, readable piece of a body: text that looks like JSON as it is, all else in hex."""
+    """A short, readable piece of a body: text that looks like JSON as it is, all else
+    in hex.
+    """
     if not body:
         return "<empty>"
     more = " ..." if len(body) > limit else ""
@@ -100,7 +134,9 @@ def summarize_data(body: bytes, limit: int = 30) -> str:
 
 
 def read_delete_options(request: Request) -> Object:
-    """`DeleteOptions` from the body or, without one, from the query. Raises StatusError 400, 415, 422."""
+    """`DeleteOptions` from the body or, without one, from the query. Raises StatusError
+    400, 415, 422.
+    """
     if request.obj:
         options, _ = decode(request.obj, "v1", "DeleteOptions")
     elif request.body:
@@ -117,19 +153,27 @@ def read_delete_options(request: Request) -> Object:
 
 
 def _decode_delete_options(request: Request) -> Object:
-    """The options in a body: a group of their own, and errors without a word about where they come from."""
+    """The options in a body: a group of their own, and errors without a word about
+    where they come from.
+    """
     media_type = media_type_of(request.headers.get("content-type", ""))
     try:
         given, _ = _parse(media_type, request.body, False)
     except ValueError as error:
         raise status.bad_request(str(error)) from None
-    kind, version = given.get("kind") or "DeleteOptions", given.get("apiVersion") or "v1"
+    kind, version = (
+        given.get("kind") or "DeleteOptions",
+        given.get("apiVersion") or "v1",
+    )
     if kind != "DeleteOptions":
         raise status.bad_request(
-            f'no kind "{kind}" is registered for version "{version}" in scheme "{_OPTIONS_SCHEME}"'
+            f'no kind "{kind}" is registered for version "{version}" in scheme'
+            f' "{_OPTIONS_SCHEME}"'
         )
     try:
         options, _ = decode(given, version, kind)
     except status.StatusError as error:
-        raise status.bad_request(error.message.partition("cannot be handled as a DeleteOptions: ")[2]) from None
+        raise status.bad_request(
+            error.message.partition("cannot be handled as a DeleteOptions: ")[2]
+        ) from None
     return options

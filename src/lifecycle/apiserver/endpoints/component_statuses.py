@@ -1,9 +1,11 @@
 """ComponentStatuses: never stored, asked for on the spot.
 
-Long deprecated, still listed by habit. Each entry is the answer of a component's own health check.
+Long deprecated, still listed by habit. Each entry is the answer of a component's own
+health check.
 
-Upstream: `pkg/registry/core/componentstatus/rest.go`, v1.36. Left out: knocking at the ports of scheduler and
-controller manager; they share our process, and a component that dies takes the cluster down with it.
+Upstream: `pkg/registry/core/componentstatus/rest.go`, v1.36. Left out: knocking at the
+ports of scheduler and controller manager; they share our process, and a component that
+dies takes the cluster down with it.
 """
 
 from __future__ import annotations
@@ -15,7 +17,10 @@ NAMES = ("controller-manager", "scheduler", "etcd-0")
 
 
 def _component(name: str) -> Object:
-    return {"metadata": {"name": name}, "conditions": [{"type": "Healthy", "status": "True", "message": "ok"}]}
+    return {
+        "metadata": {"name": name},
+        "conditions": [{"type": "Healthy", "status": "True", "message": "ok"}],
+    }
 
 
 def list_component_statuses() -> Object:

@@ -1,13 +1,15 @@
 """Logs, exec, attach, port-forward and proxy: the API server as a go-between.
 
-Nothing is stored here. The server finds out where the pod runs, checks that the container is one of the pod's, and asks
-that node's kubelet, or for `proxy` the pod itself. From then on it passes bytes on and understands nothing of them:
-kubectl and the kubelet (or the runtime) agree on a protocol with each other.
+Nothing is stored here. The server finds out where the pod runs, checks that the
+container is one of the pod's, and asks that node's kubelet, or for `proxy` the pod
+itself. From then on it passes bytes on and understands nothing of them: kubectl and the
+kubelet (or the runtime) agree on a protocol with each other.
 
-Upstream: `pkg/registry/core/pod/strategy.go` (`LogLocation`, `streamLocation`, `validateContainer`),
-`pod/rest/{log,subresources}.go`, `apiserver/pkg/registry/generic/rest/response_checker.go`,
-`apimachinery/pkg/util/proxy/upgradeaware.go`, v1.36. Left out: upstream translates WebSocket to SPDY for kubelets that
-speak no WebSocket; ours speak it.
+Upstream: `pkg/registry/core/pod/strategy.go` (`LogLocation`, `streamLocation`,
+`validateContainer`), `pod/rest/{log,subresources}.go`,
+`apiserver/pkg/registry/generic/rest/response_checker.go`,
+`apimachinery/pkg/util/proxy/upgradeaware.go`, v1.36. Left out: upstream translates
+WebSocket to SPDY for kubelets that speak no WebSocket; ours speak it.
 """
 
 from __future__ import annotations
@@ -22,7 +24,15 @@ from lifecycle.api.wire import ANONYMOUS, Object, Request, Response
 from lifecycle.apiserver.authz.authorizer import Authorizer
 from lifecycle.apiserver.authz.forbidden import forbidden_status_error
 
-LOG_PARAMETERS = ("follow", "previous", "timestamps", "sinceSeconds", "sinceTime", "tailLines", "limitBytes")
+LOG_PARAMETERS = (
+    "follow",
+    "previous",
+    "timestamps",
+    "sinceSeconds",
+    "sinceTime",
+    "tailLines",
+    "limitBytes",
+)
 STREAMS = {"stdin": "input", "stdout": "output", "stderr": "error", "tty": "tty"}
 
 
@@ -39,20 +49,26 @@ class NodeTransport(Protocol):
 
 
 def validate_container(pod: Object, container: str) -> str:
-    """The container that is meant. Raises StatusError if that is not clear, or if there is none of that name."""
+    """The container that is meant. Raises StatusError if that is not clear, or if there
+    is none of that name.
+    """
     spec, name = pod["spec"], pod["metadata"]["name"]
     own = [c["name"] for c in spec["containers"]]
     init = [c["name"] for c in spec.get("initContainers") or ()]
     ephemeral = [c["name"] for c in spec.get("ephemeralContainers") or ()]
     if container:
         if container not in (*init, *own, *ephemeral):
-            raise status.bad_request(f"container {container} is not valid for pod {name}")
+            raise status.bad_request(
+                f"container {container} is not valid for pod {name}"
+            )
         return container
     if len(own) == 1:
         return own[0]
     # upstream names every container, init containers first, as Go prints a list
     listed = " ".join([*init, *own, *ephemeral])
-    raise status.bad_request(f"a container name must be specified for pod {name}, choose one of: [{listed}]")
+    raise status.bad_request(
+        f"a container name must be specified for pod {name}, choose one of: [{listed}]"
+    )
 
 
 def check_log_options(request: Request, name: str) -> None:
@@ -65,19 +81,32 @@ def check_log_options(request: Request, name: str) -> None:
             try:
                 values[key] = int(text)
             except ValueError:
-                raise status.bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax') from None
+                raise status.bad_request(
+                    f'strconv.ParseInt: parsing "{text}": invalid syntax'
+                ) from None
     checks = (
-        ("tailLines", values.get("tailLines", 0) < 0, "must be greater than or equal to 0"),
+        (
+            "tailLines",
+            values.get("tailLines", 0) < 0,
+            "must be greater than or equal to 0",
+        ),
         ("limitBytes", values.get("limitBytes", 1) < 1, "must be greater than 0"),
         ("sinceSeconds", values.get("sinceSeconds", 1) < 1, "must be greater than 0"),
     )
     if "sinceSeconds" in values and request.param("sinceTime"):
         causes.append(
             _cause(
-                "FieldValueForbidden", "", "Forbidden: at most one of `sinceTime` or `sinceSeconds` may be specified"
+                "FieldValueForbidden",
+                "",
+                "Forbidden: at most one of `sinceTime` or `sinceSeconds` may be"
+                " specified",
             )
         )
-    causes += [_cause("FieldValueInvalid", k, f"Invalid value: {values[k]}: {why}") for k, bad, why in checks if bad]
+    causes += [
+        _cause("FieldValueInvalid", k, f"Invalid value: {values[k]}: {why}")
+        for k, bad, why in checks
+        if bad
+    ]
     if causes:
         raise status.invalid("PodLogOptions", name, causes)
 
@@ -89,15 +118,20 @@ def _cause(reason: str, field: str, message: str) -> Object:
 class PodConnector:
     """Carries requests to kubelets. `nodes`: the way to each, by node name.
 
-    A WebSocket can only be opened with GET, which is the verb *get*; but whoever runs a command in a pod does more than
-    read. So such requests must be allowed as *create*, too (since 1.35).
+    A WebSocket can only be opened with GET, which is the verb *get*; but whoever runs a
+    command in a pod does more than read. So such requests must be allowed as *create*,
+    too (since 1.35).
     """
 
-    def __init__(self, nodes: Mapping[str, NodeTransport], authorizer: Authorizer | None = None) -> None:
+    def __init__(
+        self, nodes: Mapping[str, NodeTransport], authorizer: Authorizer | None = None
+    ) -> None:
         self.nodes = nodes
         self._authorizer = authorizer
 
-    async def connect(self, request: Request, pod: Object, subresource: str) -> Response:
+    async def connect(
+        self, request: Request, pod: Object, subresource: str
+    ) -> Response:
         """Answer a connecting subresource of a pod. Raises StatusError."""
         if request.method == "GET" and subresource in ("exec", "attach", "portforward"):
             self._check_create(request)
@@ -107,23 +141,46 @@ class PodConnector:
             return await self._proxy(request, pod)
         if subresource == "log":
             check_log_options(request, name)
-        container = validate_container(pod, request.param("container")) if subresource != "portforward" else ""
+        container = (
+            validate_container(pod, request.param("container"))
+            if subresource != "portforward"
+            else ""
+        )
         node = spec.get("nodeName")
         if not node:
             if subresource == "log":  # nothing has run, so nothing was written
                 return Response(200, {"Content-Type": "text/plain"}, body=b"")
             raise status.bad_request(f"pod {name} does not have a host assigned")
-        path = {"log": "containerLogs", "portforward": "portForward"}.get(subresource, subresource)
-        asked = Request("GET" if subresource == "log" else request.method, f"/{path}/{namespace}/{name}")
+        path = {"log": "containerLogs", "portforward": "portForward"}.get(
+            subresource, subresource
+        )
+        asked = Request(
+            "GET" if subresource == "log" else request.method,
+            f"/{path}/{namespace}/{name}",
+        )
         asked.path += f"/{container}" if container else ""
         if subresource == "log":
-            asked.query = {key: request.query[key] for key in LOG_PARAMETERS if request.param(key)}
+            asked.query = {
+                key: request.query[key] for key in LOG_PARAMETERS if request.param(key)
+            }
         elif subresource == "portforward":
-            asked.query = {key: request.query[key] for key in ("port", "ports") if key in request.query}
+            asked.query = {
+                key: request.query[key]
+                for key in ("port", "ports")
+                if key in request.query
+            }
         else:
-            asked.query = {STREAMS[key]: ["1"] for key in STREAMS if request.param(key) in ("true", "1")}
+            asked.query = {
+                STREAMS[key]: ["1"]
+                for key in STREAMS
+                if request.param(key) in ("true", "1")
+            }
             asked.query["command"] = request.query.get("command", [])
-        asked.headers = {k: v for k, v in request.headers.items() if k not in ("authorization", "accept")}
+        asked.headers = {
+            k: v
+            for k, v in request.headers.items()
+            if k not in ("authorization", "accept")
+        }
         response = await self._ask(node, asked)
         if subresource == "log":
             return _checked(response, name)
@@ -144,15 +201,24 @@ class PodConnector:
         try:
             return await transport.round_trip(request)
         except OSError as error:
-            verb, url = request.method.capitalize(), f"https://{node}:10250{quote(request.path)}"
+            verb, url = (
+                request.method.capitalize(),
+                f"https://{node}:10250{quote(request.path)}",
+            )
             raise status.internal_error(f'{verb} "{url}": {error}') from None
 
     async def _proxy(self, request: Request, pod: Object) -> Response:
-        """`/proxy/PATH`: a plain request to one of the pod's ports, the first one if `name:port` does not say."""
+        """`/proxy/PATH`: a plain request to one of the pod's ports, the first one if
+        `name:port` does not say.
+        """
         spec = pod["spec"]
         info = request.info
         assert info is not None
-        ports = [port["containerPort"] for c in spec["containers"] for port in c.get("ports") or ()]
+        ports = [
+            port["containerPort"]
+            for c in spec["containers"]
+            for port in c.get("ports") or ()
+        ]
         _, _, asked = info.name.partition(":")
         address = (pod.get("status") or {}).get("podIP", "")
         if not address:
@@ -164,14 +230,20 @@ class PodConnector:
             if transport is None:
                 raise OSError(f"dial tcp {address}:{port}: connect: no route to host")
             return await transport.reach_pod(
-                address, port, Request(request.method, path, headers=dict(request.headers))
+                address,
+                port,
+                Request(request.method, path, headers=dict(request.headers)),
             )
         except OSError as error:
-            raise status.failure(503, "ServiceUnavailable", f"error trying to reach service: {error}", {}) from None
+            raise status.failure(
+                503, "ServiceUnavailable", f"error trying to reach service: {error}", {}
+            ) from None
 
 
 def _checked(response: Response, name: str) -> Response:
-    """The kubelet's refusals become the API's. Upstream: `GenericHttpResponseChecker.Check`."""
+    """The kubelet's refusals become the API's. Upstream:
+    `GenericHttpResponseChecker.Check`.
+    """
     if response.status == 200:
         return response
     text = (response.body or b"").decode(errors="replace")

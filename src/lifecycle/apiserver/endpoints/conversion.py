@@ -1,8 +1,10 @@
 """Objects turned into Tables or bare metadata, on request.
 
-`kubectl get` does not know how to print a pod. It asks the server for a Table, so a new kind prints well in an old kubectl.
+`kubectl get` does not know how to print a pod. It asks the server for a Table, so a new
+kind prints well in an old kubectl.
 
-Upstream: `apiserver/pkg/endpoints/handlers/response.go` (`asTable`, `asPartialObjectMetadata`), v1.36.
+Upstream: `apiserver/pkg/endpoints/handlers/response.go` (`asTable`,
+`asPartialObjectMetadata`), v1.36.
 """
 
 from __future__ import annotations
@@ -20,7 +22,11 @@ _INCLUDED = ("Metadata", "None", "Object", "")
 
 def partial(obj: Object, api_version: str = META_VERSION) -> Object:
     """PartialObjectMetadata of an object."""
-    return {"kind": "PartialObjectMetadata", "apiVersion": api_version, "metadata": obj["metadata"]}
+    return {
+        "kind": "PartialObjectMetadata",
+        "apiVersion": api_version,
+        "metadata": obj["metadata"],
+    }
 
 
 def converted(
@@ -34,23 +40,33 @@ def converted(
     headers: bool = True,
     strategy: Strategy = BUILT_IN,
 ) -> Object:
-    """Objects as `Table`, `PartialObjectMetadata` (one object) or `PartialObjectMetadataList`.
+    """Objects as `Table`, `PartialObjectMetadata` (one object) or
+    `PartialObjectMetadataList`.
 
-    `list_meta` is None for a single object; `include` is None, Metadata or Object (which form rows of a Table carry). Raises StatusError
-    400 for another `include`, 406 for one object asked for as a list, or a list as one object.
+    `list_meta` is None for a single object; `include` is None, Metadata or Object
+    (which form rows of a Table carry). Raises StatusError 400 for another `include`,
+    406 for one object asked for as a list, or a list as one object.
     """
     version = accepted.api_version
     if accepted.kind == "Table":
         if include not in _INCLUDED:
-            why = f"includeObject: Invalid value: {go_quote(include)}: must be 'Metadata', 'Object', 'None', or empty"
+            why = (
+                f"includeObject: Invalid value: {go_quote(include)}: must be"
+                " 'Metadata', 'Object', 'None', or empty"
+            )
             raise bad_request(f"Unable to convert to Table as requested: {why}")
-        return _of_version(strategy.table(resource, objs, list_meta, now, include, headers), version)
+        return _of_version(
+            strategy.table(resource, objs, list_meta, now, include, headers), version
+        )
     if accepted.kind == "PartialObjectMetadata" and list_meta is None:
         return partial(objs[0], version)
     if accepted.kind == "PartialObjectMetadata" or list_meta is None:
         is_not = "is a list" if list_meta is not None else "is not a list"
         go_type = strategy.go_type(resource, "List" if list_meta is not None else "")
-        message = f"you requested {accepted.kind}, but the requested object {is_not} ({go_type})"
+        message = (
+            f"you requested {accepted.kind}, but the requested object {is_not}"
+            f" ({go_type})"
+        )
         raise failure(406, "NotAcceptable", message)
     return {
         "kind": "PartialObjectMetadataList",
@@ -61,13 +77,17 @@ def converted(
 
 
 def _of_version(table: Object, version: str) -> Object:
-    """The same Table in a version of the group; the rows carry metadata of the same version."""
+    """The same Table in a version of the group; the rows carry metadata of the same
+    version.
+    """
     if version == META_VERSION:
         return table
     rows = [
-        {**row, "object": {**row["object"], "apiVersion": version}}
-        if (row.get("object") or {}).get("kind") == "PartialObjectMetadata"
-        else row
+        (
+            {**row, "object": {**row["object"], "apiVersion": version}}
+            if (row.get("object") or {}).get("kind") == "PartialObjectMetadata"
+            else row
+        )
         for row in table["rows"] or ()
     ]
     return {**table, "apiVersion": version, "rows": rows}

@@ -1,10 +1,11 @@
 """Lists and watches on the wire.
 
-A list of plain JSON is not encoded: the JSON of each object lies ready in the cache, and a list is those pieces
-joined. A list of a whole namespace is even kept until something in it changes.
+A list of plain JSON is not encoded: the JSON of each object lies ready in the cache,
+and a list is those pieces joined. A list of a whole namespace is even kept until
+something in it changes.
 
-Upstream: `apiserver/pkg/endpoints/handlers/get.go` (`ListResource`), `handlers/watch.go` (`serveWatchHandler`),
-v1.36.
+Upstream: `apiserver/pkg/endpoints/handlers/get.go` (`ListResource`),
+`handlers/watch.go` (`serveWatchHandler`), v1.36.
 """
 
 from __future__ import annotations
@@ -24,9 +25,24 @@ from lifecycle.api.wire import Object, Request, Response, WatchFrame
 from lifecycle.apiserver.cache_watcher import CacheWatcher, Criteria
 from lifecycle.apiserver.cached_object import Cached
 from lifecycle.apiserver.endpoints.conversion import converted
-from lifecycle.apiserver.endpoints.negotiation import JSON, YAML, Accepted, frame_encoder, negotiate
-from lifecycle.apiserver.endpoints.options import bool_option, check_list_options, int_option
-from lifecycle.apiserver.registry.listing import ListOptions, Page, list_page, parse_revision
+from lifecycle.apiserver.endpoints.negotiation import (
+    JSON,
+    YAML,
+    Accepted,
+    frame_encoder,
+    negotiate,
+)
+from lifecycle.apiserver.endpoints.options import (
+    bool_option,
+    check_list_options,
+    int_option,
+)
+from lifecycle.apiserver.registry.listing import (
+    ListOptions,
+    Page,
+    list_page,
+    parse_revision,
+)
 from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.registry.store import Environment
 
@@ -47,34 +63,57 @@ class ListEndpoint:
         held = self.environment.cachers.get(scope.resource.store_key)
         if held is None or held.resource is not scope.resource:
             raise status.generic_not_found()
-        if bool_option(request, "watch") or (request.info is not None and request.info.verb == "watch"):
+        if bool_option(request, "watch") or (
+            request.info is not None and request.info.verb == "watch"
+        ):
             return self._watch(request, scope)
         accepted = None if request.accepts_object else negotiate(request)
         return self.answer(request, scope, await self.page(request, scope), accepted)
 
-    def answer(self, request: Request, scope: RequestScope, page: Page, accepted: Accepted | None) -> Response:
+    def answer(
+        self,
+        request: Request,
+        scope: RequestScope,
+        page: Page,
+        accepted: Accepted | None,
+    ) -> Response:
         """A page in the form that was agreed on; None: as objects."""
         if accepted is None:
-            return Response(200, obj=self.list_object(scope.resource, page.rows, page.metadata))
+            return Response(
+                200, obj=self.list_object(scope.resource, page.rows, page.metadata)
+            )
         if accepted.kind:
             return self._converted(request, scope, page, accepted)
         if accepted.media_type == JSON:
             return Response(200, {"Content-Type": JSON}, body=self._join(scope, page))
         if scope.strategy.items_carry_kind:  # YAML of the very same
-            return Response(200, {"Content-Type": YAML}, body=to_yaml(orjson.loads(self._join(scope, page))).encode())
+            return Response(
+                200,
+                {"Content-Type": YAML},
+                body=to_yaml(orjson.loads(self._join(scope, page))).encode(),
+            )
         obj = self.list_object(scope.resource, page.rows, page.metadata)
         return Response(200, obj=obj)
 
     async def page(self, request: Request, scope: RequestScope, limit: int = 0) -> Page:
-        """What a request selects; `limit`: how much of it, if it does not say. Raises StatusError 400, 410, 422, 504."""
+        """What a request selects; `limit`: how much of it, if it does not say. Raises
+        StatusError 400, 410, 422, 504.
+        """
         check_list_options(request, watch=False)
         criteria, options = criteria_of(request, scope), _list_options(request)
         options.limit = options.limit or limit
-        return await list_page(self.environment.cacher(scope.resource), self.environment.store, criteria, options)
+        return await list_page(
+            self.environment.cacher(scope.resource),
+            self.environment.store,
+            criteria,
+            options,
+        )
 
     @staticmethod
     def list_object(resource: Resource, rows: list[Cached], metadata: Object) -> Object:
-        """A `…List`. In JSON its items carry no kind of their own; in process they are the cached objects."""
+        """A `…List`. In JSON its items carry no kind of their own; in process they are
+        the cached objects.
+        """
         return {
             "kind": f"{resource.kind}List",
             "apiVersion": resource.api_version,
@@ -88,13 +127,16 @@ class ListEndpoint:
         head = self._head(resource, page)
         if page.whole:
             kept = self._joined.get(key)
-            # the very same rows: nothing in them has changed since; but elsewhere, so the revision in front may have moved on
+            # the very same rows: nothing in them has changed since; but elsewhere, so
+            # the revision in front may have moved on
             if kept is not None and kept[0] is page.rows:
                 if not kept[1].startswith(head):
                     start = kept[1].index(b',"items":[') + len(b',"items":[')
                     kept = self._joined[key] = (page.rows, head + kept[1][start:])
                 return kept[1]
-        skip = len(f'"kind":"{resource.kind}","apiVersion":"{resource.api_version}",') + 1
+        skip = (
+            len(f'"kind":"{resource.kind}","apiVersion":"{resource.api_version}",') + 1
+        )
         if scope.strategy.items_carry_kind:
             rows = [row.json for row in page.rows]
         else:
@@ -106,22 +148,36 @@ class ListEndpoint:
 
     @staticmethod
     def _head(resource: Resource, page: Page) -> bytes:
-        head = {"kind": f"{resource.kind}List", "apiVersion": resource.api_version, "metadata": page.metadata}
+        head = {
+            "kind": f"{resource.kind}List",
+            "apiVersion": resource.api_version,
+            "metadata": page.metadata,
+        }
         return orjson.dumps(head)[:-1] + b',"items":['
 
-    def _converted(self, request: Request, scope: RequestScope, page: Page, accepted: Accepted) -> Response:
+    def _converted(
+        self, request: Request, scope: RequestScope, page: Page, accepted: Accepted
+    ) -> Response:
         objs = [row.obj for row in page.rows]
         include = request.param("includeObject") or "Metadata"
         now = self.environment.clock.now()
         obj = converted(
-            accepted, scope.resource, objs, page.metadata, now=now, include=include, strategy=scope.strategy
+            accepted,
+            scope.resource,
+            objs,
+            page.metadata,
+            now=now,
+            include=include,
+            strategy=scope.strategy,
         )
         return Response(200, {"Content-Type": accepted.media_type}, obj=obj)
 
-    # -- watch --------------------------------------------------------------------------------------------------------
+    # -- watch -------------------------------------------------------------------------
 
     def _watch(self, request: Request, scope: RequestScope) -> Response:
-        accepted = None if request.accepts_object else negotiate(request, streaming=True)
+        accepted = (
+            None if request.accepts_object else negotiate(request, streaming=True)
+        )
         check_list_options(request, watch=True)
         cacher = self.environment.cacher(scope.resource)
         criteria = criteria_of(request, scope)
@@ -132,11 +188,15 @@ class ListEndpoint:
             asked = request.param("resourceVersion")
             if initial and asked and parse_revision(asked) > current:
                 raise status.too_large_resource_version(int(asked), current)
-            watcher = cacher.watch(criteria, revision, initial=initial, bookmarks=bookmarks)
+            watcher = cacher.watch(
+                criteria, revision, initial=initial, bookmarks=bookmarks
+            )
         except status.StatusError as error:
             if error.code == 400:
                 raise
-            watcher = CacheWatcher(cacher, criteria, bookmarks=False)  # from here on a watch says no as a watch does
+            watcher = CacheWatcher(
+                cacher, criteria, bookmarks=False
+            )  # from here on a watch says no as a watch does
             watcher.push(WatchFrame("ERROR", error.status))
             watcher.end()
         else:
@@ -148,11 +208,15 @@ class ListEndpoint:
         content_type, encode = frame_encoder(accepted)
         if accepted.kind:
             encode = self._converting(scope, accepted, request)
-        return Response(200, {"Content-Type": content_type}, stream=watcher, encode_frame=encode)
+        return Response(
+            200, {"Content-Type": content_type}, stream=watcher, encode_frame=encode
+        )
 
     @staticmethod
     def _start(request: Request) -> tuple[int | None, bool]:
-        """From which revision to follow (None: now), and whether to begin with all there is."""
+        """From which revision to follow (None: now), and whether to begin with all
+        there is.
+        """
         version = request.param("resourceVersion")
         initial = bool_option(request, "sendInitialEvents")
         if version not in ("", "0"):
@@ -160,9 +224,13 @@ class ListEndpoint:
             return (None, True) if initial else (revision, False)
         return None, initial is not False
 
-    def _converting(self, scope: RequestScope, accepted: Accepted, request: Request) -> Any:
+    def _converting(
+        self, scope: RequestScope, accepted: Accepted, request: Request
+    ) -> Any:
         include = request.param("includeObject") or "Metadata"
-        accepted = replace(accepted, kind=accepted.kind.removesuffix("List"))  # an event is of one object
+        accepted = replace(
+            accepted, kind=accepted.kind.removesuffix("List")
+        )  # an event is of one object
         state = {"headers": True}
 
         def encode(frame: WatchFrame) -> bytes:
@@ -170,7 +238,8 @@ class ListEndpoint:
             if frame.type not in ("BOOKMARK", "ERROR"):
                 now = self.environment.clock.now()
                 obj = converted(
-                    accepted, scope.resource, [obj], None, now=now, include=include, headers=state["headers"], strategy=scope.strategy
+                    accepted, scope.resource, [obj], None, now=now, include=include,
+                    headers=state["headers"], strategy=scope.strategy
                 )  # fmt: skip
                 state["headers"] = False
             elif frame.type == "BOOKMARK" and accepted.kind == "Table":
@@ -181,13 +250,18 @@ class ListEndpoint:
                     "columnDefinitions": [],
                     "rows": [],
                 }
-            return b'{"type":"%b","object":%b}\n' % (frame.type.encode(), orjson.dumps(obj))
+            return b'{"type":"%b","object":%b}\n' % (
+                frame.type.encode(),
+                orjson.dumps(obj),
+            )
 
         return encode
 
 
 def _schedule(watcher: CacheWatcher, request: Request, bookmarks: bool) -> None:
-    """End the watch when its time is up; while it lives, tell it now and then how far it has seen everything."""
+    """End the watch when its time is up; while it lives, tell it now and then how far
+    it has seen everything.
+    """
     loop = asyncio.get_running_loop()
     seconds = int_option(request, "timeoutSeconds")
     timeout = float(min(max(seconds, 0), LONGEST)) if seconds else MIN_WATCH_TIMEOUT
@@ -215,7 +289,9 @@ def _list_options(request: Request) -> ListOptions:
 
 
 def criteria_of(request: Request, scope: RequestScope) -> Criteria:
-    """What a list or watch selects. Raises StatusError 400 for selectors that cannot be read or fields that cannot be selected by."""
+    """What a list or watch selects. Raises StatusError 400 for selectors that cannot be
+    read or fields that cannot be selected by.
+    """
     criteria = Criteria(namespace=scope.namespace)
     labels = request.param("labelSelector")
     if labels:
@@ -253,5 +329,7 @@ def _field_selector(text: str, scope: RequestScope) -> FieldSelector:
     known = scope.strategy.field_labels(scope.resource.kind)
     for requirement in selector.requirements:
         if requirement.field not in known:
-            raise status.bad_request(scope.strategy.field_label_error(scope.resource.kind, requirement.field))
+            raise status.bad_request(
+                scope.strategy.field_label_error(scope.resource.kind, requirement.field)
+            )
     return selector

@@ -1,11 +1,12 @@
 """In which form an answer goes out.
 
-A client lists the forms it takes (`Accept`), best first. The server speaks JSON, YAML and the Kubernetes protobuf
-encoding, and can turn an object into a Table (what `kubectl get` prints) or into its bare metadata. A media type it
-does not speak is passed over; if none is left, the answer is 406.
+A client lists the forms it takes (`Accept`), best first. The server speaks JSON, YAML
+and the Kubernetes protobuf encoding, and can turn an object into a Table (what `kubectl
+get` prints) or into its bare metadata. A media type it does not speak is passed over;
+if none is left, the answer is 406.
 
-Upstream: `apiserver/pkg/endpoints/handlers/negotiation/negotiate.go`, `handlers/response.go`
-(`transformResponseObject`), v1.36.
+Upstream: `apiserver/pkg/endpoints/handlers/negotiation/negotiate.go`,
+`handlers/response.go` (`transformResponseObject`), v1.36.
 """
 
 from __future__ import annotations
@@ -21,7 +22,11 @@ from lifecycle.api.go_yaml import to_yaml
 from lifecycle.api.status import StatusError, failure
 from lifecycle.api.wire import Object, Request, Response, WatchFrame
 
-JSON, YAML, PROTOBUF = "application/json", "application/yaml", "application/vnd.kubernetes.protobuf"
+JSON, YAML, PROTOBUF = (
+    "application/json",
+    "application/yaml",
+    "application/vnd.kubernetes.protobuf",
+)
 MEDIA_TYPES = (JSON, YAML, PROTOBUF)
 META_GROUP = "meta.k8s.io"
 META_VERSION = "meta.k8s.io/v1"
@@ -30,7 +35,9 @@ CONVERSIONS = ("Table", "PartialObjectMetadata", "PartialObjectMetadataList")
 
 @dataclass(slots=True, frozen=True)
 class Accepted:
-    """The form agreed on. `kind` is the conversion asked for, or empty; `version` that of its group."""
+    """The form agreed on. `kind` is the conversion asked for, or empty; `version` that
+    of its group.
+    """
 
     media_type: str
     kind: str = ""
@@ -43,12 +50,16 @@ class Accepted:
 
 
 @lru_cache(maxsize=512)
-def parse_accept(header: str, allow_conversions: bool, streaming: bool) -> Accepted | None:
+def parse_accept(
+    header: str, allow_conversions: bool, streaming: bool
+) -> Accepted | None:
     """The first acceptable clause, or None."""
     for clause in _by_quality(header):
         media_type, _, rest = clause.partition(";")
         media_type = media_type.strip()
-        parameters = dict(part.strip().partition("=")[::2] for part in rest.split(";") if part.strip())
+        parameters = dict(
+            part.strip().partition("=")[::2] for part in rest.split(";") if part.strip()
+        )
         kind = parameters.get("as", "")
         if kind and not (
             allow_conversions
@@ -63,7 +74,11 @@ def parse_accept(header: str, allow_conversions: bool, streaming: bool) -> Accep
             continue
         if media_type == PROTOBUF and kind == "Table":
             continue  # a Table has no protobuf form
-        return Accepted(media_type, kind, parameters["v"]) if kind else Accepted(media_type)
+        return (
+            Accepted(media_type, kind, parameters["v"])
+            if kind
+            else Accepted(media_type)
+        )
     return None
 
 
@@ -85,10 +100,14 @@ def _by_quality(header: str) -> list[str]:
     return sorted(clauses, key=quality)
 
 
-def negotiate(request: Request, *, conversions: bool = True, streaming: bool = False) -> Accepted:
+def negotiate(
+    request: Request, *, conversions: bool = True, streaming: bool = False
+) -> Accepted:
     """The form for a request. Raises StatusError 406."""
     header = request.headers.get("accept", "") or "*/*"
-    accepted = parse_accept(header, conversions, streaming) if is_routed(header) else None
+    accepted = (
+        parse_accept(header, conversions, streaming) if is_routed(header) else None
+    )
     if accepted is None:
         is_list = request.info is not None and request.info.verb in ("list", "watch")
         raise not_acceptable(header, streaming=streaming, is_list=is_list)
@@ -97,31 +116,55 @@ def negotiate(request: Request, *, conversions: bool = True, streaming: bool = F
 
 @lru_cache(maxsize=512)
 def is_routed(header: str) -> bool:
-    """Whether the router lets a request through: it compares whole media types, and knows no wildcard but one."""
-    return any(clause.partition(";")[0].strip() in (*MEDIA_TYPES, "*/*") for clause in header.split(","))
+    """Whether the router lets a request through: it compares whole media types, and
+    knows no wildcard but one.
+    """
+    return any(
+        clause.partition(";")[0].strip() in (*MEDIA_TYPES, "*/*")
+        for clause in header.split(",")
+    )
 
 
-def not_acceptable(header: str, *, streaming: bool = False, is_list: bool = True) -> StatusError:
-    """406, with the forms there are: from the router if no media type fits, from the handler if just the conversion does not."""
+def not_acceptable(
+    header: str, *, streaming: bool = False, is_list: bool = True
+) -> StatusError:
+    """406, with the forms there are: from the router if no media type fits, from the
+    handler if just the conversion does not.
+    """
     streams = [f"{media_type};stream=watch" for media_type in (JSON, PROTOBUF)]
     if is_routed(header):
         types = streams if streaming else MEDIA_TYPES
-        return failure(406, "NotAcceptable", f"only the following media types are accepted: {', '.join(types)}")
+        return failure(
+            406,
+            "NotAcceptable",
+            f"only the following media types are accepted: {', '.join(types)}",
+        )
     available = ", ".join([*MEDIA_TYPES, *(streams if is_list else ())])
     message = f"406: Not Acceptable\n\nAvailable representations: {available}"
     return failure(406, "NotAcceptable", message, {})
 
 
 def encode(obj: Object, media_type: str) -> tuple[str, bytes]:
-    """Media type and bytes of an object; JSON where the wished form does not exist for its kind."""
-    if media_type == PROTOBUF and protobuf.is_supported(obj.get("apiVersion", ""), obj.get("kind", "")):
+    """Media type and bytes of an object; JSON where the wished form does not exist for
+    its kind.
+    """
+    if media_type == PROTOBUF and protobuf.is_supported(
+        obj.get("apiVersion", ""), obj.get("kind", "")
+    ):
         return PROTOBUF, protobuf.encode(obj)
     if media_type == YAML:
         return YAML, to_yaml(obj).encode()
-    if obj.get("kind", "").endswith("List") and "items" in obj and obj.get("apiVersion") != META_VERSION:
+    if (
+        obj.get("kind", "").endswith("List")
+        and "items" in obj
+        and obj.get("apiVersion") != META_VERSION
+    ):
         obj = {
             **obj,
-            "items": [{k: v for k, v in item.items() if k not in ("kind", "apiVersion")} for item in obj["items"]],
+            "items": [
+                {k: v for k, v in item.items() if k not in ("kind", "apiVersion")}
+                for item in obj["items"]
+            ],
         }
     return JSON, orjson.dumps(obj, option=orjson.OPT_APPEND_NEWLINE)
 
@@ -132,13 +175,23 @@ def finish(request: Request, response: Response) -> Response:
         if response.obj is None:
             response.body = b""
             return response
-        convertible = response.obj.get("kind") != "Status"  # a refusal is never turned into anything else
-        accepted = parse_accept(request.headers.get("accept", "") or "*/*", convertible, False)
-        media_type, response.body = encode(response.obj, accepted.media_type if accepted else JSON)
+        convertible = (
+            response.obj.get("kind") != "Status"
+        )  # a refusal is never turned into anything else
+        accepted = parse_accept(
+            request.headers.get("accept", "") or "*/*", convertible, False
+        )
+        media_type, response.body = encode(
+            response.obj, accepted.media_type if accepted else JSON
+        )
         response.headers["Content-Type"] = media_type
-    if request.param("pretty") in ("true", "1") and response.headers.get("Content-Type") == JSON:
+    if (
+        request.param("pretty") in ("true", "1")
+        and response.headers.get("Content-Type") == JSON
+    ):
         response.body = orjson.dumps(
-            orjson.loads(response.body), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+            orjson.loads(response.body),
+            option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE,
         )
     return response
 
@@ -146,7 +199,11 @@ def finish(request: Request, response: Response) -> Response:
 def json_frame(frame: WatchFrame) -> bytes:
     """One line of a JSON watch; made once for all watchers that share the frame."""
     if frame.encoded is None:
-        obj = frame.source.json if frame.source is not None else orjson.dumps(frame.object)
+        obj = (
+            frame.source.json
+            if frame.source is not None
+            else orjson.dumps(frame.object)
+        )
         frame.encoded = b'{"type":"%b","object":%b}\n' % (frame.type.encode(), obj)
     return frame.encoded
 

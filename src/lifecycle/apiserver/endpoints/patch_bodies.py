@@ -1,10 +1,12 @@
-"""What a client sent as a patch, as data: a list of operations, a partial object, or an apply configuration.
+"""What a client sent as a patch, as data: a list of operations, a partial object, or an
+apply configuration.
 
-A reader that is asked to be strict also objects to fields given twice, and to fields that no operation of a JSON patch has. What it found
-goes along with the patch; whether it matters is decided later.
+A reader that is asked to be strict also objects to fields given twice, and to fields
+that no operation of a JSON patch has. What it found goes along with the patch; whether
+it matters is decided later.
 
-Upstream: `apiserver/pkg/endpoints/handlers/patch.go` (`jsonPatcher.applyJSPatch`, `strategicPatchObject`,
-`applyPatcher.applyPatchToCurrentObject`), v1.36.
+Upstream: `apiserver/pkg/endpoints/handlers/patch.go` (`jsonPatcher.applyJSPatch`,
+`strategicPatchObject`, `applyPatcher.applyPatchToCurrentObject`), v1.36.
 """
 
 from __future__ import annotations
@@ -18,22 +20,34 @@ from lifecycle.api.schema import find_duplicate_fields
 from lifecycle.api.schema.scalars import json_type
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.go_json import read_json
-from lifecycle.apiserver.registry.strategy import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH
+from lifecycle.apiserver.registry.strategy import (
+    APPLY_PATCH,
+    JSON_PATCH,
+    MERGE_PATCH,
+    STRATEGIC_MERGE_PATCH,
+)
 from lifecycle.apiserver.yaml_input import from_yaml
 
 _OPERATION = {"op": "string", "path": "string", "from": "string", "value": ""}
 
 
 def parse_patch(content_type: str, body: bytes) -> tuple[Any, list[str]]:
-    """The patch as data, and what a strict reader would object to. Raises StatusError 400."""
+    """The patch as data, and what a strict reader would object to. Raises StatusError
+    400.
+    """
     try:
         if content_type == APPLY_PATCH:
             return _parse_apply(body)
         patch = read_json(body)
         if content_type != JSON_PATCH:
-            return _parse_object(patch, content_type), find_duplicate_fields(body, patch)
+            return _parse_object(patch, content_type), find_duplicate_fields(
+                body, patch
+            )
         patch, unknown = _parse_operations(patch)
-        return patch, [f"json patch {each}" for each in (*find_duplicate_fields(body, patch), *unknown)]
+        return patch, [
+            f"json patch {each}"
+            for each in (*find_duplicate_fields(body, patch), *unknown)
+        ]
     except ValueError as error:
         prefix = {APPLY_PATCH: "error decoding YAML: ", STRATEGIC_MERGE_PATCH: ""}.get(
             content_type, "error decoding patch: "
@@ -42,7 +56,9 @@ def parse_patch(content_type: str, body: bytes) -> tuple[Any, list[str]]:
 
 
 def _parse_apply(body: bytes) -> tuple[Object, list[str]]:
-    """An apply is YAML, whatever it looks like: JSON is only read as such because that is quicker."""
+    """An apply is YAML, whatever it looks like: JSON is only read as such because that
+    is quicker.
+    """
     try:
         patch, found = orjson.loads(body), find_duplicate_fields(body)
     except orjson.JSONDecodeError:
@@ -53,7 +69,10 @@ def _parse_apply(body: bytes) -> tuple[Object, list[str]]:
         except ValueError as error:
             raise ValueError(f"error converting YAML to JSON: {error}") from None
     if not isinstance(patch, dict | None):
-        what = f"json: cannot unmarshal {json_type(patch)} into Go value of type map[string]interface {{}}"
+        what = (
+            f"json: cannot unmarshal {json_type(patch)} into Go value of type"
+            " map[string]interface {}"
+        )
         raise ValueError(f"error unmarshaling JSON: while decoding JSON: {what}")
     return patch or {}, found
 
@@ -62,19 +81,26 @@ def _parse_object(patch: Any, content_type: str) -> Object:
     if patch is None and content_type == MERGE_PATCH:
         raise status.bad_request("Invalid JSON Patch")
     if not isinstance(patch, dict | None):
-        raise ValueError(f"json: cannot unmarshal {json_type(patch)} into Go value of type map[string]interface {{}}")
+        raise ValueError(
+            f"json: cannot unmarshal {json_type(patch)} into Go value of type"
+            " map[string]interface {}"
+        )
     return patch or {}
 
 
 def _parse_operations(patch: Any) -> tuple[list[Object], list[str]]:
     """The operations of a JSON patch, and the fields no operation has."""
     if not isinstance(patch, list | None):
-        raise ValueError(f"json: cannot unmarshal {json_type(patch)} into Go value of type []handlers.jsonPatchOp")
+        raise ValueError(
+            f"json: cannot unmarshal {json_type(patch)} into Go value of type"
+            " []handlers.jsonPatchOp"
+        )
     unknown = []
     for index, operation in enumerate(patch or ()):
         if not isinstance(operation, dict):
             raise ValueError(
-                f"json: cannot unmarshal {json_type(operation)} into Go value of type handlers.jsonPatchOp"
+                f"json: cannot unmarshal {json_type(operation)} into Go value of type"
+                " handlers.jsonPatchOp"
             )
         for key, value in operation.items():
             wanted = _OPERATION.get(key)
@@ -83,6 +109,7 @@ def _parse_operations(patch: Any) -> tuple[list[Object], list[str]]:
             elif wanted and value is not None and json_type(value) != wanted:
                 given = json_type(value)
                 raise ValueError(
-                    f"json: cannot unmarshal {given} into Go struct field jsonPatchOp.{key} of type {wanted}"
+                    f"json: cannot unmarshal {given} into Go struct field"
+                    f" jsonPatchOp.{key} of type {wanted}"
                 )
     return patch or [], unknown

@@ -1,7 +1,8 @@
 """The end of the handler chain: a verb on a resource becomes a call of its registry.
 
-Everything before this stage looked at the request from outside. Here the body is read for the first time, brought to
-its normal form, given its defaults, and handed on; and what comes back is wrapped in the form the client asked for.
+Everything before this stage looked at the request from outside. Here the body is read
+for the first time, brought to its normal form, given its defaults, and handed on; and
+what comes back is wrapped in the form the client asked for.
 
 Upstream: `apiserver/pkg/endpoints/installer.go` (`registerResourceHandlers`),
 `handlers/{create,get,update,patch,delete}.go`, v1.36. Left out: streaming lists.
@@ -20,13 +21,20 @@ from lifecycle.api.wire import Object, Request, RequestInfo, Response
 from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
 from lifecycle.apiserver.cached_object import Cached
 from lifecycle.apiserver.endpoints.bodies import parse_body, read_delete_options
-from lifecycle.apiserver.endpoints.component_statuses import get_component_status, list_component_statuses
+from lifecycle.apiserver.endpoints.component_statuses import (
+    get_component_status,
+    list_component_statuses,
+)
 from lifecycle.apiserver.endpoints.connect import PodConnector
 from lifecycle.apiserver.endpoints.conversion import converted
 from lifecycle.apiserver.endpoints.deprecations import deprecation_warning
 from lifecycle.apiserver.endpoints.lists import ListEndpoint
 from lifecycle.apiserver.endpoints.negotiation import JSON, Accepted, negotiate
-from lifecycle.apiserver.endpoints.options import bool_option, check_patch_options, check_write_options
+from lifecycle.apiserver.endpoints.options import (
+    bool_option,
+    check_patch_options,
+    check_write_options,
+)
 from lifecycle.apiserver.endpoints.patch_bodies import parse_patch
 from lifecycle.apiserver.endpoints.routes import check_route, no_such_resource
 from lifecycle.apiserver.filters.audit import log_request_object
@@ -54,11 +62,15 @@ Endpoint = Callable[["ResourceHandler", Request, RequestScope], Awaitable[Respon
 
 
 CONNECTING = frozenset({"attach", "exec", "log", "portforward", "proxy"})
-"""Subresources that upstream answers by asking the kubelet, or the pod itself, over a connection of its own."""
+"""Subresources that upstream answers by asking the kubelet, or the pod itself, over a
+connection of its own.
+"""
 
 
 class ResourceHandler:
-    """Serves every resource of discovery. `virtual` are resources that are answered but never stored."""
+    """Serves every resource of discovery. `virtual` are resources that are answered but
+    never stored.
+    """
 
     def __init__(
         self,
@@ -78,10 +90,15 @@ class ResourceHandler:
         """Answer a resource request. Raises StatusError for every refusal."""
         try:
             return await self._serve(request)
-        except MustAsk as waiting:  # a review, or the check against escalation, needs an authorizer that asks outside
+        except MustAsk as waiting:
+            # a review, or the check against escalation, needs an authorizer that asks
+            # outside
             return await served(lambda: self._again(request), waiting)
         except (RecursionError, TypeError) as error:
-            if isinstance(error, RecursionError) or str(error) == "Recursion limit reached":  # the latter is orjson's
+            if (
+                isinstance(error, RecursionError)
+                or str(error) == "Recursion limit reached"
+            ):  # the latter is orjson's
                 raise status.bad_request("exceeded max depth") from None
             raise
 
@@ -106,9 +123,14 @@ class ResourceHandler:
         if info.subresource:
             return await self._subresource(request, scope)
         if info.verb not in resource.verbs or len(info.parts) > 2:
-            raise status.method_not_allowed() if len(info.parts) <= 2 else status.generic_not_found()
+            raise (
+                status.method_not_allowed()
+                if len(info.parts) <= 2
+                else status.generic_not_found()
+            )
         endpoint = _VERBS.get(info.verb)
-        # a name belongs to get, update, patch and delete, and to nothing else; a list of one name is still a list
+        # a name belongs to get, update, patch and delete, and to nothing else; a list
+        # of one name is still a list
         if (
             endpoint is None
             or (info.verb in ("update", "patch", "delete") and not info.name)
@@ -116,7 +138,11 @@ class ResourceHandler:
         ):
             raise status.method_not_allowed()
         if resource.plural == "componentstatuses":
-            found = get_component_status(info.name) if info.verb == "get" else list_component_statuses()
+            found = (
+                get_component_status(info.name)
+                if info.verb == "get"
+                else list_component_statuses()
+            )
             return Response(200, obj=found)
         return await endpoint(self, request, scope)
 
@@ -127,11 +153,13 @@ class ResourceHandler:
     def store(self, scope: RequestScope) -> ResourceStore:
         """The registry of the scope's resource."""
         store = self.stores.get(scope.resource.store_key)
-        if store is None or store.resource is not scope.resource:  # a version that is published but not kept here
+        if (
+            store is None or store.resource is not scope.resource
+        ):  # a version that is published but not kept here
             raise status.generic_not_found()
         return store
 
-    # -- verbs --------------------------------------------------------------------------------------------------------
+    # -- verbs -------------------------------------------------------------------------
 
     async def get(self, request: Request, scope: RequestScope) -> Response:
         """One object."""
@@ -141,7 +169,9 @@ class ResourceHandler:
             current = self.environment.store.revision
             if parse_revision(wanted) > current:
                 raise status.too_large_resource_version(int(wanted), current)
-        return self._answer(request, scope, self.store(scope).get(scope.namespace, scope.name), accepted)
+        return self._answer(
+            request, scope, self.store(scope).get(scope.namespace, scope.name), accepted
+        )
 
     async def list_or_watch(self, request: Request, scope: RequestScope) -> Response:
         """A list, or a stream of changes."""
@@ -152,7 +182,9 @@ class ResourceHandler:
         accepted = _form(request)
         check_write_options(request, "CreateOptions")
         review = self.virtual.get((scope.resource.group, scope.resource.plural))
-        obj = self._read(request, scope, scope.resource.api_version, scope.resource.kind)
+        obj = self._read(
+            request, scope, scope.resource.api_version, scope.resource.kind
+        )
         if review is not None:
             self._track(None, obj, scope)
             return Response(201, obj=review(request, obj))
@@ -168,7 +200,9 @@ class ResourceHandler:
         """A whole new version of an object."""
         accepted = _form(request)
         check_write_options(request, "UpdateOptions")
-        obj = self._read(request, scope, scope.resource.api_version, scope.resource.kind)
+        obj = self._read(
+            request, scope, scope.resource.api_version, scope.resource.kind
+        )
         check_identity(obj, scope)
         dedup_owner_references(obj, scope.warnings)
         named_version = bool(obj["metadata"].get("resourceVersion"))
@@ -181,14 +215,18 @@ class ResourceHandler:
             return new
 
         uid = obj["metadata"].get("uid", "")
-        cached, created = await self.store(scope).update(scope, change, retry=not named_version, uid=uid)
+        cached, created = await self.store(scope).update(
+            scope, change, retry=not named_version, uid=uid
+        )
         return self._answer(request, scope, cached, accepted, 201 if created else 200)
 
     async def patch(self, request: Request, scope: RequestScope) -> Response:
         """A change described by a patch."""
         accepted = _form(request)
         content_type, (recipe, found), force = self._recipe(request, scope)
-        cached, created = await patch(self.store(scope), scope, content_type, recipe, found, force=force)
+        cached, created = await patch(
+            self.store(scope), scope, content_type, recipe, found, force=force
+        )
         return self._answer(request, scope, cached, accepted, 201 if created else 200)
 
     async def delete(self, request: Request, scope: RequestScope) -> Response:
@@ -199,7 +237,9 @@ class ResourceHandler:
             return Response(200, obj=answer)
         return self._answer(request, scope, Cached("", answer, 0), accepted)
 
-    async def delete_collection(self, request: Request, scope: RequestScope) -> Response:
+    async def delete_collection(
+        self, request: Request, scope: RequestScope
+    ) -> Response:
         """Everything that the selectors match."""
         accepted = _form(request)
         page = await self.lists.page(request, scope, DELETE_COLLECTION_PAGE)
@@ -223,7 +263,7 @@ class ResourceHandler:
                     raise
         return self.lists.answer(request, scope, page, accepted)
 
-    # -- subresources -------------------------------------------------------------------------------------------------
+    # -- subresources ------------------------------------------------------------------
 
     async def _subresource(self, request: Request, scope: RequestScope) -> Response:
         info = request.info
@@ -240,17 +280,23 @@ class ResourceHandler:
             obj = self._read(request, scope, version, row.kind)
             check_namespace(obj, scope)
             self._track(None, obj, scope, version)
-            await self._admit(scope, obj, None)  # NodeRestriction holds kubelets to tokens of their own pods
+            await self._admit(
+                scope, obj, None
+            )  # NodeRestriction holds kubelets to tokens of their own pods
             return Response(201, obj=virtual(request, obj))
         if name == "scale":
             return await self._scale(request, scope)
         if (resource.plural, name) == ("pods", "binding"):
-            return await self._bind(request, scope, self._read(request, scope, "v1", "Binding"))
+            return await self._bind(
+                request, scope, self._read(request, scope, "v1", "Binding")
+            )
         if (resource.plural, name) == ("pods", "eviction"):
             eviction = self._read(request, scope, "policy/v1", "Eviction")
             check_namespace(eviction, scope)
             budgets = self.stores["policy", "poddisruptionbudgets"]
-            return Response(201, obj=await evict(self.store(scope), budgets, scope, eviction))
+            return Response(
+                201, obj=await evict(self.store(scope), budgets, scope, eviction)
+            )
         if name in CONNECTING:
             wanted = scope.name.partition(":")[0] if name == "proxy" else scope.name
             pod = self.store(scope).get(scope.namespace, wanted)
@@ -269,21 +315,39 @@ class ResourceHandler:
             scale = await scales.update_scale(store, scope, new)
         else:
             content_type, (recipe, _), force = self._recipe(request, scope)
-            scale = await scales.patch_scale(store, scope, content_type, recipe, force=force)
+            scale = await scales.patch_scale(
+                store, scope, content_type, recipe, force=force
+            )
         return self._answer(request, scope, Cached("", scale, 0), accepted)
 
-    async def _bind(self, request: Request, scope: RequestScope, binding: Object) -> Response:
+    async def _bind(
+        self, request: Request, scope: RequestScope, binding: Object
+    ) -> Response:
         check_namespace(binding, scope)
         pod = find_resource("", "v1", "pods")
         assert pod is not None
         name = scope.name or (binding.get("metadata") or {}).get("name", "")
-        bound = RequestScope(pod, scope.namespace, name, "binding", scope.user, scope.manager, scope.dry_run)
-        return Response(201, obj=await pods.bind(self.stores["", "pods"], bound, binding))
+        bound = RequestScope(
+            pod,
+            scope.namespace,
+            name,
+            "binding",
+            scope.user,
+            scope.manager,
+            scope.dry_run,
+        )
+        return Response(
+            201, obj=await pods.bind(self.stores["", "pods"], bound, binding)
+        )
 
-    # -- bodies and answers -------------------------------------------------------------------------------------------
+    # -- bodies and answers ------------------------------------------------------------
 
-    def _read(self, request: Request, scope: RequestScope, api_version: str, kind: str) -> Object:
-        """The object a client sent: normal form, with defaults; it belongs to this request."""
+    def _read(
+        self, request: Request, scope: RequestScope, api_version: str, kind: str
+    ) -> Object:
+        """The object a client sent: normal form, with defaults; it belongs to this
+        request.
+        """
         with span("apiserver", "decode"):
             check = scope.field_validation != "Ignore"
             sent, duplicates = parse_body(request, kind, duplicates=check)
@@ -296,21 +360,34 @@ class ResourceHandler:
         log_request_object(obj)
         return obj
 
-    def _track(self, live: Object | None, new: Object, scope: RequestScope, api_version: str = "") -> None:
+    def _track(
+        self,
+        live: Object | None,
+        new: Object,
+        scope: RequestScope,
+        api_version: str = "",
+    ) -> None:
         update_managed_fields(
-            live, new, manager=scope.manager, api_version=api_version or scope.resource.api_version,
-            subresource=scope.subresource, now=self.environment.clock.timestamp(), type_=scope.strategy.type,
+            live, new, manager=scope.manager,
+            api_version=api_version or scope.resource.api_version,
+            subresource=scope.subresource, now=self.environment.clock.timestamp(),
+            type_=scope.strategy.type,
         )  # fmt: skip
 
-    async def _admit(self, scope: RequestScope, new: Object, live: Object | None) -> None:
+    async def _admit(
+        self, scope: RequestScope, new: Object, live: Object | None
+    ) -> None:
         attributes = Attributes(
-            UPDATE if live is not None else CREATE, scope.resource, scope.subresource, scope.namespace, scope.name,
+            UPDATE if live is not None else CREATE, scope.resource, scope.subresource,
+            scope.namespace, scope.name,
             new, live, scope.options, scope.user, scope.dry_run, scope.warnings,
         )  # fmt: skip
         await self.environment.admission.admit(attributes)
         dedup_owner_references(new, scope.warnings, AFTER_ADMISSION)
 
-    def _recipe(self, request: Request, scope: RequestScope) -> tuple[str, tuple[Any, list[str]], bool]:
+    def _recipe(
+        self, request: Request, scope: RequestScope
+    ) -> tuple[str, tuple[Any, list[str]], bool]:
         content_type = request.headers.get("content-type", "").partition(";")[0].strip()
         if content_type not in scope.strategy.patch_types:
             raise self.unsupported_patch(content_type)
@@ -321,16 +398,25 @@ class ResourceHandler:
         try:
             return content_type, parse_patch(content_type, request.body), force
         except status.StatusError:
-            if content_type != APPLY_PATCH:  # a patch is read once there is something to patch
+            if (
+                content_type != APPLY_PATCH
+            ):  # a patch is read once there is something to patch
                 self.store(scope).get(scope.namespace, scope.name)
             raise
 
     def unsupported_patch(self, content_type: str) -> status.StatusError:
         """What is said of a patch of a type that the resource does not take."""
-        return status.failure(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
+        return status.failure(
+            415, "UnsupportedMediaType", "415: Unsupported Media Type", {}
+        )
 
     def _answer(
-        self, request: Request, scope: RequestScope, cached: Cached, accepted: Accepted | None, code: int = 200
+        self,
+        request: Request,
+        scope: RequestScope,
+        cached: Cached,
+        accepted: Accepted | None,
+        code: int = 200,
     ) -> Response:
         if accepted is None:  # in process: the object itself
             return Response(code, obj=cached.obj)
@@ -338,7 +424,13 @@ class ResourceHandler:
             include = request.param("includeObject") or "Metadata"
             now = self.environment.clock.now()
             obj = converted(
-                accepted, scope.resource, [cached.obj], None, now=now, include=include, strategy=scope.strategy
+                accepted,
+                scope.resource,
+                [cached.obj],
+                None,
+                now=now,
+                include=include,
+                strategy=scope.strategy,
             )
             return Response(code, {"Content-Type": accepted.media_type}, obj=obj)
         if accepted.media_type == JSON and cached.revision:
@@ -347,7 +439,9 @@ class ResourceHandler:
 
 
 def _form(request: Request) -> Accepted | None:
-    """The negotiated form; None for callers that take objects. Checked before anything is written."""
+    """The negotiated form; None for callers that take objects. Checked before anything
+    is written.
+    """
     return None if request.accepts_object else negotiate(request)
 
 

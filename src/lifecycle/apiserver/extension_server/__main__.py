@@ -1,6 +1,8 @@
-"""`python -m lifecycle.apiserver.extension_server --kubeconfig lifecycle.kubeconfig`: the glossary server as a process of its own.
+"""`python -m lifecycle.apiserver.extension_server --kubeconfig lifecycle.kubeconfig`:
+the glossary server as a process of its own.
 
-It joins the cluster of the kubeconfig, prints `ready <https-url>`, serves until SIGINT or SIGTERM, and takes its APIService away again.
+It joins the cluster of the kubeconfig, prints `ready <https-url>`, serves until SIGINT
+or SIGTERM, and takes its APIService away again.
 """
 
 from __future__ import annotations
@@ -17,10 +19,22 @@ from lifecycle.apiserver.webhook_client import read_webhook_kubeconfig
 
 
 @click.command()
-@click.option("--kubeconfig", type=click.Path(path_type=Path), default=Path("lifecycle.kubeconfig"), show_default=True)
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port on 127.0.0.1; 0 picks a free one.")
 @click.option(
-    "--register/--no-register", default=True, help="Create the Service and the APIService, and delete them at the end."
+    "--kubeconfig",
+    type=click.Path(path_type=Path),
+    default=Path("lifecycle.kubeconfig"),
+    show_default=True,
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    help="Port on 127.0.0.1; 0 picks a free one.",
+)
+@click.option(
+    "--register/--no-register",
+    default=True,
+    help="Create the Service and the APIService, and delete them at the end.",
 )
 def main(kubeconfig: Path, port: int, register: bool) -> None:
     """Serve lookup.lifecycle.book/v1 behind the cluster's API server."""

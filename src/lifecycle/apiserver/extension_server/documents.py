@@ -1,4 +1,5 @@
-"""What the glossary server says about itself: discovery in both forms, and the schema of a Term.
+"""What the glossary server says about itself: discovery in both forms, and the schema
+of a Term.
 
 Upstream: `apiserver/pkg/endpoints/discovery`, `kube-openapi/pkg/handler3`, v1.36.
 """
@@ -10,7 +11,13 @@ from typing import Any
 import orjson
 
 from lifecycle.api.wire import Object, Request, Response
-from lifecycle.apiserver.extension_server.terms import API_VERSION, GROUP, KIND, PLURAL, VERSION
+from lifecycle.apiserver.extension_server.terms import (
+    API_VERSION,
+    GROUP,
+    KIND,
+    PLURAL,
+    VERSION,
+)
 from lifecycle.apiserver.non_resource.discovery import wanted_aggregation
 from lifecycle.apiserver.non_resource.document import document, etag_of, is_fresh
 
@@ -47,7 +54,9 @@ _AGGREGATED_RESOURCE = {
 
 
 def term_schema() -> Object:
-    """The schema of a Term. Unknown fields are no mistake of the server's, but kubectl warns of them."""
+    """The schema of a Term. Unknown fields are no mistake of the server's, but kubectl
+    warns of them.
+    """
     return {
         "type": "object",
         "description": "Term is an entry of the glossary.",
@@ -59,18 +68,33 @@ def term_schema() -> Object:
             "spec": {
                 "type": "object",
                 "required": ["meaning"],
-                "properties": {"meaning": {"type": "string", "description": "What the term means."}},
+                "properties": {
+                    "meaning": {"type": "string", "description": "What the term means."}
+                },
             },
         },
-        "x-kubernetes-group-version-kind": [{"group": GROUP, "version": VERSION, "kind": KIND}],
+        "x-kubernetes-group-version-kind": [
+            {"group": GROUP, "version": VERSION, "kind": KIND}
+        ],
     }
 
 
 def openapi_v3() -> Object:
     """The document of the group version."""
-    about = {"x-kubernetes-group-version-kind": {"group": GROUP, "version": VERSION, "kind": KIND}}
-    asked = [{"name": name, "in": "query", "schema": {"type": "string"}} for name in ("dryRun", "fieldValidation")]
-    content = {"application/json": {"schema": {"$ref": f"#/components/schemas/{SCHEMA}"}}}
+    about = {
+        "x-kubernetes-group-version-kind": {
+            "group": GROUP,
+            "version": VERSION,
+            "kind": KIND,
+        }
+    }
+    asked = [
+        {"name": name, "in": "query", "schema": {"type": "string"}}
+        for name in ("dryRun", "fieldValidation")
+    ]
+    content = {
+        "application/json": {"schema": {"$ref": f"#/components/schemas/{SCHEMA}"}}
+    }
     answer = {"200": {"description": "OK", "content": content}}
 
     def operation(action: str) -> Object:
@@ -84,20 +108,46 @@ def openapi_v3() -> Object:
 
     paths = {
         BASE: {"get": operation("list"), "post": operation("post")},
-        f"{BASE}/{{name}}": {each: operation(each) for each in ("get", "put", "patch", "delete")},
+        f"{BASE}/{{name}}": {
+            each: operation(each) for each in ("get", "put", "patch", "delete")
+        },
     }
     info = {"title": "lookup", "version": "v1"}
-    return {"openapi": "3.0.0", "info": info, "paths": paths, "components": {"schemas": {SCHEMA: term_schema()}}}
+    return {
+        "openapi": "3.0.0",
+        "info": info,
+        "paths": paths,
+        "components": {"schemas": {SCHEMA: term_schema()}},
+    }
 
 
 def openapi_v2() -> Object:
     """The same in one document with nothing else in it."""
     definitions = {SCHEMA: term_schema()}
-    about = {"x-kubernetes-group-version-kind": {"group": GROUP, "version": VERSION, "kind": KIND}}
-    asked = [{"name": name, "in": "query", "type": "string"} for name in ("dryRun", "fieldValidation")]
-    patch = {"operationId": "patchTerm", "parameters": asked, "responses": {"200": {"description": "OK"}}, **about}
+    about = {
+        "x-kubernetes-group-version-kind": {
+            "group": GROUP,
+            "version": VERSION,
+            "kind": KIND,
+        }
+    }
+    asked = [
+        {"name": name, "in": "query", "type": "string"}
+        for name in ("dryRun", "fieldValidation")
+    ]
+    patch = {
+        "operationId": "patchTerm",
+        "parameters": asked,
+        "responses": {"200": {"description": "OK"}},
+        **about,
+    }
     paths = {f"{BASE}/{{name}}": {"patch": patch}}
-    return {"swagger": "2.0", "info": {"title": "lookup", "version": "v1"}, "paths": paths, "definitions": definitions}
+    return {
+        "swagger": "2.0",
+        "info": {"title": "lookup", "version": "v1"},
+        "paths": paths,
+        "definitions": definitions,
+    }
 
 
 def serve(request: Request) -> Response | None:
@@ -106,7 +156,11 @@ def serve(request: Request) -> Response | None:
     if path == "/apis":
         version = wanted_aggregation(request.headers.get("accept", ""))
         if version is not None:
-            entry = {"version": VERSION, "resources": [_AGGREGATED_RESOURCE], "freshness": "Current"}
+            entry = {
+                "version": VERSION,
+                "resources": [_AGGREGATED_RESOURCE],
+                "freshness": "Current",
+            }
             listed = {
                 "kind": "APIGroupDiscoveryList",
                 "apiVersion": f"apidiscovery.k8s.io/{version}",
@@ -115,14 +169,22 @@ def serve(request: Request) -> Response | None:
             }
             content_type = f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
             return _with_etag(request, listed, content_type)
-        return Response(obj={"kind": "APIGroupList", "apiVersion": "v1", "groups": [_GROUP]})
+        return Response(
+            obj={"kind": "APIGroupList", "apiVersion": "v1", "groups": [_GROUP]}
+        )
     if path == f"/apis/{GROUP}":
         return Response(obj={"kind": "APIGroup", "apiVersion": "v1", **_GROUP})
     if path == f"/apis/{API_VERSION}":
         return Response(obj=RESOURCES)
     if path == "/openapi/v3":
-        address = f"/openapi/v3/{OPENAPI_PATH}?hash={etag_of(orjson.dumps(openapi_v3()))}"
-        return _with_etag(request, {"paths": {OPENAPI_PATH: {"serverRelativeURL": address}}}, "application/json")
+        address = (
+            f"/openapi/v3/{OPENAPI_PATH}?hash={etag_of(orjson.dumps(openapi_v3()))}"
+        )
+        return _with_etag(
+            request,
+            {"paths": {OPENAPI_PATH: {"serverRelativeURL": address}}},
+            "application/json",
+        )
     if path == f"/openapi/v3/{OPENAPI_PATH}":
         return _with_etag(request, openapi_v3(), "application/json")
     if path == "/openapi/v2":

@@ -1,10 +1,13 @@
-"""A whole added API server: HTTPS, the same handler chain as kube-apiserver's, delegated checks, one resource.
+"""A whole added API server: HTTPS, the same handler chain as kube-apiserver's,
+delegated checks, one resource.
 
-It knows the cluster from a kubeconfig. From the cluster it learns whom to believe (the config map), then it joins: a Service that
-leads to it – of type ExternalName, since it runs beside the cluster – and an APIService with the authority of its certificate.
+It knows the cluster from a kubeconfig. From the cluster it learns whom to believe (the
+config map), then it joins: a Service that leads to it – of type ExternalName, since it
+runs beside the cluster – and an APIService with the authority of its certificate.
 
-Upstream: `k8s.io/sample-apiserver` (`pkg/cmd/server/start.go`), `apiserver/pkg/server/genericapiserver.go`, v1.36. Left out: admission,
-server-side apply, protobuf, selectors.
+Upstream: `k8s.io/sample-apiserver` (`pkg/cmd/server/start.go`),
+`apiserver/pkg/server/genericapiserver.go`, v1.36. Left out: admission, server-side
+apply, protobuf, selectors.
 """
 
 from __future__ import annotations
@@ -19,7 +22,13 @@ import orjson
 from lifecycle.api.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.patch.merge_patch import apply_merge_patch
-from lifecycle.api.status import bad_request, failure, generic_not_found, method_not_allowed, success
+from lifecycle.api.status import (
+    bad_request,
+    failure,
+    generic_not_found,
+    method_not_allowed,
+    success,
+)
 from lifecycle.api.wire import Object, Request, Response, WatchFrame
 from lifecycle.apiserver.aggregation.front_proxy import NAME, NAMESPACE
 from lifecycle.apiserver.certificates import CertificateAuthority
@@ -31,7 +40,15 @@ from lifecycle.apiserver.extension_server.delegation import (
     delegating_authenticator,
     delegating_authorizer,
 )
-from lifecycle.apiserver.extension_server.terms import API_VERSION, GROUP, KIND, PLURAL, VERSION, TermStore, as_table
+from lifecycle.apiserver.extension_server.terms import (
+    API_VERSION,
+    GROUP,
+    KIND,
+    PLURAL,
+    VERSION,
+    TermStore,
+    as_table,
+)
 from lifecycle.apiserver.https import HTTPSServer
 from lifecycle.apiserver.non_resource.document import page_not_found, text
 from lifecycle.client.transport_https import ConnectionConfig, HTTPSTransport
@@ -47,12 +64,18 @@ class JoinError(Exception):
 
 
 class LookupServer:
-    """The glossary server. `await start()`, then perhaps `register()`; `await stop()` at the end.
+    """The glossary server. `await start()`, then perhaps `register()`; `await stop()`
+    at the end.
 
     `seen` keeps who asked for what, as this server understood it: `(user, verb, name)`.
     """
 
-    def __init__(self, cluster: ConnectionConfig, clock: Clock | None = None, names: NameSource | None = None) -> None:
+    def __init__(
+        self,
+        cluster: ConnectionConfig,
+        clock: Clock | None = None,
+        names: NameSource | None = None,
+    ) -> None:
         self.clock = clock or Clock()
         self.seen: list[tuple[str, str, str]] = []
         self.url = ""
@@ -64,19 +87,30 @@ class LookupServer:
         self._client: HTTPSTransport | None = None
         self._port = 0
 
-    # -- life ---------------------------------------------------------------------------------------------------------
+    # -- life --------------------------------------------------------------------------
 
     async def start(self, port: int = 0) -> int:
-        """Learn whom to believe, and listen; the port. Raises JoinError, or OSError if the port is taken or the cluster away."""
+        """Learn whom to believe, and listen; the port. Raises JoinError, or OSError if
+        the port is taken or the cluster away.
+        """
         self._client = HTTPSTransport(self._cluster)
-        config_map = await self._ask("GET", f"/api/v1/namespaces/{NAMESPACE}/configmaps/{NAME}")
+        config_map = await self._ask(
+            "GET", f"/api/v1/namespaces/{NAMESPACE}/configmaps/{NAME}"
+        )
         try:
-            authenticator = delegating_authenticator(config_map, self._cluster, self.clock)
+            authenticator = delegating_authenticator(
+                config_map, self._cluster, self.clock
+            )
         except ValueError as error:
             raise JoinError(str(error)) from None
-        config = ChainConfig(authenticator, delegating_authorizer(self._cluster, self.clock), names=self._names)
+        config = ChainConfig(
+            authenticator,
+            delegating_authorizer(self._cluster, self.clock),
+            names=self._names,
+        )
         tls = self._authority.server_context(
-            names=(f"{SERVICE}.{SERVICE_NAMESPACE}.svc", "localhost"), addresses=("127.0.0.1",)
+            names=(f"{SERVICE}.{SERVICE_NAMESPACE}.svc", "localhost"),
+            addresses=("127.0.0.1",),
         )
         data = config_map["data"]
         for key in ("client-ca-file", "requestheader-client-ca-file"):
@@ -102,7 +136,11 @@ class LookupServer:
             "spec": {
                 "group": GROUP,
                 "version": VERSION,
-                "service": {"namespace": SERVICE_NAMESPACE, "name": SERVICE, "port": self._port},
+                "service": {
+                    "namespace": SERVICE_NAMESPACE,
+                    "name": SERVICE,
+                    "port": self._port,
+                },
                 "caBundle": base64.b64encode(self._authority.ca_pem).decode(),
                 "groupPriorityMinimum": 1000,
                 "versionPriority": 15,
@@ -111,7 +149,9 @@ class LookupServer:
         return service, api_service
 
     async def register(self) -> None:
-        """Join: create Service and APIService, in place of older ones. Raises JoinError."""
+        """Join: create Service and APIService, in place of older ones. Raises
+        JoinError.
+        """
         await self.unregister()
         service, api_service = self.manifests()
         await self._ask("POST", SERVICES, service)
@@ -131,14 +171,25 @@ class LookupServer:
             await self._client.close()
             self._client = None
 
-    async def _ask(self, method: str, path: str, obj: Object | None = None, *, missing_is_fine: bool = False) -> Object:
+    async def _ask(
+        self,
+        method: str,
+        path: str,
+        obj: Object | None = None,
+        *,
+        missing_is_fine: bool = False,
+    ) -> Object:
         assert self._client is not None, "start first"
-        answer = await self._client.round_trip(Request(method, path, headers={"user-agent": "lookup-server"}, obj=obj))
+        answer = await self._client.round_trip(
+            Request(method, path, headers={"user-agent": "lookup-server"}, obj=obj)
+        )
         if answer.status >= 400 and not (missing_is_fine and answer.status == 404):
-            raise JoinError((answer.obj or {}).get("message", f"{method} {path}: {answer.status}"))
+            raise JoinError(
+                (answer.obj or {}).get("message", f"{method} {path}: {answer.status}")
+            )
         return answer.obj or {}
 
-    # -- requests -----------------------------------------------------------------------------------------------------
+    # -- requests ----------------------------------------------------------------------
 
     async def _serve(self, request: Request) -> Response:
         info = request.info
@@ -149,7 +200,13 @@ class LookupServer:
             if request.path in ALWAYS_ALLOWED_PATHS:
                 return text("ok")
             return documents.serve(request) or page_not_found()
-        if (info.group, info.version, info.resource, info.subresource, info.namespace) != (
+        if (
+            info.group,
+            info.version,
+            info.resource,
+            info.subresource,
+            info.namespace,
+        ) != (
             GROUP,
             VERSION,
             PLURAL,
@@ -165,44 +222,72 @@ class LookupServer:
         if info.verb == "get":
             return self._shown(request, self.terms.get(info.name))
         if info.verb == "create":
-            return self._shown(request, self.terms.create(_posted(request), dry_run=dry_run), 201)
+            return self._shown(
+                request, self.terms.create(_posted(request), dry_run=dry_run), 201
+            )
         if info.verb == "update":
-            return self._shown(request, self.terms.update(info.name, _posted(request), dry_run=dry_run))
+            return self._shown(
+                request, self.terms.update(info.name, _posted(request), dry_run=dry_run)
+            )
         if info.verb == "patch":
             return self._shown(request, self._patch(request, info.name, dry_run))
         if info.verb == "delete":
             gone = self.terms.delete(info.name, dry_run=dry_run)
-            details = {"name": info.name, "group": GROUP, "kind": PLURAL, "uid": gone["metadata"]["uid"]}
+            details = {
+                "name": info.name,
+                "group": GROUP,
+                "kind": PLURAL,
+                "uid": gone["metadata"]["uid"],
+            }
             return Response(obj=success(details))
         raise method_not_allowed()
 
     def _selected(self, request: Request) -> list[Object]:
         name = request.info.name if request.info is not None else ""
-        return [term for term in self.terms.everything() if not name or term["metadata"]["name"] == name]
+        return [
+            term
+            for term in self.terms.everything()
+            if not name or term["metadata"]["name"] == name
+        ]
 
     def _listed(self, terms: list[Object]) -> Object:
         metadata = {"resourceVersion": str(self.terms.revision)}
-        return {"kind": f"{KIND}List", "apiVersion": API_VERSION, "metadata": metadata, "items": terms}
+        return {
+            "kind": f"{KIND}List",
+            "apiVersion": API_VERSION,
+            "metadata": metadata,
+            "items": terms,
+        }
 
     def _shown(self, request: Request, obj: Object, status: int = 200) -> Response:
         if negotiate(request).kind == "Table":
-            obj = as_table(obj.get("items", [obj]), self.clock, resource_version=obj["metadata"]["resourceVersion"])
+            obj = as_table(
+                obj.get("items", [obj]),
+                self.clock,
+                resource_version=obj["metadata"]["resourceVersion"],
+            )
         return Response(status, obj=obj)
 
     async def _watch(self, request: Request) -> Response:
         table = negotiate(request, streaming=True).kind == "Table"
         assert request.info is not None
-        frames = await self.terms.watch(request.param("resourceVersion"), request.info.name)
+        frames = await self.terms.watch(
+            request.param("resourceVersion"), request.info.name
+        )
         seconds = float(request.param("timeoutSeconds") or 0) or None
         stream = self._until(frames, seconds, table)
         return Response(
-            headers={"Content-Type": "application/json;stream=watch"}, stream=stream, encode_frame=json_frame
+            headers={"Content-Type": "application/json;stream=watch"},
+            stream=stream,
+            encode_frame=json_frame,
         )
 
     async def _until(
         self, frames: AsyncIterator[WatchFrame], seconds: float | None, table: bool
     ) -> AsyncIterator[WatchFrame]:
-        """The frames until time is up; as tables of one row, of which only the first has headers."""
+        """The frames until time is up; as tables of one row, of which only the first
+        has headers.
+        """
         first = True
         loop = asyncio.get_running_loop()
         until = None if seconds is None else loop.time() + seconds
@@ -214,7 +299,14 @@ class LookupServer:
                     shown = as_table([frame.object], self.clock, headers=first)
                     frame = WatchFrame(
                         frame.type,
-                        {**shown, "metadata": {"resourceVersion": frame.object["metadata"]["resourceVersion"]}},
+                        {
+                            **shown,
+                            "metadata": {
+                                "resourceVersion": frame.object["metadata"][
+                                    "resourceVersion"
+                                ]
+                            },
+                        },
                     )
                     first = False
                 yield WatchFrame(frame.type, frame.object)
@@ -226,10 +318,15 @@ class LookupServer:
     def _patch(self, request: Request, name: str, dry_run: bool) -> Object:
         content_type = request.headers.get("content-type", "").partition(";")[0]
         if content_type != MERGE_PATCH:
-            message = f"the body of the request was in an unknown format - accepted media types include: {MERGE_PATCH}"
+            message = (
+                "the body of the request was in an unknown format - accepted media"
+                f" types include: {MERGE_PATCH}"
+            )
             raise failure(415, "UnsupportedMediaType", message, {})
         old = self.terms.get(name)
-        return self.terms.update(name, apply_merge_patch(old, _body(request)), dry_run=dry_run)
+        return self.terms.update(
+            name, apply_merge_patch(old, _body(request)), dry_run=dry_run
+        )
 
 
 def _body(request: Request) -> Any:
@@ -241,6 +338,12 @@ def _body(request: Request) -> Any:
 
 def _posted(request: Request) -> Object:
     obj = _body(request)
-    if not isinstance(obj, dict) or (obj.get("apiVersion"), obj.get("kind")) != (API_VERSION, KIND):
-        raise bad_request(f"the object provided is unrecognized: a {KIND} of {API_VERSION} is expected")
+    if not isinstance(obj, dict) or (obj.get("apiVersion"), obj.get("kind")) != (
+        API_VERSION,
+        KIND,
+    ):
+        raise bad_request(
+            f"the object provided is unrecognized: a {KIND} of {API_VERSION} is"
+            " expected"
+        )
     return obj

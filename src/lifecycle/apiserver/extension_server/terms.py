@@ -1,9 +1,11 @@
 """Terms: the one resource of the glossary server, kept in memory.
 
-An added server may keep its objects wherever it likes; that is the difference to a custom resource, whose objects lie in the cluster's own
-etcd. It has resource versions of its own, too: they count its own changes.
+An added server may keep its objects wherever it likes; that is the difference to a
+custom resource, whose objects lie in the cluster's own etcd. It has resource versions
+of its own, too: they count its own changes.
 
-Upstream: `k8s.io/sample-apiserver` (`pkg/registry/wardle/flunder`), whose objects lie in an etcd of their own.
+Upstream: `k8s.io/sample-apiserver` (`pkg/registry/wardle/flunder`), whose objects lie
+in an etcd of their own.
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ API_VERSION = f"{GROUP}/{VERSION}"
 KNOWN = {
     "kubelet": "The agent on each node that makes containers of pods.",
     "pause": "The container that holds a pod's namespaces open.",
-    "reconcile": "To compare what is with what should be, and to do one thing about it.",
+    "reconcile": (
+        "To compare what is with what should be, and to do one thing about it."
+    ),
 }
 """What stands in the glossary from the start."""
 WINDOW = 1000
@@ -67,7 +71,11 @@ class TermStore:
         metadata = dict(obj.get("metadata") or {})
         if not metadata.get("name") and metadata.get("generateName"):
             metadata["name"] = self._names.generate_name(metadata["generateName"])
-        metadata |= {"uid": self._names.uid(), "creationTimestamp": self._clock.timestamp(), "generation": 1}
+        metadata |= {
+            "uid": self._names.uid(),
+            "creationTimestamp": self._clock.timestamp(),
+            "generation": 1,
+        }
         term = {**obj, "kind": KIND, "apiVersion": API_VERSION, "metadata": metadata}
         _validate(term)
         if metadata["name"] in self._terms:
@@ -98,7 +106,10 @@ class TermStore:
 
     def _keep(self, change: str, term: Object) -> Object:
         self.revision += 1
-        term = {**term, "metadata": {**term["metadata"], "resourceVersion": str(self.revision)}}
+        term = {
+            **term,
+            "metadata": {**term["metadata"], "resourceVersion": str(self.revision)},
+        }
         name = term["metadata"]["name"]
         if change == "DELETED":
             del self._terms[name]
@@ -110,8 +121,12 @@ class TermStore:
             event.set()
         return term
 
-    async def watch(self, resource_version: str, name: str = "") -> AsyncIterator[WatchFrame]:
-        """Changes after a resource version; from nothing or `0`: all there is, then what comes. Raises StatusError 410."""
+    async def watch(
+        self, resource_version: str, name: str = ""
+    ) -> AsyncIterator[WatchFrame]:
+        """Changes after a resource version; from nothing or `0`: all there is, then
+        what comes. Raises StatusError 410.
+        """
         frames: list[WatchFrame] = []
         if resource_version in ("", "0"):
             seen = self.revision
@@ -122,7 +137,9 @@ class TermStore:
                 raise gone(f"too old resource version: {seen} ({self._events[0][0]})")
         return self._follow(seen, frames, name)
 
-    async def _follow(self, seen: int, frames: list[WatchFrame], name: str) -> AsyncIterator[WatchFrame]:
+    async def _follow(
+        self, seen: int, frames: list[WatchFrame], name: str
+    ) -> AsyncIterator[WatchFrame]:
         event = asyncio.Event()
         self._changed.add(event)
         try:
@@ -142,23 +159,65 @@ class TermStore:
 def _validate(term: Object) -> None:
     errors = validate_object_meta(term["metadata"], False, _check_name)
     if not (term.get("spec") or {}).get("meaning"):
-        errors.append(required("spec.meaning", "a term without a meaning explains nothing"))
+        errors.append(
+            required("spec.meaning", "a term without a meaning explains nothing")
+        )
     if errors:
         raise invalid_object(KIND, GROUP, term["metadata"].get("name", ""), errors)
 
 
-def as_table(terms: list[Object], clock: Clock, *, headers: bool = True, resource_version: str = "") -> Object:
+def as_table(
+    terms: list[Object],
+    clock: Clock,
+    *,
+    headers: bool = True,
+    resource_version: str = "",
+) -> Object:
     """What `kubectl get` prints. Each row brings the object's metadata along."""
     rows = []
     for term in terms:
-        age = human_duration(clock.now() - parse_time(term["metadata"]["creationTimestamp"]))
-        about = {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": term["metadata"]}
-        rows.append({"cells": [term["metadata"]["name"], term["spec"]["meaning"], age], "object": about})
+        age = human_duration(
+            clock.now() - parse_time(term["metadata"]["creationTimestamp"])
+        )
+        about = {
+            "kind": "PartialObjectMetadata",
+            "apiVersion": "meta.k8s.io/v1",
+            "metadata": term["metadata"],
+        }
+        rows.append(
+            {
+                "cells": [term["metadata"]["name"], term["spec"]["meaning"], age],
+                "object": about,
+            }
+        )
     columns = [
-        {"name": "Name", "type": "string", "format": "name", "description": "The term.", "priority": 0},
-        {"name": "Meaning", "type": "string", "format": "", "description": "What it means.", "priority": 0},
-        {"name": "Age", "type": "string", "format": "", "description": "Since when it stands here.", "priority": 0},
+        {
+            "name": "Name",
+            "type": "string",
+            "format": "name",
+            "description": "The term.",
+            "priority": 0,
+        },
+        {
+            "name": "Meaning",
+            "type": "string",
+            "format": "",
+            "description": "What it means.",
+            "priority": 0,
+        },
+        {
+            "name": "Age",
+            "type": "string",
+            "format": "",
+            "description": "Since when it stands here.",
+            "priority": 0,
+        },
     ]
     metadata = {"resourceVersion": resource_version} if resource_version else {}
-    table = {"kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": metadata, "columnDefinitions": []}
+    table = {
+        "kind": "Table",
+        "apiVersion": "meta.k8s.io/v1",
+        "metadata": metadata,
+        "columnDefinitions": [],
+    }
     return {**table, "columnDefinitions": columns if headers else [], "rows": rows}

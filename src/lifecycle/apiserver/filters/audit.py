@@ -1,12 +1,15 @@
 """Audit: who asked for what, when, and what came of it.
 
-One event when a request has been received, one when it has been answered; a watch has one more when its answer begins. The event
-is filled in on the way: authorization notes its decision, impersonation the second user. They do not know whether anybody logs;
-with the log off (the default) the filter is not even in the chain and a note costs one look-up.
+One event when a request has been received, one when it has been answered; a watch has
+one more when its answer begins. The event is filled in on the way: authorization notes
+its decision, impersonation the second user. They do not know whether anybody logs; with
+the log off (the default) the filter is not even in the chain and a note costs one
+look-up.
 
-Upstream: `apiserver/pkg/endpoints/filters/audit.go` (`WithAudit`, `writeLatencyToAnnotation`), `authn_audit.go`
-(`WithFailedAuthenticationAudit`), `request_deadline.go` (`withFailedRequestAudit`), `pkg/audit/context.go`, v1.36. Left out: the parts of
-a slow request's latency; only the total is noted.
+Upstream: `apiserver/pkg/endpoints/filters/audit.go` (`WithAudit`,
+`writeLatencyToAnnotation`), `authn_audit.go` (`WithFailedAuthenticationAudit`),
+`request_deadline.go` (`withFailedRequestAudit`), `pkg/audit/context.go`, v1.36. Left
+out: the parts of a slow request's latency; only the total is noted.
 """
 
 from __future__ import annotations
@@ -33,7 +36,13 @@ from lifecycle.apiserver.filters.audit_event import (
     user_fields,
     without_managed_fields,
 )
-from lifecycle.apiserver.filters.audit_policy import METADATA, NONE, REQUEST_RESPONSE, AuditConfig, AuditPolicy
+from lifecycle.apiserver.filters.audit_policy import (
+    METADATA,
+    NONE,
+    REQUEST_RESPONSE,
+    AuditConfig,
+    AuditPolicy,
+)
 from lifecycle.apiserver.filters.request_info import is_long_running
 from lifecycle.apiserver.filters.timeout import deadline_exceeded
 
@@ -42,7 +51,12 @@ STARTED = "ResponseStarted"
 COMPLETE = "ResponseComplete"
 PANIC = "Panic"
 
-CLOSED_EARLY: Object = {"metadata": {}, "status": "Success", "message": "Connection closed early", "code": 200}
+CLOSED_EARLY: Object = {
+    "metadata": {},
+    "status": "Success",
+    "message": "Connection closed early",
+    "code": 200,
+}
 SLOW = 0.5
 """Requests that take longer (seconds) say so in an annotation."""
 LATENCY_TOTAL = "apiserver.latency.k8s.io/total"
@@ -54,7 +68,9 @@ _event: ContextVar[Object | None] = ContextVar("lifecycle_audit_event", default=
 
 
 def annotate(*pairs: str) -> None:
-    """Note keys and values on the request's event, if there is one: `annotate(key, value, key, value …)`. A key's first note counts."""
+    """Note keys and values on the request's event, if there is one: `annotate(key,
+    value, key, value …)`. A key's first note counts.
+    """
     event = _event.get()
     if event is not None:
         annotations = event.setdefault("annotations", {})
@@ -79,10 +95,14 @@ def log_impersonated_user(user: UserInfo, constraint: str = "") -> None:
 
 
 def log_request_object(obj: Object) -> None:
-    """Note the object as the registry understood it: decoded and defaulted. Without this note the event shows what was posted."""
+    """Note the object as the registry understood it: decoded and defaulted. Without
+    this note the event shows what was posted.
+    """
     event = _event.get()
     if event is not None:
-        event["_request"] = orjson.loads(orjson.dumps(obj))  # as it is now: admission will change it
+        event["_request"] = orjson.loads(
+            orjson.dumps(obj)
+        )  # as it is now: admission will change it
 
 
 class AuditLog:
@@ -96,7 +116,11 @@ class AuditLog:
     async def logged(self, handler: Handler, request: Request) -> Response:
         """Call the handler and log the request as the policy wants."""
         info = request.info
-        config = AuditConfig(NONE) if info is None else self._policy.evaluate(request.user, info)
+        config = (
+            AuditConfig(NONE)
+            if info is None
+            else self._policy.evaluate(request.user, info)
+        )
         if info is None or config.level == NONE:
             return await handler(request)
         event: Object = {"received": self._clock.micro_timestamp()}
@@ -110,7 +134,9 @@ class AuditLog:
             self._panicked(error, request, user, event, config)
             raise
         except asyncio.CancelledError:
-            event["status"] = CLOSED_EARLY if is_long_running(info) else _given_up(request)
+            event["status"] = (
+                CLOSED_EARLY if is_long_running(info) else _given_up(request)
+            )
             if is_long_running(info):
                 self._write(STARTED, request, user, event, config)
             self._write(COMPLETE, request, user, event, config)
@@ -124,7 +150,9 @@ class AuditLog:
         if is_long_running(info):
             self._write(STARTED, request, user, event, config)
         if response.stream is not None:
-            response.stream = self._until_closed(response.stream, request, user, event, config)
+            response.stream = self._until_closed(
+                response.stream, request, user, event, config
+            )
             return response
         if config.level == REQUEST_RESPONSE:
             event["response"] = response_object(response)
@@ -132,9 +160,13 @@ class AuditLog:
         return response
 
     async def refused(self, handler: Handler, request: Request) -> Response:
-        """Log a request that gets no further than the handler's refusal: nobody knows whose it is, and there is one event."""
+        """Log a request that gets no further than the handler's refusal: nobody knows
+        whose it is, and there is one event.
+        """
         info = request.info
-        config = AuditConfig(NONE) if info is None else self._policy.evaluate(None, info)
+        config = (
+            AuditConfig(NONE) if info is None else self._policy.evaluate(None, info)
+        )
         if config.level == NONE:
             return await handler(request)
         event: Object = {"received": self._clock.micro_timestamp()}
@@ -146,9 +178,18 @@ class AuditLog:
         return response
 
     def _panicked(
-        self, error: Exception, request: Request, user: UserInfo | None, event: Object, config: AuditConfig
+        self,
+        error: Exception,
+        request: Request,
+        user: UserInfo | None,
+        event: Object,
+        config: AuditConfig,
     ) -> None:
-        status = {"metadata": {}, "status": "Failure", "message": f"APIServer panic'd: {error}"}
+        status = {
+            "metadata": {},
+            "status": "Failure",
+            "message": f"APIServer panic'd: {error}",
+        }
         event["status"] = {**status, "reason": "InternalError", "code": 500}
         self._write(PANIC, request, user, event, config)
 
@@ -173,7 +214,14 @@ class AuditLog:
             if event["status"]["code"] != 500:
                 self._write(COMPLETE, request, user, event, config)
 
-    def _write(self, stage: str, request: Request, user: UserInfo | None, event: Object, config: AuditConfig) -> None:
+    def _write(
+        self,
+        stage: str,
+        request: Request,
+        user: UserInfo | None,
+        event: Object,
+        config: AuditConfig,
+    ) -> None:
         if stage in config.omit_stages:
             return
         info = request.info
@@ -196,14 +244,25 @@ class AuditLog:
             line["userAgent"] = agent
         done = stage != RECEIVED
         if info.is_resource_request:
-            line["objectRef"] = object_ref(request, event.get("request") if done else None)
+            line["objectRef"] = object_ref(
+                request, event.get("request") if done else None
+            )
         if done:
             line["responseStatus"] = event.get("status", {})
-            for key, field in (("request", "requestObject"), ("response", "responseObject")):
+            for key, field in (
+                ("request", "requestObject"),
+                ("response", "responseObject"),
+            ):
                 if event.get(key) is not None and config.level != METADATA:
-                    line[field] = without_managed_fields(event[key]) if config.omit_managed_fields else event[key]
+                    line[field] = (
+                        without_managed_fields(event[key])
+                        if config.omit_managed_fields
+                        else event[key]
+                    )
         line["requestReceivedTimestamp"] = event["received"]
-        line["stageTimestamp"] = event["received"] if stage == RECEIVED else self._clock.micro_timestamp()
+        line["stageTimestamp"] = (
+            event["received"] if stage == RECEIVED else self._clock.micro_timestamp()
+        )
         if stage == COMPLETE and "later" in event:
             event.setdefault("annotations", {}).update(event["later"])
         if stage == COMPLETE and not is_long_running(info):
@@ -228,7 +287,9 @@ def with_audit(handler: Handler, audit: AuditLog | None) -> Handler:
 
 
 def with_failed_request_audit(refuse: Handler, audit: AuditLog | None) -> Handler:
-    """Log what is refused before anybody knows who asks. Without a log the handler stays as it is."""
+    """Log what is refused before anybody knows who asks. Without a log the handler
+    stays as it is.
+    """
     if audit is None:
         return refuse
 
@@ -239,7 +300,20 @@ def with_failed_request_audit(refuse: Handler, audit: AuditLog | None) -> Handle
 
 
 def _given_up(request: Request) -> Object:
-    """What a request came to that was cancelled: by its deadline, or because the client has gone."""
-    why = "context deadline exceeded" if deadline_exceeded(request) else "context canceled"
+    """What a request came to that was cancelled: by its deadline, or because the client
+    has gone.
+    """
+    why = (
+        "context deadline exceeded"
+        if deadline_exceeded(request)
+        else "context canceled"
+    )
     message = f"Timeout: request did not complete within requested timeout - {why}"
-    return {"metadata": {}, "status": "Failure", "message": message, "reason": "Timeout", "details": {}, "code": 504}
+    return {
+        "metadata": {},
+        "status": "Failure",
+        "message": message,
+        "reason": "Timeout",
+        "details": {},
+        "code": 504,
+    }

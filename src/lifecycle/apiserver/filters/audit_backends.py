@@ -1,11 +1,13 @@
 """Where audit events go: a file, a line each; or a webhook, many at once.
 
-A file is written as events come. A webhook would hold up every request, so events wait in a buffer and go in batches: when there
-are enough, or when the oldest has waited long enough. If the webhook is slower than the events come, the buffer fills up and new
+A file is written as events come. A webhook would hold up every request, so events wait
+in a buffer and go in batches: when there are enough, or when the oldest has waited long
+enough. If the webhook is slower than the events come, the buffer fills up and new
 events are dropped: a cluster that stands still because its log does would be worse.
 
-Upstream: `apiserver/plugin/pkg/audit/{log,webhook,buffered}/`, defaults in `pkg/server/options/audit.go`, v1.36. Left out: truncating
-large events, throttling, blocking modes for the webhook.
+Upstream: `apiserver/plugin/pkg/audit/{log,webhook,buffered}/`, defaults in
+`pkg/server/options/audit.go`, v1.36. Left out: truncating large events, throttling,
+blocking modes for the webhook.
 """
 
 from __future__ import annotations
@@ -45,16 +47,29 @@ class Backend(Protocol):
 
 
 class LogBackend:
-    """A file, appended to and rotated; `-` is standard output. `legacy` writes plain text instead of JSON. Raises OSError if the file
-    cannot be opened."""
+    """A file, appended to and rotated; `-` is standard output. `legacy` writes plain
+    text instead of JSON. Raises OSError if the file cannot be opened.
+    """
 
-    def __init__(self, path: Path, clock: Clock, rotation: Rotation | None = None, *, legacy: bool = False) -> None:
+    def __init__(
+        self,
+        path: Path,
+        clock: Clock,
+        rotation: Rotation | None = None,
+        *,
+        legacy: bool = False,
+    ) -> None:
         self._legacy = legacy
-        self._file = None if str(path) == "-" else RotatingFile(path, rotation or Rotation(), clock)
+        self._file = (
+            None
+            if str(path) == "-"
+            else RotatingFile(path, rotation or Rotation(), clock)
+        )
 
     def write(self, line: bytes) -> None:
-        """See `Backend`. Each line is in the file before the request goes on. One that cannot be written is lost: no request fails
-        for the sake of its log."""
+        """See `Backend`. Each line is in the file before the request goes on. One that
+        cannot be written is lost: no request fails for the sake of its log.
+        """
         if self._legacy:
             line = event_string(orjson.loads(line)).encode()
         try:
@@ -99,7 +114,9 @@ class WebhookBackend:
             return
         self._buffer.append(line)
         if self._task is None or self._task.done():
-            self._task = asyncio.get_running_loop().create_task(self._send(), name="audit webhook")
+            self._task = asyncio.get_running_loop().create_task(
+                self._send(), name="audit webhook"
+            )
         if len(self._buffer) >= self._max_batch:
             self._full.set()
 
@@ -111,11 +128,19 @@ class WebhookBackend:
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(self._max_wait):
                         await self._full.wait()
-            batch = [self._buffer.popleft() for _ in range(min(self._max_batch, len(self._buffer)))]
+            batch = [
+                self._buffer.popleft()
+                for _ in range(min(self._max_batch, len(self._buffer)))
+            ]
             items = [orjson.loads(line) for line in batch]
             try:
                 await self._client.tell(
-                    {"kind": "EventList", "apiVersion": "audit.k8s.io/v1", "metadata": {}, "items": items}
+                    {
+                        "kind": "EventList",
+                        "apiVersion": "audit.k8s.io/v1",
+                        "metadata": {},
+                        "items": items,
+                    }
                 )
             except WebhookError as error:
                 self.dropped += len(batch)

@@ -1,7 +1,9 @@
-"""What an audit event says about a request and its answer: the pieces, each made from what a stage of the chain can see.
+"""What an audit event says about a request and its answer: the pieces, each made from
+what a stage of the chain can see.
 
-Upstream: `apiserver/pkg/audit/request.go` (`LogRequestMetadata`, `LogRequestObject`, `copyWithoutManagedFields`), `format.go`
-(`EventString`), `apimachinery/pkg/util/net/http.go` (`SourceIPs`), v1.36.
+Upstream: `apiserver/pkg/audit/request.go` (`LogRequestMetadata`, `LogRequestObject`,
+`copyWithoutManagedFields`), `format.go` (`EventString`),
+`apimachinery/pkg/util/net/http.go` (`SourceIPs`), v1.36.
 """
 
 from __future__ import annotations
@@ -29,15 +31,23 @@ def user_fields(user: UserInfo) -> Object:
     if user.groups:
         shown["groups"] = list(user.groups)
     if user.extra:
-        shown["extra"] = {key: list(values) for key, values in sorted(user.extra.items())}
+        shown["extra"] = {
+            key: list(values) for key, values in sorted(user.extra.items())
+        }
     return shown
 
 
 def request_uri(request: Request) -> str:
-    """Path and query as they were sent. A request from inside this process was never written down: its keys come in order."""
+    """Path and query as they were sent. A request from inside this process was never
+    written down: its keys come in order.
+    """
     if request.target:
         return request.target
-    pairs = [(key, value) for key, values in sorted(request.query.items()) for value in values]
+    pairs = [
+        (key, value)
+        for key, values in sorted(request.query.items())
+        for value in values
+    ]
     return f"{request.path}?{urlencode(pairs)}" if pairs else request.path
 
 
@@ -48,7 +58,9 @@ def user_agent(request: Request) -> str:
 
 
 def source_ips(request: Request) -> list[str]:
-    """Where a request came from: what proxies say first, and last the one thing nobody can make up, the peer's address."""
+    """Where a request came from: what proxies say first, and last the one thing nobody
+    can make up, the peer's address.
+    """
     found: list[str] = []
     for part in request.headers.get("x-forwarded-for", "").split(","):
         if address := _address(part.strip()):
@@ -70,7 +82,9 @@ def _address(text: str) -> str:
 
 
 def object_ref(request: Request, posted: Any) -> Object:
-    """What the request is about; `posted` (None before it was read) adds what the URL leaves open."""
+    """What the request is about; `posted` (None before it was read) adds what the URL
+    leaves open.
+    """
     info = request.info
     assert info is not None
     said: Object = {}
@@ -94,14 +108,18 @@ def response_status(response: Response) -> Object:
     obj = response.obj
     if obj is not None and obj.get("kind") == "Status":
         shown = {
-            key: obj[key] for key in ("metadata", "status", "message", "reason", "details") if obj.get(key) is not None
+            key: obj[key]
+            for key in ("metadata", "status", "message", "reason", "details")
+            if obj.get(key) is not None
         }
         return {**shown, "code": response.status}
     return {"metadata": {}, "code": response.status}
 
 
 def response_object(response: Response) -> Any:
-    """The answer, if it is an API object. Other documents (`/version`, OpenAPI, a page of text) are never logged."""
+    """The answer, if it is an API object. Other documents (`/version`, OpenAPI, a page
+    of text) are never logged.
+    """
     if response.obj is not None:
         return response.obj
     found = decoded(response.body or b"")
@@ -124,11 +142,19 @@ def without_managed_fields(obj: Any) -> Any:
         return obj
     meta = obj.get("metadata")
     if isinstance(meta, dict) and "managedFields" in meta:
-        obj = {**obj, "metadata": {key: value for key, value in meta.items() if key != "managedFields"}}
+        obj = {
+            **obj,
+            "metadata": {
+                key: value for key, value in meta.items() if key != "managedFields"
+            },
+        }
     if isinstance(obj.get("items"), list):
         obj = {**obj, "items": [without_managed_fields(item) for item in obj["items"]]}
     if obj.get("kind") == "Table" and isinstance(obj.get("rows"), list):
-        rows = [{**row, "object": without_managed_fields(row.get("object"))} for row in obj["rows"]]
+        rows = [
+            {**row, "object": without_managed_fields(row.get("object"))}
+            for row in obj["rows"]
+        ]
         obj = {**obj, "rows": rows}
     return obj
 
@@ -136,8 +162,14 @@ def without_managed_fields(obj: Any) -> Any:
 def event_string(event: Object) -> str:
     """An event in a line of plain text: `--audit-log-format=legacy`."""
     user, other = event.get("user") or {}, event.get("impersonatedUser")
-    groups = _quoted(user["groups"]) if user.get("username") and user.get("groups") else "<none>"
-    as_groups = _quoted(other["groups"]) if other and other.get("groups") else "<lookup>"
+    groups = (
+        _quoted(user["groups"])
+        if user.get("username") and user.get("groups")
+        else "<none>"
+    )
+    as_groups = (
+        _quoted(other["groups"]) if other and other.get("groups") else "<lookup>"
+    )
     status = event.get("responseStatus")
     fields = (
         ("id", event["auditID"]),
@@ -151,10 +183,15 @@ def event_string(event: Object) -> str:
         ("user-agent", event.get("userAgent", "")),
         ("namespace", (event.get("objectRef") or {}).get("namespace") or "<none>"),
         ("uri", event["requestURI"]),
-        ("response", str(status.get("code", 0)) if status is not None else "<deferred>"),
+        (
+            "response",
+            str(status.get("code", 0)) if status is not None else "<deferred>",
+        ),
     )
     time = _nanoseconds(event["requestReceivedTimestamp"])
-    return f"{time} AUDIT: " + " ".join(f"{name}={go_quote(value)}" for name, value in fields)
+    return f"{time} AUDIT: " + " ".join(
+        f"{name}={go_quote(value)}" for name, value in fields
+    )
 
 
 def _nanoseconds(micro_time: str) -> str:

@@ -1,10 +1,13 @@
-"""A log file that does not grow for ever: when it is full it becomes a backup, and of the backups only some are kept.
+"""A log file that does not grow for ever: when it is full it becomes a backup, and of
+the backups only some are kept.
 
-A backup is the file under another name: `audit.log` becomes `audit-2026-11-22T12-47-34.123.log`, by the time it was full (UTC), so
-sorting names sorts by age. Too many of them go, the oldest first; so do those that are too old. Compressing one may take seconds, so all
-that is done beside the requests, in a thread.
+A backup is the file under another name: `audit.log` becomes
+`audit-2026-11-22T12-47-34.123.log`, by the time it was full (UTC), so sorting names
+sorts by age. Too many of them go, the oldest first; so do those that are too old.
+Compressing one may take seconds, so all that is done beside the requests, in a thread.
 
-Upstream: `gopkg.in/natefinch/lumberjack.v2` (`Logger`), which `apiserver/pkg/server/options/audit.go` (`getWriter`) uses, v1.36.
+Upstream: `gopkg.in/natefinch/lumberjack.v2` (`Logger`), which
+`apiserver/pkg/server/options/audit.go` (`getWriter`) uses, v1.36.
 """
 
 from __future__ import annotations
@@ -27,7 +30,9 @@ COMPRESSED = ".gz"
 
 @dataclass(slots=True, frozen=True)
 class Rotation:
-    """When a file is full (MB), how many backups are kept and for how many days, and whether they are compressed. 0: no limit."""
+    """When a file is full (MB), how many backups are kept and for how many days, and
+    whether they are compressed. 0: no limit.
+    """
 
     max_size: int = 100
     max_backups: int = 100
@@ -36,9 +41,13 @@ class Rotation:
 
 
 class RotatingFile:
-    """Appends to a file. Raises OSError if that cannot be opened. `megabyte` is how many bytes one has, for tests."""
+    """Appends to a file. Raises OSError if that cannot be opened. `megabyte` is how
+    many bytes one has, for tests.
+    """
 
-    def __init__(self, path: Path, rotation: Rotation, clock: Clock, *, megabyte: int = MEGABYTE) -> None:
+    def __init__(
+        self, path: Path, rotation: Rotation, clock: Clock, *, megabyte: int = MEGABYTE
+    ) -> None:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._path, self._rotation, self._clock = path, rotation, clock
         self._limit = rotation.max_size * megabyte
@@ -47,13 +56,19 @@ class RotatingFile:
         self._tidying: threading.Thread | None = None
 
     def _opened(self) -> BinaryIO:
-        return os.fdopen(os.open(self._path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600), "ab")
+        return os.fdopen(
+            os.open(self._path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600), "ab"
+        )
 
     def write(self, data: bytes) -> None:
-        """Append and flush, to a new file if this one would become too long. Raises ValueError for more than a whole file."""
+        """Append and flush, to a new file if this one would become too long. Raises
+        ValueError for more than a whole file.
+        """
         if self._limit:
             if len(data) > self._limit:
-                raise ValueError(f"write length {len(data)} exceeds maximum file size {self._limit}")
+                raise ValueError(
+                    f"write length {len(data)} exceeds maximum file size {self._limit}"
+                )
             if self._size + len(data) > self._limit:
                 self._rotate()
         self._file.write(data)
@@ -65,7 +80,9 @@ class RotatingFile:
         self._path.rename(self._backup_name())
         self._file, self._size = self._opened(), 0
         self._finish_tidying()
-        self._tidying = threading.Thread(target=self.tidy, args=(self._clock.now(),), name="audit log", daemon=True)
+        self._tidying = threading.Thread(
+            target=self.tidy, args=(self._clock.now(),), name="audit log", daemon=True
+        )
         self._tidying.start()
 
     def _backup_name(self) -> Path:
@@ -79,16 +96,22 @@ class RotatingFile:
         for path in self._path.parent.glob(f"{self._path.stem}-*"):
             name = path.name.removesuffix(COMPRESSED)
             if name.endswith(self._path.suffix):
-                stamp = name[len(self._path.stem) + 1 : len(name) - len(self._path.suffix)]
+                stamp = name[
+                    len(self._path.stem) + 1 : len(name) - len(self._path.suffix)
+                ]
                 try:
-                    full = datetime.strptime(stamp, "%Y-%m-%dT%H-%M-%S.%f").replace(tzinfo=UTC)
+                    full = datetime.strptime(stamp, "%Y-%m-%dT%H-%M-%S.%f").replace(
+                        tzinfo=UTC
+                    )
                 except ValueError:  # somebody else's file
                     continue
                 found.append((full.timestamp(), path))
         return sorted(found, reverse=True)
 
     def tidy(self, now: float) -> None:
-        """Remove and compress what the rotation says. `now` is in seconds since 1970."""
+        """Remove and compress what the rotation says. `now` is in seconds since
+        1970.
+        """
         backups, rotation = self._backups(), self._rotation
         kept = []
         for place, (full, path) in enumerate(backups):

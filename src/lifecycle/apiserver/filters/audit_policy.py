@@ -1,7 +1,8 @@
 """Audit policy: how much of which request the log keeps.
 
-The first rule that matches decides on the level: `None`, `Metadata`, `Request` (with the posted object), `RequestResponse` (with
-the answer too). What no rule matches is not logged.
+The first rule that matches decides on the level: `None`, `Metadata`, `Request` (with
+the posted object), `RequestResponse` (with the answer too). What no rule matches is not
+logged.
 
 Upstream: `apiserver/pkg/audit/policy/checker.go` (`policyRuleEvaluator`), v1.36.
 """
@@ -28,7 +29,9 @@ class AuditConfig(NamedTuple):
 
 
 class AuditPolicy:
-    """An `audit.k8s.io/v1` `Policy`. Raises ValueError for a level that does not exist."""
+    """An `audit.k8s.io/v1` `Policy`. Raises ValueError for a level that does not
+    exist.
+    """
 
     def __init__(self, policy: Object) -> None:
         self._rules: list[Object] = list(policy.get("rules") or ())
@@ -44,21 +47,29 @@ class AuditPolicy:
             if _matches(rule, user, info):
                 stages = (*self._omit_stages, *(rule.get("omitStages") or ()))
                 omit = rule.get("omitManagedFields")
-                return AuditConfig(rule["level"], stages, self._omit_managed_fields if omit is None else bool(omit))
+                return AuditConfig(
+                    rule["level"],
+                    stages,
+                    self._omit_managed_fields if omit is None else bool(omit),
+                )
         return AuditConfig(NONE, self._omit_stages, self._omit_managed_fields)
 
 
 def _matches(rule: Object, user: UserInfo | None, info: RequestInfo) -> bool:
     if rule.get("users") and (user is None or user.name not in rule["users"]):
         return False
-    if rule.get("userGroups") and (user is None or not set(user.groups) & set(rule["userGroups"])):
+    if rule.get("userGroups") and (
+        user is None or not set(user.groups) & set(rule["userGroups"])
+    ):
         return False
     if rule.get("verbs") and info.verb not in rule["verbs"]:
         return False
     if rule.get("namespaces") or rule.get("resources"):
         return info.is_resource_request and _matches_resource(rule, info)
     if rule.get("nonResourceURLs"):
-        return not info.is_resource_request and any(_path_matches(info.path, url) for url in rule["nonResourceURLs"])
+        return not info.is_resource_request and any(
+            _path_matches(info.path, url) for url in rule["nonResourceURLs"]
+        )
     return True
 
 
@@ -67,8 +78,12 @@ def _matches_resource(rule: Object, info: RequestInfo) -> bool:
         return False
     if not rule.get("resources"):
         return True
-    combined = f"{info.resource}/{info.subresource}" if info.subresource else info.resource
-    names = {"*", combined, f"{info.resource}/*"} | ({f"*/{info.subresource}"} if info.subresource else set())
+    combined = (
+        f"{info.resource}/{info.subresource}" if info.subresource else info.resource
+    )
+    names = {"*", combined, f"{info.resource}/*"} | (
+        {f"*/{info.subresource}"} if info.subresource else set()
+    )
     for entry in rule["resources"]:
         if entry.get("group", "") not in (info.group, "*"):
             continue
@@ -82,4 +97,6 @@ def _matches_resource(rule: Object, info: RequestInfo) -> bool:
 
 
 def _path_matches(path: str, spec: str) -> bool:
-    return spec in ("*", path) or (spec.endswith("*") and path.startswith(spec.rstrip("*")))
+    return spec in ("*", path) or (
+        spec.endswith("*") and path.startswith(spec.rstrip("*"))
+    )

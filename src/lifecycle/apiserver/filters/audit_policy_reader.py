@@ -1,9 +1,10 @@
 """Reading an audit policy: a file, and what is wrong with it.
 
-Unknown fields are not: a policy with a line in the wrong place loads, and logs something else than was meant. Upstream warns.
+Unknown fields are not: a policy with a line in the wrong place loads, and logs
+something else than was meant. Upstream warns.
 
-Upstream: `apiserver/pkg/audit/policy/reader.go` (`LoadPolicyFromBytes`), `pkg/apis/audit/validation/validation.go` (`ValidatePolicy`),
-v1.36.
+Upstream: `apiserver/pkg/audit/policy/reader.go` (`LoadPolicyFromBytes`),
+`pkg/apis/audit/validation/validation.go` (`ValidatePolicy`), v1.36.
 """
 
 from __future__ import annotations
@@ -34,12 +35,17 @@ def read_policy(path: Path) -> AuditPolicy:
 
 
 def load_policy(text: str) -> Object:
-    """A policy document. Raises ValueError with upstream's sentence for one that is none."""
+    """A policy document. Raises ValueError with upstream's sentence for one that is
+    none.
+    """
     try:
         document = yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise ValueError(f"failed decoding: {error}") from None
-    if not isinstance(document, dict) or (document.get("apiVersion"), document.get("kind")) != (API_VERSION, "Policy"):
+    if not isinstance(document, dict) or (
+        document.get("apiVersion"),
+        document.get("kind"),
+    ) != (API_VERSION, "Policy"):
         said = document if isinstance(document, dict) else {}
         group, _, version = str(said.get("apiVersion", "")).rpartition("/")
         gvk = f"{group}/{version}, Kind={said.get('kind', '')}"
@@ -66,7 +72,9 @@ def validate_policy(policy: Object) -> Iterator[FieldError]:
             yield not_supported(f"{path}.level", level, LEVELS)
         yield from _validate_urls(urls, f"{path}.nonResourceURLs")
         yield from _validate_resources(rule.get("resources") or [], f"{path}.resources")
-        yield from _validate_omit_stages(rule.get("omitStages") or [], f"{path}.omitStages")
+        yield from _validate_omit_stages(
+            rule.get("omitStages") or [], f"{path}.omitStages"
+        )
         if urls and (rule.get("resources") or rule.get("namespaces")):
             why = "rules cannot apply to both regular resources and non-resource URLs"
             yield invalid(f"{path}.nonResourceURLs", urls, why)
@@ -87,10 +95,16 @@ def _validate_resources(resources: list[Object], path: str) -> Iterator[FieldErr
         if group not in ("", "*") and (wrong := name_is_dns_subdomain(group, False)):
             yield invalid(f"{path}.group", group, ",".join(wrong))
         if names and not entry.get("resources"):
-            yield invalid(f"{path}.resourceNames", names, "using resourceNames requires at least one resource")
+            yield invalid(
+                f"{path}.resourceNames",
+                names,
+                "using resourceNames requires at least one resource",
+            )
 
 
 def _validate_omit_stages(stages: list[str], path: str) -> Iterator[FieldError]:
     for i, stage in enumerate(stages):
         if stage not in STAGES:
-            yield invalid(f"{path}[{i}]", stage, f"allowed stages are {','.join(STAGES)}")
+            yield invalid(
+                f"{path}[{i}]", stage, f"allowed stages are {','.join(STAGES)}"
+            )

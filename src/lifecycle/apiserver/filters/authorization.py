@@ -1,6 +1,7 @@
 """Authorization: may this user do this?
 
-Upstream: `apiserver/pkg/endpoints/filters/authorization.go` (`WithAuthorization`), v1.36.
+Upstream: `apiserver/pkg/endpoints/filters/authorization.go` (`WithAuthorization`),
+v1.36.
 """
 
 from __future__ import annotations
@@ -25,13 +26,19 @@ def with_authorization(handler: Handler, authorizer: Authorizer) -> Handler:
         info = request.info
         assert info is not None, "request info comes first"
         user = request.user or ANONYMOUS
-        with span("apiserver", "authorization", user=user.name, verb=info.verb) as recorded:
+        with span(
+            "apiserver", "authorization", user=user.name, verb=info.verb
+        ) as recorded:
             try:
                 verdict = authorizer.authorize(user, info)
             except MustAsk as waiting:
-                verdict = await answered(lambda: authorizer.authorize(user, info), waiting)
+                verdict = await answered(
+                    lambda: authorizer.authorize(user, info), waiting
+                )
             if recorded is not None:
-                recorded.attributes.update(allowed=verdict.allowed, reason=verdict.reason)
+                recorded.attributes.update(
+                    allowed=verdict.allowed, reason=verdict.reason
+                )
         if verdict.allowed:
             annotate(DECISION, "allow", REASON, verdict.reason)
             return await handler(request)

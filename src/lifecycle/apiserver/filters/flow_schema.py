@@ -1,10 +1,12 @@
 """Flow schemas: which kind of traffic a request belongs to.
 
-FlowSchemas are tried by `matchingPrecedence`, lowest first; the first with a rule for this user and this request takes it. The schema
-says which priority level pays for it and what counts as one *flow* (one user's requests, or one namespace's), within
-which nobody is treated better than another.
+FlowSchemas are tried by `matchingPrecedence`, lowest first; the first with a rule for
+this user and this request takes it. The schema says which priority level pays for it
+and what counts as one *flow* (one user's requests, or one namespace's), within which
+nobody is treated better than another.
 
-Upstream: `apiserver/pkg/util/flowcontrol/rule.go` (`matchesFlowSchema`), `apf_controller.go` (`startRequest`), v1.36.
+Upstream: `apiserver/pkg/util/flowcontrol/rule.go` (`matchesFlowSchema`),
+`apf_controller.go` (`startRequest`), v1.36.
 """
 
 from __future__ import annotations
@@ -19,13 +21,21 @@ ALL = "*"
 
 def sort_flow_schemas(schemas: Iterable[Object]) -> list[Object]:
     """In the order they are tried: by precedence, then by name."""
-    return sorted(schemas, key=lambda s: (s["spec"].get("matchingPrecedence", 1000), s["metadata"]["name"]))
+    return sorted(
+        schemas,
+        key=lambda s: (
+            s["spec"].get("matchingPrecedence", 1000),
+            s["metadata"]["name"],
+        ),
+    )
 
 
 def matches_flow_schema(schema: Object, user: UserInfo, info: RequestInfo) -> bool:
     """Whether one of the schema's rules is about this user and this request."""
     for rule in schema["spec"].get("rules") or ():
-        if not any(_matches_subject(subject, user) for subject in rule.get("subjects") or ()):
+        if not any(
+            _matches_subject(subject, user) for subject in rule.get("subjects") or ()
+        ):
             continue
         if info.is_resource_request:
             if any(_matches_resource(r, info) for r in rule.get("resourceRules") or ()):
@@ -63,12 +73,21 @@ def _contains(listed: Sequence[str] | None, asked: str) -> bool:
 
 
 def _matches_resource(rule: Object, info: RequestInfo) -> bool:
-    combined = f"{info.resource}/{info.subresource}" if info.subresource else info.resource
-    if not (_contains(rule.get("verbs"), info.verb) and _contains(rule.get("resources"), combined)):
+    combined = (
+        f"{info.resource}/{info.subresource}" if info.subresource else info.resource
+    )
+    if not (
+        _contains(rule.get("verbs"), info.verb)
+        and _contains(rule.get("resources"), combined)
+    ):
         return False
     if not _contains(rule.get("apiGroups"), info.group):
         return False
-    return _contains(rule.get("namespaces"), info.namespace) if info.namespace else bool(rule.get("clusterScope"))
+    return (
+        _contains(rule.get("namespaces"), info.namespace)
+        if info.namespace
+        else bool(rule.get("clusterScope"))
+    )
 
 
 def _matches_path(rule: Object, info: RequestInfo) -> bool:
@@ -76,6 +95,8 @@ def _matches_path(rule: Object, info: RequestInfo) -> bool:
         return False
     for url in rule.get("nonResourceURLs") or ():
         prefix = url.removesuffix(ALL)
-        if url in (ALL, info.path) or info.path.startswith(prefix if prefix.endswith("/") else f"{prefix}/"):
+        if url in (ALL, info.path) or info.path.startswith(
+            prefix if prefix.endswith("/") else f"{prefix}/"
+        ):
             return True
     return False

@@ -1,4 +1,5 @@
-"""HSTS: tell browsers never to try plain HTTP here. Off unless directives are given (`--strict-transport-security-directives`).
+"""HSTS: tell browsers never to try plain HTTP here. Off unless directives are given
+(`--strict-transport-security-directives`).
 
 Upstream: `apiserver/pkg/server/filters/hsts.go` (`WithHSTS`), v1.36.
 """

@@ -1,11 +1,13 @@
 """Impersonation: doing something as somebody else, if one may.
 
-`kubectl --as jane` sends `Impersonate-User: jane`. From this stage on the request is Jane's: flow control, authorization and
-admission see only her. Whether the real user may do so is itself a matter of authorization, asked once for each part of the
-identity (`impersonation_mode.py`).
+`kubectl --as jane` sends `Impersonate-User: jane`. From this stage on the request is
+Jane's: flow control, authorization and admission see only her. Whether the real user
+may do so is itself a matter of authorization, asked once for each part of the identity
+(`impersonation_mode.py`).
 
-Upstream: `apiserver/pkg/endpoints/filters/impersonation/constrained_impersonation.go`, v1.36. Left out: remembering which mode worked
-last (our authorizer remembers its answers itself).
+Upstream: `apiserver/pkg/endpoints/filters/impersonation/constrained_impersonation.go`,
+v1.36. Left out: remembering which mode worked last (our authorizer remembers its
+answers itself).
 """
 
 from __future__ import annotations
@@ -33,26 +35,39 @@ _REPEATED = (HEADER_PREFIX, "x-remote-")
 _JOINED = ("x-stream-protocol-version", "sec-websocket-protocol")
 _WRONG_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 SEPARATOR = "\n"
-"""Joins the values of a header sent several times: the one character that no header value can hold."""
+"""Joins the values of a header sent several times: the one character that no header
+value can hold.
+"""
 
 
 def wanted_user(headers: dict[str, str]) -> UserInfo | None:
-    """Whom the headers ask to be, exactly as they say it; None if nobody. Raises StatusError 400 for a group without a user."""
+    """Whom the headers ask to be, exactly as they say it; None if nobody. Raises
+    StatusError 400 for a group without a user.
+    """
     name, uid = headers.get(USER_HEADER, ""), headers.get(UID_HEADER, "")
-    groups = tuple(headers[GROUP_HEADER].split(SEPARATOR)) if GROUP_HEADER in headers else ()
+    groups = (
+        tuple(headers[GROUP_HEADER].split(SEPARATOR)) if GROUP_HEADER in headers else ()
+    )
     extra: dict[str, tuple[str, ...]] = {}
     for key, value in headers.items():
         if key.startswith(EXTRA_PREFIX):
-            extra[unescaped_extra_key(key.removeprefix(EXTRA_PREFIX))] = tuple(value.split(SEPARATOR))
+            extra[unescaped_extra_key(key.removeprefix(EXTRA_PREFIX))] = tuple(
+                value.split(SEPARATOR)
+            )
     if name:
         return UserInfo(name, groups, uid, extra)
     if uid or groups or extra:
-        raise bad_request(f"requested {_go_value(uid, groups, extra)} without impersonating a user name")
+        raise bad_request(
+            f"requested {_go_value(uid, groups, extra)} without impersonating a user"
+            " name"
+        )
     return None
 
 
 def unescaped_extra_key(key: str) -> str:
-    """What a header's name says after its prefix. Upstream: `unescapeExtraKey`, which takes back all or nothing."""
+    """What a header's name says after its prefix. Upstream: `unescapeExtraKey`, which
+    takes back all or nothing.
+    """
     if _WRONG_ESCAPE.search(key):
         return key
     try:
@@ -61,14 +76,28 @@ def unescaped_extra_key(key: str) -> str:
         return key
 
 
-def _go_value(uid: str, groups: tuple[str, ...], extra: dict[str, tuple[str, ...]]) -> str:
+def _go_value(
+    uid: str, groups: tuple[str, ...], extra: dict[str, tuple[str, ...]]
+) -> str:
     """A user the way Go's `%#v` prints it: this message shows it raw."""
-    go_groups = "[]string{" + ", ".join(go_quote(g) for g in groups) + "}" if groups else "[]string(nil)"
-    pairs = (
-        f"{go_quote(key)}:[]string{{{', '.join(go_quote(v) for v in values)}}}" for key, values in sorted(extra.items())
+    go_groups = (
+        "[]string{" + ", ".join(go_quote(g) for g in groups) + "}"
+        if groups
+        else "[]string(nil)"
     )
-    go_extra = "map[string][]string{" + ", ".join(pairs) + "}" if extra else "map[string][]string(nil)"
-    return f'&user.DefaultInfo{{Name:"", UID:{go_quote(uid)}, Groups:{go_groups}, Extra:{go_extra}}}'
+    pairs = (
+        f"{go_quote(key)}:[]string{{{', '.join(go_quote(v) for v in values)}}}"
+        for key, values in sorted(extra.items())
+    )
+    go_extra = (
+        "map[string][]string{" + ", ".join(pairs) + "}"
+        if extra
+        else "map[string][]string(nil)"
+    )
+    return (
+        f'&user.DefaultInfo{{Name:"", UID:{go_quote(uid)}, Groups:{go_groups},'
+        f" Extra:{go_extra}}}"
+    )
 
 
 def with_impersonation(handler: Handler, authorizer: Authorizer) -> Handler:
@@ -87,27 +116,38 @@ def with_impersonation(handler: Handler, authorizer: Authorizer) -> Handler:
                     try:
                         become = impersonated_user(authorizer, requestor, who, info)
                     except MustAsk as waiting:
-                        become = await answered(lambda: impersonated_user(authorizer, requestor, who, info), waiting)
+                        become = await answered(
+                            lambda: impersonated_user(authorizer, requestor, who, info),
+                            waiting,
+                        )
                     request.user, constraint = become
                     log_impersonated_user(request.user, constraint)
             except StatusError as error:
                 return refuse(error)
         if wanted is not None:
-            request.headers = {k: v for k, v in request.headers.items() if not k.startswith(HEADER_PREFIX)}
+            request.headers = {
+                k: v
+                for k, v in request.headers.items()
+                if not k.startswith(HEADER_PREFIX)
+            }
         return await handler(request)
 
     return impersonation
 
 
 def repeated(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Header lines as one dictionary with lower-case keys. Headers of impersonation and of front proxies keep all values they were
-    sent with; of any other sent twice, the first counts, as in Go."""
+    """Header lines as one dictionary with lower-case keys. Headers of impersonation and
+    of front proxies keep all values they were sent with; of any other sent twice, the
+    first counts, as in Go.
+    """
     joined: dict[str, str] = {}
     for key, value in headers:
         key = key.lower()
         if key in joined and key.startswith(_REPEATED):
             joined[key] += SEPARATOR + value
-        elif key in joined and key in _JOINED:  # kubectl 1.20 sends a line for each protocol it speaks
+        elif (
+            key in joined and key in _JOINED
+        ):  # kubectl 1.20 sends a line for each protocol it speaks
             joined[key] += ", " + value
         else:
             joined.setdefault(key, value)

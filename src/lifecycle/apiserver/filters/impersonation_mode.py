@@ -1,11 +1,15 @@
 """Who may be whom: the rules of impersonation.
 
-Since v1.36 there are two ways to be allowed. The old one is all or nothing: the verb `impersonate` on the user. The new one is
-*constrained*: `impersonate-on:<mode>:<verb>` on what is requested, and `impersonate:<mode>` on whom to be – so a role can say "may be
-Jane, but only to list pods". There are modes for nodes (one's own, or any), service accounts, and other users. All are tried, the
-new ones first; if none allows, the refusal is that of the first.
+Since v1.36 there are two ways to be allowed. The old one is all or nothing: the verb
+`impersonate` on the user. The new one is
+*constrained*: `impersonate-on:<mode>:<verb>` on what is requested, and
+               `impersonate:<mode>` on whom to be – so a role can say "may be
+Jane, but only to list pods". There are modes for nodes (one's own, or any), service
+accounts, and other users. All are tried, the new ones first; if none allows, the
+refusal is that of the first.
 
-Upstream: `apiserver/pkg/endpoints/filters/impersonation/mode.go` (`impersonationModeState.check`, `validateExtra`), v1.36.
+Upstream: `apiserver/pkg/endpoints/filters/impersonation/mode.go`
+(`impersonationModeState.check`, `validateExtra`), v1.36.
 """
 
 from __future__ import annotations
@@ -18,8 +22,15 @@ from lifecycle.api.go_format import go_quote
 from lifecycle.api.status import StatusError
 from lifecycle.api.validation.references import validate_domain_prefixed_path
 from lifecycle.api.wire import ANONYMOUS, MASTERS, RequestInfo, UserInfo
-from lifecycle.apiserver.authn.authenticator import ALL_AUTHENTICATED, ALL_UNAUTHENTICATED
-from lifecycle.apiserver.authn.service_account import PREFIX, make_group_names, split_username
+from lifecycle.apiserver.authn.authenticator import (
+    ALL_AUTHENTICATED,
+    ALL_UNAUTHENTICATED,
+)
+from lifecycle.apiserver.authn.service_account import (
+    PREFIX,
+    make_group_names,
+    split_username,
+)
 from lifecycle.apiserver.authz.authorizer import Authorizer
 from lifecycle.apiserver.authz.forbidden import forbidden_status_error
 
@@ -33,7 +44,9 @@ MANY = 4
 def impersonated_user(
     authorizer: Authorizer, requestor: UserInfo, wanted: UserInfo, info: RequestInfo
 ) -> tuple[UserInfo, str]:
-    """Who the requestor becomes, and the constraint under which (`""`: the old, unconstrained way). Raises StatusError 403."""
+    """Who the requestor becomes, and the constraint under which (`""`: the old,
+    unconstrained way). Raises StatusError 403.
+    """
     first: StatusError | None = None
     for mode in (*MODES, ""):
         if mode and not _applies(mode, wanted, requestor):
@@ -47,7 +60,9 @@ def impersonated_user(
 
 
 def _node_name(username: str) -> str:
-    return username.removeprefix(NODE_PREFIX) if username.startswith(NODE_PREFIX) else ""
+    return (
+        username.removeprefix(NODE_PREFIX) if username.startswith(NODE_PREFIX) else ""
+    )
 
 
 def _applies(mode: str, wanted: UserInfo, requestor: UserInfo) -> bool:
@@ -56,7 +71,12 @@ def _applies(mode: str, wanted: UserInfo, requestor: UserInfo) -> bool:
     node, account = _node_name(wanted.name), split_username(wanted.name)
     if mode == "associated-node":
         here = requestor.extra.get(f"{PREFIX}node-name", ())
-        return only_name and bool(node) and split_username(requestor.name) is not None and tuple(here) == (node,)
+        return (
+            only_name
+            and bool(node)
+            and split_username(requestor.name) is not None
+            and tuple(here) == (node,)
+        )
     if mode == "arbitrary-node":
         return only_name and bool(node)
     if mode == "serviceaccount":
@@ -73,9 +93,13 @@ class _Check:
         self._requestor = requestor
         if (
             mode == "associated-node"
-        ):  # one answer for all nodes: what differs from node to node is left out of the question
+            # one answer for all nodes: what differs from node to node is left out of
+            # the question
+        ):
             keys = tuple(sorted(requestor.extra))
-            self._requestor = replace(requestor, extra={f"{PREFIX}associated-node-keys": keys})
+            self._requestor = replace(
+                requestor, extra={f"{PREFIX}associated-node-keys": keys}
+            )
         self._verb = f"impersonate:{mode}" if mode else "impersonate"
         self._names_group = AUTHENTICATION if mode else ""
 
@@ -106,7 +130,12 @@ class _Check:
             question = replace(question, resource="nodes", name=name)
             groups = ("system:nodes",)
         if account is not None:
-            question = replace(question, resource="serviceaccounts", namespace=account[0], name=account[1])
+            question = replace(
+                question,
+                resource="serviceaccounts",
+                namespace=account[0],
+                name=account[1],
+            )
             groups = groups or make_group_names(account[0])
         self._check(question)
         return groups
@@ -114,9 +143,14 @@ class _Check:
     def _groups(self, groups: tuple[str, ...]) -> None:
         question = self._question(self._names_group, "groups", "")
         if self._mode and "" in groups:
-            self._refuse(question, "impersonating the empty string group is not allowed")
+            self._refuse(
+                question, "impersonating the empty string group is not allowed"
+            )
         if self._mode and MASTERS in groups:
-            self._refuse(replace(question, name=MASTERS), "impersonating the system:masters group is not allowed")
+            self._refuse(
+                replace(question, name=MASTERS),
+                "impersonating the system:masters group is not allowed",
+            )
         if len(groups) >= MANY and self._may_all(replace(question, name="*")):
             return
         for group in groups:
@@ -134,8 +168,13 @@ class _Check:
                 self._check(replace(question, subresource=key, name=value))
 
     def _may_all(self, question: RequestInfo) -> bool:
-        """One question instead of many: whether anything goes. The old mode never asked it."""
-        return bool(self._mode) and self._authorizer.authorize(self._requestor, question).allowed
+        """One question instead of many: whether anything goes. The old mode never asked
+        it.
+        """
+        return (
+            bool(self._mode)
+            and self._authorizer.authorize(self._requestor, question).allowed
+        )
 
     def _refuse(self, question: RequestInfo, why: str) -> None:
         raise forbidden_status_error(self._requestor, question, why)
@@ -159,16 +198,22 @@ class _Check:
 
 
 def wrong_with_extra(extra: Mapping[str, tuple[str, ...]]) -> str:
-    """Why nobody may be somebody with such an extra, by the constrained rules; empty if nothing is wrong. Upstream: `validateExtra`."""
+    """Why nobody may be somebody with such an extra, by the constrained rules; empty if
+    nothing is wrong. Upstream: `validateExtra`.
+    """
     for key, values in extra.items():
         if not key:
             return "impersonating the empty string key in extra is not allowed"
         if errors := validate_domain_prefixed_path(key, "extra.key"):
             return (
-                f"impersonating an invalid key in extra is not allowed: {aggregate([str(error) for error in errors])}"
+                "impersonating an invalid key in extra is not allowed:"
+                f" {aggregate([str(error) for error in errors])}"
             )
         if key != key.lower():
-            return f"impersonating a non-lowercase key in extra is not allowed: {go_quote(key)}"
+            return (
+                "impersonating a non-lowercase key in extra is not allowed:"
+                f" {go_quote(key)}"
+            )
         if not values:
             return "impersonating empty values in extra is not allowed"
         if "" in values:

@@ -1,7 +1,8 @@
 """Max in flight: the older, simpler protection against overload.
 
-Two counters, one for requests that change something and one for the rest; a request over its limit is turned away at once. It
-cannot tell an important request from an unimportant one, which is why priority and fairness replaced it.
+Two counters, one for requests that change something and one for the rest; a request
+over its limit is turned away at once. It cannot tell an important request from an
+unimportant one, which is why priority and fairness replaced it.
 
 Upstream: `apiserver/pkg/server/filters/maxinflight.go` (`WithMaxInFlightLimit`), v1.36.
 """
@@ -23,13 +24,21 @@ def too_many_requests(retry_after: int = 1) -> Response:
         "X-Content-Type-Options": "nosniff",
         "Retry-After": str(retry_after),
     }
-    return Response(status=429, headers=headers, body=b"Too many requests, please try again later.\n")
+    return Response(
+        status=429,
+        headers=headers,
+        body=b"Too many requests, please try again later.\n",
+    )
 
 
 def with_max_in_flight_limit(
-    handler: Handler, max_requests: int = MAX_REQUESTS, max_mutating: int = MAX_MUTATING_REQUESTS
+    handler: Handler,
+    max_requests: int = MAX_REQUESTS,
+    max_mutating: int = MAX_MUTATING_REQUESTS,
 ) -> Handler:
-    """Let so many requests through at a time; 0 is no limit. Streams are not counted, and masters are never turned away."""
+    """Let so many requests through at a time; 0 is no limit. Streams are not counted,
+    and masters are never turned away.
+    """
     if not max_requests and not max_mutating:
         return handler
     running = {True: 0, False: 0}

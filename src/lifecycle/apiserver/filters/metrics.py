@@ -1,10 +1,12 @@
 """Metrics: how many requests of which kind, and how long they took.
 
-Counted where a request is served, innermost, so refusals further out are not among them. A watch counts when it begins and
-takes part in no histogram of lengths: it is as long as its client wants.
+Counted where a request is served, innermost, so refusals further out are not among
+them. A watch counts when it begins and takes part in no histogram of lengths: it is as
+long as its client wants.
 
-Upstream: `apiserver/pkg/endpoints/metrics/metrics.go` (`InstrumentHandlerFunc`, `MonitorRequest`, `CleanScope`, `CanonicalVerb`), v1.36.
-Left out: sizes, watches that are open, the SLI histograms.
+Upstream: `apiserver/pkg/endpoints/metrics/metrics.go` (`InstrumentHandlerFunc`,
+`MonitorRequest`, `CleanScope`, `CanonicalVerb`), v1.36. Left out: sizes, watches that
+are open, the SLI histograms.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ from lifecycle.apiserver.filters.audit import annotate_at_end
 from lifecycle.apiserver.filters.request_info import is_long_running
 
 BUCKETS = (
-    0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60
+    0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10,
+    15, 20, 30, 45, 60
 )  # fmt: skip
 """Upper bounds in seconds."""
 CANONICAL = {
@@ -53,12 +56,17 @@ class Histogram:
 
     def add(self, other: Histogram) -> None:
         """All of another's."""
-        self.counts = [mine + theirs for mine, theirs in zip(self.counts, other.counts, strict=True)]
+        self.counts = [
+            mine + theirs
+            for mine, theirs in zip(self.counts, other.counts, strict=True)
+        ]
         self.sum += other.sum
 
 
 def clean_scope(info: RequestInfo) -> str:
-    """`resource`, `namespace` or `cluster`: how much of the cluster a request is about."""
+    """`resource`, `namespace` or `cluster`: how much of the cluster a request is
+    about.
+    """
     if info.name:
         return "resource"
     if info.namespace:
@@ -78,7 +86,13 @@ class Kind:
             info.group,
             info.resource if resource else "",
             clean_scope(info),
-            info.subresource if resource else info.path if info.path in _KNOWN_PATHS else "",
+            (
+                info.subresource
+                if resource
+                else info.path
+                if info.path in _KNOWN_PATHS
+                else ""
+            ),
             CANONICAL.get(info.verb, info.verb.upper()),
             info.version,
         )
@@ -90,7 +104,9 @@ class Kind:
 
 
 class RequestMetrics:
-    """The families about requests. Labels are worked out when somebody asks for them, not for each request."""
+    """The families about requests. Labels are worked out when somebody asks for them,
+    not for each request.
+    """
 
     def __init__(self) -> None:
         self.kinds: dict[tuple[object, ...], Kind] = {}
@@ -107,7 +123,13 @@ class RequestMetrics:
             not info.name,
             not info.namespace,
             dry_run,
-            "" if info.is_resource_request else info.path if info.path in _KNOWN_PATHS else "/",
+            (
+                ""
+                if info.is_resource_request
+                else info.path
+                if info.path in _KNOWN_PATHS
+                else "/"
+            ),
         )
         kind = self.kinds.get(key)
         if kind is None:
@@ -116,7 +138,11 @@ class RequestMetrics:
 
     def lines(self) -> Iterator[str]:
         """The text of the families."""
-        yield from head("apiserver_request_total", "counter", "Requests answered, by verb, resource and code.")
+        yield from head(
+            "apiserver_request_total",
+            "counter",
+            "Requests answered, by verb, resource and code.",
+        )
         total: Counter[tuple[tuple[str, ...], int]] = Counter()
         lengths: dict[tuple[str, ...], Histogram] = {}
         for kind in self.kinds.values():  # several may have the same labels
@@ -132,15 +158,24 @@ class RequestMetrics:
             text, running = _labels(labels), 0
             for bound, count in zip((*BUCKETS, "+Inf"), histogram.counts, strict=True):
                 running += count
-                yield f'{name}_bucket{{{text},le="{bound if isinstance(bound, str) else format(bound, "g")}"}} {running}'
+                yield (
+                    f'{name}_bucket{{{text},le="{bound if isinstance(bound, str) else format(bound, "g")}"}}'
+                    f" {running}"
+                )
             yield f"{name}_sum{{{text}}} {histogram.sum:.9g}"
             yield f"{name}_count{{{text}}} {running}"
-        yield from head("apiserver_current_inflight_requests", "gauge", "Requests being served now.")
+        yield from head(
+            "apiserver_current_inflight_requests", "gauge", "Requests being served now."
+        )
         for name, count in sorted(self.in_flight.items()):
-            yield f'apiserver_current_inflight_requests{{request_kind="{name}"}} {count}'
+            yield (
+                f'apiserver_current_inflight_requests{{request_kind="{name}"}} {count}'
+            )
 
 
-_KNOWN_PATHS = frozenset({"/healthz", "/livez", "/readyz", "/version", "/metrics", "/apis", "/api"})
+_KNOWN_PATHS = frozenset(
+    {"/healthz", "/livez", "/readyz", "/version", "/metrics", "/apis", "/api"}
+)
 _LABELS = ("dry_run", "group", "resource", "scope", "subresource", "verb", "version")
 
 
@@ -151,7 +186,9 @@ def head(name: str, kind: str, about: str) -> Iterator[str]:
 
 
 def _labels(values: tuple[str, ...]) -> str:
-    return 'component="apiserver",' + ",".join(f'{name}="{value}"' for name, value in zip(_LABELS, values, strict=True))
+    return 'component="apiserver",' + ",".join(
+        f'{name}="{value}"' for name, value in zip(_LABELS, values, strict=True)
+    )
 
 
 def with_metrics(handler: Handler, metrics: RequestMetrics | None) -> Handler:

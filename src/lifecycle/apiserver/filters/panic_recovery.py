@@ -1,7 +1,8 @@
 """Panic recovery: one request's bug is one request's 500.
 
-The outermost stage. A `StatusError` that got this far is an ordinary refusal and becomes its answer; anything else is a bug in the
-server, is logged with its traceback, and the client learns no more than that something went wrong.
+The outermost stage. A `StatusError` that got this far is an ordinary refusal and
+becomes its answer; anything else is a bug in the server, is logged with its traceback,
+and the client learns no more than that something went wrong.
 
 Upstream: `apiserver/pkg/server/filters/wrap.go` (`WithPanicRecovery`), v1.36.
 """
@@ -20,7 +21,9 @@ log = logging.getLogger(__name__)
 
 
 def with_panic_recovery(handler: Handler) -> Handler:
-    """Answer whatever happens. Cancellation passes through: the client has gone or the server stops."""
+    """Answer whatever happens. Cancellation passes through: the client has gone or the
+    server stops.
+    """
 
     async def panic_recovery(request: Request) -> Response:
         try:
@@ -29,14 +32,19 @@ def with_panic_recovery(handler: Handler) -> Handler:
             return refuse(error)
         except Exception:
             log.exception("apiserver panic'd on %s %s", request.method, request.path)
-            headers = {"Content-Type": "text/plain; charset=utf-8", "X-Content-Type-Options": "nosniff"}
+            headers = {
+                "Content-Type": "text/plain; charset=utf-8",
+                "X-Content-Type-Options": "nosniff",
+            }
             return Response(status=500, headers=headers, body=f"{MESSAGE}\n".encode())
 
     return panic_recovery
 
 
 def with_status_errors(handler: Handler) -> Handler:
-    """The innermost stage: what the API handler raises becomes an answer, which every filter can then see and mark."""
+    """The innermost stage: what the API handler raises becomes an answer, which every
+    filter can then see and mark.
+    """
 
     async def status_errors(request: Request) -> Response:
         try:

@@ -1,13 +1,18 @@
-"""Priority and fairness: when there is too much to do, the important things first, and everybody their turn.
+"""Priority and fairness: when there is too much to do, the important things first, and
+everybody their turn.
 
-A request is classified (which FlowSchema, which priority level), takes seats of the level, and gives them back with the answer. A
-watch gives them back once it has begun; streams take none. The answer says how it was classified, in two headers, also if it is 429.
+A request is classified (which FlowSchema, which priority level), takes seats of the
+level, and gives them back with the answer. A watch gives them back once it has begun;
+streams take none. The answer says how it was classified, in two headers, also if it is
+429.
 
-Schemas and levels are API objects, read from the server's own cache: whoever may write them can change this while the server runs. The same
-user asks the same kind of thing again and again, so classifications are remembered until one of the objects changes.
+Schemas and levels are API objects, read from the server's own cache: whoever may write
+them can change this while the server runs. The same user asks the same kind of thing
+again and again, so classifications are remembered until one of the objects changes.
 
-Upstream: `apiserver/pkg/server/filters/priority-and-fairness.go`, `pkg/util/flowcontrol/apf_controller.go`, v1.36. Left out: the
-status that says whether a schema's level exists.
+Upstream: `apiserver/pkg/server/filters/priority-and-fairness.go`,
+`pkg/util/flowcontrol/apf_controller.go`, v1.36. Left out: the status that says whether
+a schema's level exists.
 """
 
 from __future__ import annotations
@@ -18,13 +23,33 @@ from typing import NamedTuple
 
 from lifecycle.api.resources import resource
 from lifecycle.api.tracing import span
-from lifecycle.api.wire import ANONYMOUS, Handler, Object, Request, RequestInfo, Response, UserInfo
-from lifecycle.apiserver.filters.flow_schema import flow_distinguisher, matches_flow_schema, sort_flow_schemas
-from lifecycle.apiserver.filters.max_in_flight import MAX_MUTATING_REQUESTS, MAX_REQUESTS, too_many_requests
+from lifecycle.api.wire import (
+    ANONYMOUS,
+    Handler,
+    Object,
+    Request,
+    RequestInfo,
+    Response,
+    UserInfo,
+)
+from lifecycle.apiserver.filters.flow_schema import (
+    flow_distinguisher,
+    matches_flow_schema,
+    sort_flow_schemas,
+)
+from lifecycle.apiserver.filters.max_in_flight import (
+    MAX_MUTATING_REQUESTS,
+    MAX_REQUESTS,
+    too_many_requests,
+)
 from lifecycle.apiserver.filters.priority_level import PriorityLevel
 from lifecycle.apiserver.filters.queue_set import ONE_SEAT
 from lifecycle.apiserver.filters.request_info import is_long_running
-from lifecycle.apiserver.filters.seat_borrowing import ADJUSTMENT_PERIOD, Claim, compute_concurrency_allocation
+from lifecycle.apiserver.filters.seat_borrowing import (
+    ADJUSTMENT_PERIOD,
+    Claim,
+    compute_concurrency_allocation,
+)
 from lifecycle.apiserver.filters.work_estimate import WorkEstimator
 from lifecycle.apiserver.object_reader import ObjectReader
 
@@ -36,7 +61,9 @@ LONGEST_WAIT = 60.0
 
 
 class Classification(NamedTuple):
-    """Where a request belongs. A flow is a schema's name and what tells its flows apart."""
+    """Where a request belongs. A flow is a schema's name and what tells its flows
+    apart.
+    """
 
     schema: str
     schema_uid: str
@@ -45,9 +72,15 @@ class Classification(NamedTuple):
 
 
 class FlowController:
-    """Schemas and levels as they are now. `concurrency` is the number of seats shared out among all levels."""
+    """Schemas and levels as they are now. `concurrency` is the number of seats shared
+    out among all levels.
+    """
 
-    def __init__(self, reader: ObjectReader, concurrency: int = MAX_REQUESTS + MAX_MUTATING_REQUESTS) -> None:
+    def __init__(
+        self,
+        reader: ObjectReader,
+        concurrency: int = MAX_REQUESTS + MAX_MUTATING_REQUESTS,
+    ) -> None:
         self._reader = reader
         self._concurrency = concurrency
         self._schemas_row = resource(f"flowschemas.{GROUP}")
@@ -61,13 +94,26 @@ class FlowController:
         """Knows what a request is worth."""
 
     def classify(self, user: UserInfo, info: RequestInfo) -> Classification | None:
-        """The schema and level of a request; None if no schema wants it (as long as the defaults do not exist)."""
-        state = (self._reader.resource_version(self._schemas_row), self._reader.resource_version(self._levels_row))
+        """The schema and level of a request; None if no schema wants it (as long as the
+        defaults do not exist).
+        """
+        state = (
+            self._reader.resource_version(self._schemas_row),
+            self._reader.resource_version(self._levels_row),
+        )
         if state != self._state:
             self._configure(state)
         key: tuple[object, ...] = (user.name, user.groups, info.verb, info.path)
         if info.is_resource_request:
-            key = (user.name, user.groups, info.verb, info.group, info.resource, info.subresource, info.namespace)
+            key = (
+                user.name,
+                user.groups,
+                info.verb,
+                info.group,
+                info.resource,
+                info.subresource,
+                info.namespace,
+            )
         try:
             return self._memo[key]
         except KeyError:
@@ -78,15 +124,21 @@ class FlowController:
 
     def _classify(self, user: UserInfo, info: RequestInfo) -> Classification | None:
         for schema in self._schemas:
-            level = self.levels.get(schema["spec"]["priorityLevelConfiguration"]["name"])
+            level = self.levels.get(
+                schema["spec"]["priorityLevelConfiguration"]["name"]
+            )
             if level is not None and matches_flow_schema(schema, user, info):
                 name = schema["metadata"]["name"]
                 flow = name, flow_distinguisher(schema, user, info)
-                return Classification(name, schema["metadata"].get("uid", ""), level, flow)
+                return Classification(
+                    name, schema["metadata"].get("uid", ""), level, flow
+                )
         return None
 
     def _configure(self, state: tuple[int, int]) -> None:
-        """Take in changed objects. A level that stays the same keeps its queues; the requests of a changed one finish as they began."""
+        """Take in changed objects. A level that stays the same keeps its queues; the
+        requests of a changed one finish as they began.
+        """
         self._state = state
         self._memo.clear()
         self._schemas = sort_flow_schemas(self._reader.list(self._schemas_row))
@@ -96,12 +148,20 @@ class FlowController:
         before, self.levels = self.levels, {}
         for configuration in configurations:
             name = configuration["metadata"]["name"]
-            level = PriorityLevel(configuration, math.ceil(self._concurrency * shares[name] / total), self._concurrency)
+            level = PriorityLevel(
+                configuration,
+                math.ceil(self._concurrency * shares[name] / total),
+                self._concurrency,
+            )
             known = before.get(name)
-            self.levels[name] = known if known is not None and known.shape == level.shape else level
+            self.levels[name] = (
+                known if known is not None and known.shape == level.shape else level
+            )
 
     def adjust(self, now: float) -> None:
-        """Deal out the seats anew, if ten seconds have passed (the loop's time). Seats lent come to those who wait at once."""
+        """Deal out the seats anew, if ten seconds have passed (the loop's time). Seats
+        lent come to those who wait at once.
+        """
         if self._adjusted is None:
             self._adjusted = now
         if now - self._adjusted < ADJUSTMENT_PERIOD:
@@ -114,10 +174,14 @@ class FlowController:
             highest = level.demand.close_period(now) if level.demand is not None else 0
             smoothed = level.demand.smoothed if level.demand is not None else 0.0
             least = max(level.least, min(level.nominal, highest))
-            claims.append(Claim(least, max(level.most, least), max(least, smoothed, 1e-6)))
+            claims.append(
+                Claim(least, max(level.most, least), max(least, smoothed, 1e-6))
+            )
         try:
             dealt = compute_concurrency_allocation(total, claims)
-        except ValueError:  # the levels are set up so that nothing can be dealt: everybody keeps what is theirs
+        except ValueError:
+            # the levels are set up so that nothing can be dealt: everybody keeps what
+            # is theirs
             dealt = [float(level.nominal) for level in limited]
         for level, seats in zip(limited, dealt, strict=True):
             level.seats = round(seats)
@@ -131,8 +195,12 @@ def _nominal_shares(configuration: Object) -> int:
     return int((part or {}).get("nominalConcurrencyShares", default))
 
 
-def with_priority_and_fairness(handler: Handler, flow_control: FlowController, wait_limit: float) -> Handler:
-    """Let a request through when its level has a seat; 429 if it would have to wait too long for one."""
+def with_priority_and_fairness(
+    handler: Handler, flow_control: FlowController, wait_limit: float
+) -> Handler:
+    """Let a request through when its level has a seat; 429 if it would have to wait too
+    long for one.
+    """
 
     async def priority_and_fairness(request: Request) -> Response:
         info = request.info
@@ -145,14 +213,19 @@ def with_priority_and_fairness(handler: Handler, flow_control: FlowController, w
                 return await handler(request)
             level = classified.level
             if recorded is not None:
-                recorded.attributes.update(level=level.name, flow="/".join(classified.flow))
+                recorded.attributes.update(
+                    level=level.name, flow="/".join(classified.flow)
+                )
             work = ONE_SEAT
             if not level.exempt:
                 flow_control.adjust(asyncio.get_running_loop().time())
-                work = flow_control.estimator.estimate(info, request.query, level.max_seats)
+                work = flow_control.estimator.estimate(
+                    info, request.query, level.max_seats
+                )
             ticket = level.start(classified.flow, work)
             if ticket is None or (
-                ticket.started is None and not await level.wait(ticket, _patience(request, wait_limit))
+                ticket.started is None
+                and not await level.wait(ticket, _patience(request, wait_limit))
             ):
                 return _marked(too_many_requests(level.dropped.retry_after), classified)
         try:
@@ -164,7 +237,9 @@ def with_priority_and_fairness(handler: Handler, flow_control: FlowController, w
 
 
 def _patience(request: Request, default: float) -> float:
-    """How long a request waits for seats: a quarter of the time it has, but no longer than a minute."""
+    """How long a request waits for seats: a quarter of the time it has, but no longer
+    than a minute.
+    """
     if request.deadline is None:
         return min(default, LONGEST_WAIT)
     return min((request.deadline - asyncio.get_running_loop().time()) / 4, LONGEST_WAIT)

@@ -1,10 +1,12 @@
-"""A priority level: its part of the server's concurrency, in seats, and queues for those that find none free.
+"""A priority level: its part of the server's concurrency, in seats, and queues for
+those that find none free.
 
-Each level owns a share of the seats. A request that finds some free runs. Otherwise it queues – or is turned away at once, if the level
-does not queue, or if its queue is full. Who waits too long is turned away too.
+Each level owns a share of the seats. A request that finds some free runs. Otherwise it
+queues – or is turned away at once, if the level does not queue, or if its queue is
+full. Who waits too long is turned away too.
 
-Upstream: `apiserver/pkg/util/flowcontrol/apf_controller.go` (`priorityLevelState`), `fairqueuing/queueset/queueset.go` (`request.wait`),
-v1.36.
+Upstream: `apiserver/pkg/util/flowcontrol/apf_controller.go` (`priorityLevelState`),
+`fairqueuing/queueset/queueset.go` (`request.wait`), v1.36.
 """
 
 from __future__ import annotations
@@ -14,7 +16,13 @@ from functools import lru_cache
 
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.filters.dropped_requests import DroppedRequests
-from lifecycle.apiserver.filters.queue_set import ONE_SEAT, Queue, QueueSet, Ticket, Work
+from lifecycle.apiserver.filters.queue_set import (
+    ONE_SEAT,
+    Queue,
+    QueueSet,
+    Ticket,
+    Work,
+)
 from lifecycle.apiserver.filters.seat_borrowing import SeatDemand
 from lifecycle.apiserver.filters.shuffle_sharding import deal, hash_flow_id
 from lifecycle.apiserver.filters.work_estimate import max_seats
@@ -23,9 +31,11 @@ KNOWN_HANDS = 1024
 
 
 class PriorityLevel:
-    """One `PriorityLevelConfiguration` at work. `seats` is its part of the server's concurrency, `total` all of that.
+    """One `PriorityLevelConfiguration` at work. `seats` is its part of the server's
+    concurrency, `total` all of that.
 
-    `seats` changes when seats are lent; `nominal`, `least` and `most` are what the configuration says.
+    `seats` changes when seats are lent; `nominal`, `least` and `most` are what the
+    configuration says.
     """
 
     def __init__(self, configuration: Object, seats: int, total: int = 0) -> None:
@@ -37,9 +47,15 @@ class PriorityLevel:
         response = limits.get("limitResponse") or {}
         queuing = response.get("queuing") or {}
         self.nominal = seats
-        self.least = seats - round(seats * int(limits.get("lendablePercent") or 0) / 100)
+        self.least = seats - round(
+            seats * int(limits.get("lendablePercent") or 0) / 100
+        )
         borrowed = limits.get("borrowingLimitPercent")
-        self.most = seats + (max(total, seats) if borrowed is None else round(seats * int(borrowed) / 100))
+        self.most = seats + (
+            max(total, seats)
+            if borrowed is None
+            else round(seats * int(borrowed) / 100)
+        )
         self.dropped = DroppedRequests()
         self.demand: SeatDemand | None = None
         self.dispatched = self.rejected = self.timed_out = self.cancelled = 0
@@ -50,9 +66,13 @@ class PriorityLevel:
         self._queuing = count, hand_size, length
         self._set = QueueSet(seats, count, length)
         self.queueless: set[Ticket] = set()
-        """Requests at work that stood in no queue: those of an exempt level, and of one that does not queue."""
+        """Requests at work that stood in no queue: those of an exempt level, and of one
+        that does not queue.
+        """
         self._exempt_seats = 0
-        self._hand = lru_cache(KNOWN_HANDS)(lambda flow: deal(hash_flow_id(*flow), count, hand_size))
+        self._hand = lru_cache(KNOWN_HANDS)(
+            lambda flow: deal(hash_flow_id(*flow), count, hand_size)
+        )
 
     @property
     def shape(self) -> tuple[object, ...]:
@@ -89,7 +109,9 @@ class PriorityLevel:
         return [used.get(index) or Queue(index, 0) for index in range(self._queuing[0])]
 
     def start(self, flow: tuple[str, str], work: Work = ONE_SEAT) -> Ticket | None:
-        """A ticket for a request of a flow (schema, distinguisher): let in, or to be waited with (`wait`). None: turned away."""
+        """A ticket for a request of a flow (schema, distinguisher): let in, or to be
+        waited with (`wait`). None: turned away.
+        """
         now = asyncio.get_running_loop().time()
         if self.exempt:
             self._exempt_seats += work.seats
@@ -98,7 +120,9 @@ class PriorityLevel:
             ticket.started = now
             self.queueless.add(ticket)
             return ticket
-        found = self._set.start(flow, self._hand(flow) if self._queuing[0] else (), work, now)
+        found = self._set.start(
+            flow, self._hand(flow) if self._queuing[0] else (), work, now
+        )
         if found is None:
             self._turn_away(now)
         elif found.started is not None:
@@ -119,7 +143,9 @@ class PriorityLevel:
             async with asyncio.timeout(limit):
                 await place
         except (TimeoutError, asyncio.CancelledError) as error:
-            if ticket.started is not None:  # the seats came in the same moment: pass them on
+            if (
+                ticket.started is not None
+            ):  # the seats came in the same moment: pass them on
                 self.release(ticket)
             else:
                 self._set.cancel(ticket, loop.time())
@@ -133,13 +159,17 @@ class PriorityLevel:
         self.dispatched += 1
         return True
 
-    async def acquire(self, flow: tuple[str, str], limit: float, work: Work = ONE_SEAT) -> Ticket | None:
+    async def acquire(
+        self, flow: tuple[str, str], limit: float, work: Work = ONE_SEAT
+    ) -> Ticket | None:
         """`start`, and `wait` if need be."""
         ticket = self.start(flow, work)
         return ticket if ticket is not None and await self.wait(ticket, limit) else None
 
     def release(self, ticket: Ticket) -> None:
-        """Give the seats back, at once or after the request's additional time; whoever's turn it is gets them."""
+        """Give the seats back, at once or after the request's additional time;
+        whoever's turn it is gets them.
+        """
         self.queueless.discard(ticket)
         if self.exempt:
             self._exempt_seats -= ticket.work.seats

@@ -1,14 +1,19 @@
 """Fair queues: whose turn is it, when requests are of different length and width?
 
-Taking turns would be fair if all requests were alike. They are not: a flow of long requests would get more of the server than one of
-short ones. So each queue gets a share of *work*, in seconds times seats. A virtual clock counts the work that every busy queue should have
-got by now; it runs the slower, the more queues share the seats. Each queue knows at which virtual time its next request starts, and
-the request that would be finished first is let in. How long it will take nobody knows, so 3 ms are assumed and set right when it is done.
+Taking turns would be fair if all requests were alike. They are not: a flow of long
+requests would get more of the server than one of short ones. So each queue gets a share
+of *work*, in seconds times seats. A virtual clock counts the work that every busy queue
+should have got by now; it runs the slower, the more queues share the seats. Each queue
+knows at which virtual time its next request starts, and the request that would be
+finished first is let in. How long it will take nobody knows, so 3 ms are assumed and
+set right when it is done.
 
 A queue that was empty starts now, not when it was last used: nobody saves up turns.
 
-Upstream: `apiserver/pkg/util/flowcontrol/fairqueuing/queueset/queueset.go` (`StartRequest`, `findDispatchQueueToBoundLocked`,
-`finishRequestLocked`, `getVirtualTimeRatioLocked`), v1.36. Queues that nobody uses are not kept here: they have no state.
+Upstream: `apiserver/pkg/util/flowcontrol/fairqueuing/queueset/queueset.go`
+(`StartRequest`, `findDispatchQueueToBoundLocked`, `finishRequestLocked`,
+`getVirtualTimeRatioLocked`), v1.36. Queues that nobody uses are not kept here: they
+have no state.
 """
 
 from __future__ import annotations
@@ -22,7 +27,9 @@ SERVICE_TIME = 0.003
 
 
 SCALE = 10**8
-"""Work and virtual time are counted in whole parts of a second of one seat, so that equal work is equal. Upstream: `ssScale`."""
+"""Work and virtual time are counted in whole parts of a second of one seat, so that
+equal work is equal. Upstream: `ssScale`.
+"""
 
 
 def seat_seconds(seats: float, seconds: float) -> int:
@@ -31,7 +38,9 @@ def seat_seconds(seats: float, seconds: float) -> int:
 
 
 class Work(NamedTuple):
-    """What a request will need: seats while it runs, and afterwards others for some seconds more (watchers have to be told)."""
+    """What a request will need: seats while it runs, and afterwards others for some
+    seconds more (watchers have to be told).
+    """
 
     initial: int = 1
     final: int = 0
@@ -39,13 +48,17 @@ class Work(NamedTuple):
 
     @property
     def seats(self) -> int:
-        """The seats it holds all the time: both phases are one rectangle to the queues."""
+        """The seats it holds all the time: both phases are one rectangle to the
+        queues.
+        """
         return max(self.initial, self.final)
 
     @property
     def total(self) -> int:
         """As `seat_seconds`."""
-        return seat_seconds(self.initial, SERVICE_TIME) + seat_seconds(self.final, self.latency)
+        return seat_seconds(self.initial, SERVICE_TIME) + seat_seconds(
+            self.final, self.latency
+        )
 
 
 ONE_SEAT = Work()
@@ -53,9 +66,18 @@ ONE_SEAT_TOTAL = ONE_SEAT.total
 
 
 class Queue:
-    """A queue that is in use. `next_dispatch` is the virtual time at which its next request starts."""
+    """A queue that is in use. `next_dispatch` is the virtual time at which its next
+    request starts.
+    """
 
-    __slots__ = ("executing", "index", "next_dispatch", "seats_in_use", "waiting", "work_waiting")
+    __slots__ = (
+        "executing",
+        "index",
+        "next_dispatch",
+        "seats_in_use",
+        "waiting",
+        "work_waiting",
+    )
 
     def __init__(self, index: int, now: int) -> None:
         self.index, self.next_dispatch = index, now
@@ -71,19 +93,48 @@ class Queue:
 
 
 class Ticket:
-    """One request: what it needs, where it stands, when it came (real and virtual) and when it was let in (None: it waits)."""
+    """One request: what it needs, where it stands, when it came (real and virtual) and
+    when it was let in (None: it waits).
+    """
 
-    __slots__ = ("arrival", "arrived", "flow", "let_in", "queue", "seats", "started", "total", "work")
+    __slots__ = (
+        "arrival",
+        "arrived",
+        "flow",
+        "let_in",
+        "queue",
+        "seats",
+        "started",
+        "total",
+        "work",
+    )
 
-    def __init__(self, flow: tuple[str, str], work: Work, arrived: float, arrival: int, queue: Queue | None) -> None:
-        self.flow, self.work, self.arrived, self.arrival, self.queue = flow, work, arrived, arrival, queue
-        self.seats, self.total = (1, ONE_SEAT_TOTAL) if work is ONE_SEAT else (work.seats, work.total)
+    def __init__(
+        self,
+        flow: tuple[str, str],
+        work: Work,
+        arrived: float,
+        arrival: int,
+        queue: Queue | None,
+    ) -> None:
+        self.flow, self.work, self.arrived, self.arrival, self.queue = (
+            flow,
+            work,
+            arrived,
+            arrival,
+            queue,
+        )
+        self.seats, self.total = (
+            (1, ONE_SEAT_TOTAL) if work is ONE_SEAT else (work.seats, work.total)
+        )
         self.started: float | None = None
         self.let_in: Callable[[], None] | None = None
 
 
 class QueueSet:
-    """The queues of one priority level. `queues=0`: who finds no seat is turned away. Times are in seconds, never less than before."""
+    """The queues of one priority level. `queues=0`: who finds no seat is turned away.
+    Times are in seconds, never less than before.
+    """
 
     def __init__(self, seats: int, queues: int, length_limit: int) -> None:
         self.seats = seats
@@ -103,11 +154,17 @@ class QueueSet:
             return
         if self._synced is not None and self.queues:
             wanted = min(self.seats_in_use + self.seats_waiting, self.seats)
-            self.virtual_time += seat_seconds(wanted / len(self.queues), now - self._synced)
+            self.virtual_time += seat_seconds(
+                wanted / len(self.queues), now - self._synced
+            )
         self._synced = now
 
-    def start(self, flow: tuple[str, str], hand: Sequence[int], work: Work, now: float) -> Ticket | None:
-        """A ticket, let in or waiting in one of the flow's queues; None: turned away."""
+    def start(
+        self, flow: tuple[str, str], hand: Sequence[int], work: Work, now: float
+    ) -> Ticket | None:
+        """A ticket, let in or waiting in one of the flow's queues; None: turned
+        away.
+        """
         self._sync(now)
         if not self._queue_count:
             if not self._fits(work.seats):
@@ -120,7 +177,11 @@ class QueueSet:
             return None
         self.queues[queue.index] = queue
         ticket = Ticket(flow, work, now, self.virtual_time, queue)
-        if not self.waiting and self.seats_in_use < self.seats and self._fits(ticket.seats):
+        if (
+            not self.waiting
+            and self.seats_in_use < self.seats
+            and self._fits(ticket.seats)
+        ):
             self._let_in(ticket, queue, now)  # as if it had waited for no time at all
             return ticket
         queue.waiting.append(ticket)
@@ -132,7 +193,9 @@ class QueueSet:
         return ticket
 
     def _shortest(self, hand: Sequence[int]) -> Queue:
-        """The queue of a hand with the least work waiting. Which is asked first goes round, so that equal ones are used in turn."""
+        """The queue of a hand with the least work waiting. Which is asked first goes
+        round, so that equal ones are used in turn.
+        """
         offset = self._enqueued % len(hand)
         self._enqueued += 1
         best: Queue | None = None
@@ -149,13 +212,17 @@ class QueueSet:
         return best
 
     def _fits(self, seats: int) -> bool:
-        """Whether so many are free. A request that is wider than the whole level runs when it has the level to itself."""
+        """Whether so many are free. A request that is wider than the whole level runs
+        when it has the level to itself.
+        """
         if seats > self.seats:
             return not self.executing
         return self.seats_in_use + seats <= self.seats
 
     def dispatch(self, now: float) -> None:
-        """Let in who may come in. To be called when there are more seats than before."""
+        """Let in who may come in. To be called when there are more seats than
+        before.
+        """
         self._sync(now)
         while self.waiting and self.seats_in_use < self.seats:
             queue = self._next()
@@ -178,7 +245,9 @@ class QueueSet:
         self._execute(ticket, now)
 
     def _next(self) -> Queue:
-        """The queue whose first request would be done first in virtual time; of equal ones the next after the last that was served."""
+        """The queue whose first request would be done first in virtual time; of equal
+        ones the next after the last that was served.
+        """
         waiting = [queue for queue in self.queues.values() if queue.waiting]
         if len(waiting) == 1:
             return waiting[0]
@@ -212,7 +281,9 @@ class QueueSet:
         self._forget(ticket.queue)
 
     def finish(self, ticket: Ticket, now: float) -> float:
-        """The request is done. Its seats are free, unless it needs them for so many seconds more: then `linger_out` frees them."""
+        """The request is done. Its seats are free, unless it needs them for so many
+        seconds more: then `linger_out` frees them.
+        """
         self._sync(now)
         self.executing -= 1
         queue = ticket.queue
@@ -220,7 +291,9 @@ class QueueSet:
             assert ticket.started is not None
             queue.executing.discard(ticket)
             if queue.waiting or queue.executing:
-                queue.next_dispatch -= seat_seconds(ticket.work.initial, SERVICE_TIME - (now - ticket.started))
+                queue.next_dispatch -= seat_seconds(
+                    ticket.work.initial, SERVICE_TIME - (now - ticket.started)
+                )
                 queue.bound()
         if ticket.work.latency > 0:
             if queue is not None:
@@ -239,5 +312,9 @@ class QueueSet:
         self.dispatch(now)
 
     def _forget(self, queue: Queue) -> None:
-        if not queue.waiting and not queue.executing and self.queues.get(queue.index) is queue:
+        if (
+            not queue.waiting
+            and not queue.executing
+            and self.queues.get(queue.index) is queue
+        ):
             del self.queues[queue.index]

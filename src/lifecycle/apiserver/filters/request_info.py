@@ -1,14 +1,18 @@
 """Request info: what a method and a path mean.
 
-Everything behind this stage – flow control, authorization, audit, the registry – speaks of verbs and resources, not of URLs. The
-translation is purely lexical: `/api/v1/namespaces/x/pods/y` is `get pods "y" in "x"` whether or not anything of the kind exists.
+Everything behind this stage – flow control, authorization, audit, the registry – speaks
+of verbs and resources, not of URLs. The translation is purely lexical:
+`/api/v1/namespaces/x/pods/y` is `get pods "y" in "x"` whether or not anything of the
+kind exists.
 
-Two rules surprise. A GET without a name is a `list`, unless `?watch` makes it a `watch`, and a DELETE without a name is a
-`deletecollection`. And a list whose field selector pins `metadata.name` counts as a request for that name, so a role limited by
+Two rules surprise. A GET without a name is a `list`, unless `?watch` makes it a
+`watch`, and a DELETE without a name is a `deletecollection`. And a list whose field
+selector pins `metadata.name` counts as a request for that name, so a role limited by
 `resourceNames` can allow watching one object.
 
-Upstream: `apiserver/pkg/endpoints/request/requestinfo.go` (`RequestInfoFactory.NewRequestInfo`) and
-`endpoints/filters/requestinfo.go` (`WithRequestInfo`), v1.36.
+Upstream: `apiserver/pkg/endpoints/request/requestinfo.go`
+(`RequestInfoFactory.NewRequestInfo`) and `endpoints/filters/requestinfo.go`
+(`WithRequestInfo`), v1.36.
 """
 
 from __future__ import annotations
@@ -36,11 +40,15 @@ CACHE_SIZE = 8192
 
 
 class UnknownRequestError(ValueError):
-    """A path such as `/api/v1/watch` that names a special verb and nothing to apply it to."""
+    """A path such as `/api/v1/watch` that names a special verb and nothing to apply it
+    to.
+    """
 
 
 class RequestInfoFactory:
-    """Makes `RequestInfo`s. Paths repeat, so what depends on method and path alone is remembered."""
+    """Makes `RequestInfo`s. Paths repeat, so what depends on method and path alone is
+    remembered.
+    """
 
     def __init__(
         self,
@@ -51,8 +59,12 @@ class RequestInfoFactory:
         self.groupless_api_prefixes = groupless_api_prefixes
         self._known: dict[tuple[str, str], RequestInfo] = {}
 
-    def new_request_info(self, method: str, path: str, query: dict[str, list[str]]) -> RequestInfo:
-        """What the request asks for. Raises UnknownRequestError if the path stops right after a special verb."""
+    def new_request_info(
+        self, method: str, path: str, query: dict[str, list[str]]
+    ) -> RequestInfo:
+        """What the request asks for. Raises UnknownRequestError if the path stops right
+        after a special verb.
+        """
         key = (method, path)
         info = self._known.get(key)
         if info is None:
@@ -80,13 +92,16 @@ class RequestInfoFactory:
         verb = METHOD_VERBS.get(method, "")
         if parts[0] in SPECIAL_VERBS:
             if len(parts) < 2:
-                raise UnknownRequestError(f"unable to determine kind and namespace from url, {path}")
+                raise UnknownRequestError(
+                    f"unable to determine kind and namespace from url, {path}"
+                )
             verb, parts = parts[0], parts[1:]
 
         namespace = ""
         if parts[0] == "namespaces" and len(parts) > 1:
             namespace = parts[1]
-            # /namespaces/x/status is a subresource of the namespace; /namespaces/x/pods are the pods inside it
+            # /namespaces/x/status is a subresource of the namespace; /namespaces/x/pods
+            # are the pods inside it
             if len(parts) > 2 and parts[2] not in NAMESPACE_SUBRESOURCES:
                 parts = parts[2:]
 
@@ -118,11 +133,17 @@ def _split_path(path: str) -> list[str]:
 
 def _with_query(info: RequestInfo, query: dict[str, list[str]]) -> RequestInfo:
     """The same, refined by `watch` and the selectors."""
-    if info.verb == "watch":  # by path: the deprecated form takes no part in authorization by selector
+    if (
+        info.verb == "watch"
+    ):  # by path: the deprecated form takes no part in authorization by selector
         return info
     field_selector = query.get("fieldSelector", [""])[0]
     label_selector = query.get("labelSelector", [""])[0]
-    watch = info.verb == "list" and "watch" in query and query["watch"][0].lower() not in ("false", "0")
+    watch = (
+        info.verb == "list"
+        and "watch" in query
+        and query["watch"][0].lower() not in ("false", "0")
+    )
     if not (watch or field_selector or label_selector):
         return info
     return replace(
@@ -135,20 +156,27 @@ def _with_query(info: RequestInfo, query: dict[str, list[str]]) -> RequestInfo:
 
 
 def _required_name(field_selector: str) -> str:
-    """The name that a field selector asks for with `metadata.name=…`, if it could be one."""
+    """The name that a field selector asks for with `metadata.name=…`, if it could be
+    one.
+    """
     if "metadata.name" not in field_selector:
         return ""
     try:
-        name = parse_field_selector(field_selector).requires_exact_match("metadata.name") or ""
+        name = (
+            parse_field_selector(field_selector).requires_exact_match("metadata.name")
+            or ""
+        )
     except StatusError:
         return ""
     return "" if name in (".", "..") or "/" in name or "%" in name else name
 
 
 def is_long_running(info: RequestInfo) -> bool:
-    """Watches and streams: they may last, so no timeout applies and no concurrency share is held.
+    """Watches and streams: they may last, so no timeout applies and no concurrency
+    share is held.
 
-    Upstream: `apiserver/pkg/server/filters/longrunning.go` with kube-apiserver's verbs and subresources.
+    Upstream: `apiserver/pkg/server/filters/longrunning.go` with kube-apiserver's verbs
+    and subresources.
     """
     if info.verb in ("watch", "proxy"):
         return True
@@ -162,7 +190,9 @@ def with_request_info(handler: Handler, factory: RequestInfoFactory) -> Handler:
 
     async def request_info(request: Request) -> Response:
         try:
-            request.info = factory.new_request_info(request.method, request.path, request.query)
+            request.info = factory.new_request_info(
+                request.method, request.path, request.query
+            )
         except UnknownRequestError as error:
             return refuse(failure(500, "", f"failed to create RequestInfo: {error}"))
         return await handler(request)

@@ -1,8 +1,10 @@
 """Shuffle sharding: each flow gets a hand of queues, always the same.
 
-Two flows may share a queue or two, but hardly a whole hand, so a flood that fills its own hand leaves nearly everybody else a queue.
+Two flows may share a queue or two, but hardly a whole hand, so a flood that fills its
+own hand leaves nearly everybody else a queue.
 
-Upstream: `apiserver/pkg/util/shufflesharding/dealer.go` (`Dealer.Deal`), `pkg/util/flowcontrol/apf_controller.go` (`hashFlowID`), v1.36.
+Upstream: `apiserver/pkg/util/shufflesharding/dealer.go` (`Dealer.Deal`),
+`pkg/util/flowcontrol/apf_controller.go` (`hashFlowID`), v1.36.
 """
 
 from __future__ import annotations
@@ -12,11 +14,15 @@ import hashlib
 
 def hash_flow_id(schema: str, distinguisher: str) -> int:
     """A number for a flow, the same on every server."""
-    return int.from_bytes(hashlib.sha256(f"{schema}\0{distinguisher}".encode()).digest()[:8], "little")
+    return int.from_bytes(
+        hashlib.sha256(f"{schema}\0{distinguisher}".encode()).digest()[:8], "little"
+    )
 
 
 def deal(value: int, deck: int, hand: int) -> tuple[int, ...]:
-    """`hand` different numbers below `deck`: the value says which, as if cards were drawn from a deck one by one."""
+    """`hand` different numbers below `deck`: the value says which, as if cards were
+    drawn from a deck one by one.
+    """
     rest = list(range(deck))
     cards = []
     for _ in range(min(hand, deck)):

@@ -1,10 +1,12 @@
 """How much work is a request? One seat, usually.
 
-A long list takes more: what it holds in memory at once, a seat for each 100 kB. A write takes one, but the watchers who hear of it make
-work when it is done: a seat for each ten of them, for a moment. No request may take more than a part of its level.
+A long list takes more: what it holds in memory at once, a seat for each 100 kB. A write
+takes one, but the watchers who hear of it make work when it is done: a seat for each
+ten of them, for a moment. No request may take more than a part of its level.
 
-Upstream: `apiserver/pkg/util/flowcontrol/request/{width,list_work_estimator,mutating_work_estimator,config}.go` (with
-`SizeBasedListCostEstimate`), v1.36.
+Upstream:
+`apiserver/pkg/util/flowcontrol/request/{width,list_work_estimator,mutating_work_estimator,config}.go`
+(with `SizeBasedListCostEstimate`), v1.36.
 """
 
 from __future__ import annotations
@@ -27,14 +29,18 @@ MAX_SEATS_PERCENT = 0.15
 
 
 class Stats(NamedTuple):
-    """How many objects of a resource there are, and how many bytes one has on average (0: unknown)."""
+    """How many objects of a resource there are, and how many bytes one has on average
+    (0: unknown).
+    """
 
     objects: int
     average_size: int
 
 
 def max_seats(nominal: int, hand_size: int) -> int:
-    """The most seats that one request of a level may take. A level without queues (`hand_size=0`) names no limit: 0."""
+    """The most seats that one request of a level may take. A level without queues
+    (`hand_size=0`) names no limit: 0.
+    """
     if not hand_size:
         return 0
     return max(1, min(math.ceil(nominal * MAX_SEATS_PERCENT), nominal // hand_size))
@@ -44,12 +50,18 @@ class WorkEstimator:
     """Estimates by what is stored (None: unknown resource) and by who watches."""
 
     def __init__(
-        self, stats: Callable[[str, str], Stats | None], watchers: Callable[[RequestInfo], int] = lambda info: 0
+        self,
+        stats: Callable[[str, str], Stats | None],
+        watchers: Callable[[RequestInfo], int] = lambda info: 0,
     ) -> None:
         self._stats, self._watchers = stats, watchers
 
-    def estimate(self, info: RequestInfo, query: dict[str, list[str]], limit: int) -> Work:
-        """The work of a request whose level allows so many seats to one (0: as many as any)."""
+    def estimate(
+        self, info: RequestInfo, query: dict[str, list[str]], limit: int
+    ) -> Work:
+        """The work of a request whose level allows so many seats to one (0: as many as
+        any).
+        """
         if info.verb in ("list", "watch") and info.is_resource_request:
             return self._list(info, query, limit)
         if info.verb in MUTATING and info.is_resource_request:
@@ -59,7 +71,10 @@ class WorkEstimator:
     def _list(self, info: RequestInfo, query: dict[str, list[str]], limit: int) -> Work:
         version = query.get("resourceVersion", [""])[0]
         if info.verb == "watch":
-            wants_state = query.get("sendInitialEvents", [""])[0].lower() in ("true", "1")
+            wants_state = query.get("sendInitialEvents", [""])[0].lower() in (
+                "true",
+                "1",
+            )
             if not wants_state and version not in ("", "0"):
                 return ONE_SEAT
         stats = self._stats(info.group, info.resource)
@@ -72,8 +87,12 @@ class WorkEstimator:
         wanted = int(text or 0)
         size = stats.average_size or (LARGEST_OBJECT if stats.objects else 0)
         limited = min(stats.objects, wanted) if wanted else stats.objects
-        exact = query.get("resourceVersionMatch", [""])[0] == "Exact" or (wanted > 0 and version not in ("", "0"))
-        from_store = info.verb == "list" and (exact or bool(query.get("continue", [""])[0]))
+        exact = query.get("resourceVersionMatch", [""])[0] == "Exact" or (
+            wanted > 0 and version not in ("", "0")
+        )
+        from_store = info.verb == "list" and (
+            exact or bool(query.get("continue", [""])[0])
+        )
         if info.name:
             loaded = 1
         elif from_store and (info.field_selector or info.label_selector):
@@ -84,7 +103,10 @@ class WorkEstimator:
         return Work(min(max(math.ceil(memory / BYTES_PER_SEAT), 1), most))
 
     def _mutating(self, info: RequestInfo, limit: int) -> Work:
-        if (info.resource, info.subresource) == ("serviceaccounts", "token"):  # nobody hears of it
+        if (info.resource, info.subresource) == (
+            "serviceaccounts",
+            "token",
+        ):  # nobody hears of it
             return ONE_SEAT
         watchers = self._watchers(info)
         if watchers < WATCHES_PER_SEAT:

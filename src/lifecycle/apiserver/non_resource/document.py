@@ -1,6 +1,8 @@
-"""One published document as an answer: its bytes, what they are, and when a client may keep its copy.
+"""One published document as an answer: its bytes, what they are, and when a client may
+keep its copy.
 
-Upstream: `apiserver/pkg/endpoints/discovery/aggregated/etag.go` (`ServeHTTPWithETag`), v1.36.
+Upstream: `apiserver/pkg/endpoints/discovery/aggregated/etag.go` (`ServeHTTPWithETag`),
+v1.36.
 """
 
 from __future__ import annotations
@@ -18,10 +20,19 @@ def etag_of(body: bytes) -> str:
 def is_fresh(request: Request, etag: str) -> bool:
     """Whether the client says that it holds this very document (`If-None-Match`)."""
     held = request.headers.get("if-none-match", "")
-    return any(part.strip().removeprefix("W/").strip('"') == etag for part in held.split(",")) if held else False
+    return (
+        any(
+            part.strip().removeprefix("W/").strip('"') == etag
+            for part in held.split(",")
+        )
+        if held
+        else False
+    )
 
 
-def document(request: Request, body: bytes, content_type: str, **headers: str) -> Response:
+def document(
+    request: Request, body: bytes, content_type: str, **headers: str
+) -> Response:
     """200 with a document. Header names are given with underscores."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return Response(headers={"Content-Type": content_type, **named}, body=body)
@@ -29,10 +40,15 @@ def document(request: Request, body: bytes, content_type: str, **headers: str) -
 
 def text(body: str, status: int = 200) -> Response:
     """Plain text, as Go's `http.Error` and the health checks write it."""
-    headers = {"Content-Type": "text/plain; charset=utf-8", "X-Content-Type-Options": "nosniff"}
+    headers = {
+        "Content-Type": "text/plain; charset=utf-8",
+        "X-Content-Type-Options": "nosniff",
+    }
     return Response(status=status, headers=headers, body=body.encode())
 
 
 def page_not_found() -> Response:
-    """404 for a path that no part of the server knows: plain text, since nobody knows either what the client expects."""
+    """404 for a path that no part of the server knows: plain text, since nobody knows
+    either what the client expects.
+    """
     return text("404 page not found\n", 404)

@@ -1,7 +1,7 @@
 """`/flagz`: with which flags the server was started.
 
-It shows the flags that this server has, by kube-apiserver's names and as Go prints their values; those it does not have are not there. The
-text is made once.
+It shows the flags that this server has, by kube-apiserver's names and as Go prints
+their values; those it does not have are not there. The text is made once.
 
 Upstream: `apiserver/pkg/server/flagz/{flagz,flagreader,textserializer}.go`, v1.36.
 """
@@ -14,14 +14,21 @@ from typing import Any
 
 from lifecycle.api.names import NameSource
 from lifecycle.api.wire import Object, Request, Response
-from lifecycle.apiserver.non_resource.zpages import COMPONENT, HEAD, delimiter, serve_page
+from lifecycle.apiserver.non_resource.zpages import (
+    COMPONENT,
+    HEAD,
+    delimiter,
+    serve_page,
+)
 
 PATH = "/flagz"
 KIND = "Flagz"
 
 
 class Flagz:
-    """The endpoint of a server with these flags: texts, numbers, booleans, paths (None: not given), lists."""
+    """The endpoint of a server with these flags: texts, numbers, booleans, paths (None:
+    not given), lists.
+    """
 
     def __init__(self, flags: Mapping[str, Any], names: NameSource) -> None:
         self.flags = {name: shown(value) for name, value in sorted(flags.items())}
@@ -38,7 +45,9 @@ class Flagz:
     def _text(self) -> str:
         if not self._page:
             sign = delimiter(self._names)
-            lines = "".join(f"{name}{sign}{value}\n" for name, value in self.flags.items())
+            lines = "".join(
+                f"{name}{sign}{value}\n" for name, value in self.flags.items()
+            )
             self._page = f"\n{COMPONENT} flagz\n{HEAD}\n{lines}"
         return self._page
 

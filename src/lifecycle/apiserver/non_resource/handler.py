@@ -11,7 +11,11 @@ from collections.abc import Callable
 from lifecycle.api.published import published_bytes
 from lifecycle.api.status import generic_not_found, method_not_allowed
 from lifecycle.api.wire import Handler, Request, Response
-from lifecycle.apiserver.authn.openid_metadata import CONFIGURATION_PATH, JWKS_PATH, OpenIDMetadata
+from lifecycle.apiserver.authn.openid_metadata import (
+    CONFIGURATION_PATH,
+    JWKS_PATH,
+    OpenIDMetadata,
+)
 from lifecycle.apiserver.non_resource.discovery import group_names, serve_discovery
 from lifecycle.apiserver.non_resource.document import document, page_not_found
 from lifecycle.apiserver.non_resource.health import ENDPOINTS, Check, Health
@@ -24,9 +28,10 @@ from lifecycle.apiserver.non_resource.served_groups import ServedGroups
 class NonResourceHandler:
     """Serves every path that names no resource.
 
-    `openid` answers the two documents about service account tokens. `checks` are the health checks that can fail.
-    `served` is what is served beside the published groups.
-    `address` is the server as clients reach it, `host:port`; set it when the port is known.
+    `openid` answers the two documents about service account tokens. `checks` are the
+    health checks that can fail. `served` is what is served beside the published groups.
+    `address` is the server as clients reach it, `host:port`; set it when the port is
+    known.
     """
 
     def __init__(
@@ -41,15 +46,22 @@ class NonResourceHandler:
         self.health = Health(checks)
         self._merged = MergedDocuments(served) if served is not None else None
         self.more: dict[str, Callable[[str], Response | None]] = {}
-        """What else there is to read: by the beginning of the path, a function of the rest."""
+        """What else there is to read: by the beginning of the path, a function of the
+        rest.
+        """
         self.zpages: dict[str, Callable[[Request], Response]] = {}
         """`/statusz` and `/flagz`, once the server has been started."""
         self._others: dict[str, Handler] = {}
         if openid is not None:
-            self._others = {CONFIGURATION_PATH: openid.configuration, JWKS_PATH: openid.jwks}
+            self._others = {
+                CONFIGURATION_PATH: openid.configuration,
+                JWKS_PATH: openid.jwks,
+            }
 
     async def serve(self, request: Request) -> Response:
-        """The answer; 404 for what nobody knows. Raises StatusError for what an API refuses."""
+        """The answer; 404 for what nobody knows. Raises StatusError for what an API
+        refuses.
+        """
         path = request.path
         if len(path) > 1:
             path = path.rstrip("/") or "/"
@@ -62,19 +74,31 @@ class NonResourceHandler:
             return self.zpages[path](request)
         reading = request.method in ("GET", "HEAD")
         if path == "/":
-            return document(request, published_bytes("discovery/root.json"), "application/json")
+            return document(
+                request, published_bytes("discovery/root.json"), "application/json"
+            )
         if path == "/version":
             _check_read_only(reading)
-            return document(request, published_bytes("discovery/version.json"), "application/json")
+            return document(
+                request, published_bytes("discovery/version.json"), "application/json"
+            )
         if path == "/openapi/v2":
-            merged = self._merged.openapi_v2(request) if self._merged is not None else None
+            merged = (
+                self._merged.openapi_v2(request) if self._merged is not None else None
+            )
             return merged or serve_openapi_v2(request)
         if first == "openapi" and (path + "/").startswith("/openapi/v3/"):
-            merged = self._merged.openapi_v3(request, path) if self._merged is not None else None
+            merged = (
+                self._merged.openapi_v3(request, path)
+                if self._merged is not None
+                else None
+            )
             return merged or serve_openapi_v3(request, path)
         if reading and (answer := self._more(path)) is not None:
             return answer
-        found = self._merged.discovery(request, path) if self._merged is not None else None
+        found = (
+            self._merged.discovery(request, path) if self._merged is not None else None
+        )
         if found is None:
             found = serve_discovery(request, path, self.address)
         if found is not None:
@@ -89,17 +113,27 @@ class NonResourceHandler:
         return None
 
     def unknown(self, path: str) -> Response:
-        """404: a `Status` below `/api` and below a built-in group, which have routers of their own; plain text everywhere else."""
+        """404: a `Status` below `/api` and below a built-in group, which have routers
+        of their own; plain text everywhere else.
+        """
         parts = path.split("/")
-        if parts[1] == "api" or (parts[1] == "apis" and len(parts) > 2 and parts[2] in group_names()):
+        if parts[1] == "api" or (
+            parts[1] == "apis" and len(parts) > 2 and parts[2] in group_names()
+        ):
             raise generic_not_found()
         return page_not_found()
 
 
 def _is_aggregators(path: str) -> bool:
-    """Whether the aggregator itself answers, which does not look at the method: the groups, and each but its own."""
+    """Whether the aggregator itself answers, which does not look at the method: the
+    groups, and each but its own.
+    """
     parts = path.split("/")
-    return parts[1] == "apis" and len(parts) < 4 and parts[2:] != ["apiregistration.k8s.io"]
+    return (
+        parts[1] == "apis"
+        and len(parts) < 4
+        and parts[2:] != ["apiregistration.k8s.io"]
+    )
 
 
 def _check_read_only(reading: bool) -> None:

@@ -1,13 +1,15 @@
 """Health: is the server alive, and is it ready for work?
 
-`/livez` asks whether restarting it would help, `/readyz` whether requests should be sent to it; `/healthz` is
-the older of both. Each is a list of named checks. `?verbose` shows them all, `?exclude=` leaves one out, and
-`/livez/etcd` asks a single one.
+`/livez` asks whether restarting it would help, `/readyz` whether requests should be
+sent to it; `/healthz` is the older of both. Each is a list of named checks. `?verbose`
+shows them all, `?exclude=` leaves one out, and `/livez/etcd` asks a single one.
 
-The names are those of the pinned version, so that a monitor finds what it looks for; most of what they stand
-for (start-up hooks of many components) is one step here and done before the server answers at all.
+The names are those of the pinned version, so that a monitor finds what it looks for;
+most of what they stand for (start-up hooks of many components) is one step here and
+done before the server answers at all.
 
-Upstream: `apiserver/pkg/server/healthz/healthz.go` (`handleRootHealth`, `adaptCheckToHandler`), v1.36.
+Upstream: `apiserver/pkg/server/healthz/healthz.go` (`handleRootHealth`,
+`adaptCheckToHandler`), v1.36.
 """
 
 from __future__ import annotations
@@ -30,11 +32,15 @@ def check_names(endpoint: str) -> tuple[str, ...]:
     """The checks of an endpoint, in order."""
     name = "readyz" if endpoint == "readyz" else "livez"
     lines = published_bytes(f"discovery/{name}.txt").decode().splitlines()
-    return tuple(line[3:].removesuffix(" ok") for line in lines if line.startswith("[+]"))
+    return tuple(
+        line[3:].removesuffix(" ok") for line in lines if line.startswith("[+]")
+    )
 
 
 class Health:
-    """The three endpoints. `checks` holds the checks that can fail, by name; the others always succeed."""
+    """The three endpoints. `checks` holds the checks that can fail, by name; the others
+    always succeed.
+    """
 
     def __init__(self, checks: dict[str, Check] | None = None) -> None:
         self.checks = checks if checks is not None else {}
@@ -47,7 +53,11 @@ class Health:
             if single not in names:
                 return page_not_found()
             problem = self._ask(single)
-            return text(f"internal server error: {problem}\n", 500) if problem else text("ok")
+            return (
+                text(f"internal server error: {problem}\n", 500)
+                if problem
+                else text("ok")
+            )
         excluded = set(request.query.get("exclude", []))
         lines = []
         failed = []
@@ -59,8 +69,13 @@ class Health:
                 failed.append(name)
             else:
                 lines.append(f"[+]{name} ok\n")
-        if unknown := ",".join(go_quote(name) for name in sorted(excluded.difference(names))):
-            lines.append(f"warn: some health checks cannot be excluded: no matches for {unknown}\n")
+        if unknown := ",".join(
+            go_quote(name) for name in sorted(excluded.difference(names))
+        ):
+            lines.append(
+                "warn: some health checks cannot be excluded: no matches for"
+                f" {unknown}\n"
+            )
         if failed:
             return text("".join(lines) + f"{endpoint} check failed\n", 500)
         if "verbose" not in request.query:

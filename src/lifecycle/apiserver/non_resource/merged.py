@@ -2,8 +2,9 @@
 
 Worked out when somebody asks, and kept until something changes.
 
-Upstream: `apiextensions-apiserver/pkg/apiserver/customresource_discovery_controller.go` (`sync`),
-`pkg/controller/openapi{,v3}/controller.go`, `kube-openapi/pkg/handler3/handler.go`, v1.36.
+Upstream: `apiextensions-apiserver/pkg/apiserver/customresource_discovery_controller.go`
+(`sync`), `pkg/controller/openapi{,v3}/controller.go`,
+`kube-openapi/pkg/handler3/handler.go`, v1.36.
 """
 
 from __future__ import annotations
@@ -16,12 +17,31 @@ import orjson
 from lifecycle.api.published import published, published_bytes
 from lifecycle.api.resources import Resource
 from lifecycle.api.wire import Object, Request, Response
-from lifecycle.apiserver.non_resource.discovery import LEGACY, group_names, wanted_aggregation
+from lifecycle.apiserver.non_resource.discovery import (
+    LEGACY,
+    group_names,
+    wanted_aggregation,
+)
 from lifecycle.apiserver.non_resource.document import document, etag_of, is_fresh
 from lifecycle.apiserver.non_resource.gnostic import encode_document
-from lifecycle.apiserver.non_resource.openapi_v2 import ASKED_PROTOBUF, PROTOBUF, openapi_v2, patches, to_v2_schema
-from lifecycle.apiserver.non_resource.openapi_v3 import ROOT, accepts_json, serve_document
-from lifecycle.apiserver.non_resource.served_groups import ServedGroups, aggregated_group, api_group, legacy_list
+from lifecycle.apiserver.non_resource.openapi_v2 import (
+    ASKED_PROTOBUF,
+    PROTOBUF,
+    openapi_v2,
+    patches,
+    to_v2_schema,
+)
+from lifecycle.apiserver.non_resource.openapi_v3 import (
+    ROOT,
+    accepts_json,
+    serve_document,
+)
+from lifecycle.apiserver.non_resource.served_groups import (
+    ServedGroups,
+    aggregated_group,
+    api_group,
+    legacy_list,
+)
 
 JSON = "application/json"
 
@@ -43,11 +63,17 @@ class MergedDocuments:
 
     def groups(self) -> dict[str, list[Resource]]:
         """What is served beside the published groups, by group."""
-        rows = [row for row in self._served.resources() if row.group not in group_names()]
-        return {name: list(found) for name, found in groupby(rows, lambda row: row.group)}
+        rows = [
+            row for row in self._served.resources() if row.group not in group_names()
+        ]
+        return {
+            name: list(found) for name, found in groupby(rows, lambda row: row.group)
+        }
 
     def discovery(self, request: Request, path: str) -> Response | None:
-        """The discovery document at a path; None where the published one is all there is. Raises StatusError 404."""
+        """The discovery document at a path; None where the published one is all there
+        is. Raises StatusError 404.
+        """
         groups = self._kept("groups", self.groups)
         if path == "/apis" and groups:
             version = wanted_aggregation(request.headers.get("accept", ""))
@@ -56,7 +82,10 @@ class MergedDocuments:
             listed: Object = published(f"{LEGACY}/apis.json")
             merged = {
                 **listed,
-                "groups": [*listed["groups"], *(api_group(name, rows) for name, rows in groups.items())],
+                "groups": [
+                    *listed["groups"],
+                    *(api_group(name, rows) for name, rows in groups.items()),
+                ],
             }
             return document(request, orjson.dumps(merged), JSON)
         parts = path.strip("/").split("/")
@@ -64,28 +93,45 @@ class MergedDocuments:
             return None
         rows = groups[parts[1]]
         if len(parts) == 2:
-            return Response(obj={"kind": "APIGroup", "apiVersion": "v1", **api_group(parts[1], rows)})
+            return Response(
+                obj={
+                    "kind": "APIGroup",
+                    "apiVersion": "v1",
+                    **api_group(parts[1], rows),
+                }
+            )
         rows = [row for row in rows if row.version == parts[2]]
         if not rows:
             return None
-        return document(request, orjson.dumps(legacy_list(rows, f"{parts[1]}/{parts[2]}")), JSON)
+        return document(
+            request, orjson.dumps(legacy_list(rows, f"{parts[1]}/{parts[2]}")), JSON
+        )
 
     def _aggregated(self, request: Request, version: str) -> Response:
         def make() -> tuple[bytes, str]:
             base = orjson.loads(published_bytes("discovery/aggregated/apis.json"))
-            items = [*base["items"], *(aggregated_group(name, rows) for name, rows in self.groups().items())]
-            body = orjson.dumps({**base, "apiVersion": f"apidiscovery.k8s.io/{version}", "items": items})
+            items = [
+                *base["items"],
+                *(aggregated_group(name, rows) for name, rows in self.groups().items()),
+            ]
+            body = orjson.dumps(
+                {**base, "apiVersion": f"apidiscovery.k8s.io/{version}", "items": items}
+            )
             return body, etag_of(body)
 
         body, etag = self._kept(f"aggregated {version}", make)
         headers = {"Cache-Control": "public", "ETag": f'"{etag}"', "Vary": "Accept"}
         if is_fresh(request, etag):
             return Response(status=304, headers=headers, body=b"")
-        headers["Content-Type"] = f"{JSON};g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
+        headers["Content-Type"] = (
+            f"{JSON};g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
+        )
         return Response(headers=headers, body=body)
 
     def _documents(self) -> dict[str, tuple[bytes, str]]:
-        found = {path: orjson.dumps(doc) for path, doc in self._served.openapi().items()}
+        found = {
+            path: orjson.dumps(doc) for path, doc in self._served.openapi().items()
+        }
         return {path: (body, etag_of(body)) for path, body in found.items()}
 
     def openapi_v3(self, request: Request, path: str) -> Response | None:
@@ -97,9 +143,16 @@ class MergedDocuments:
             index = orjson.loads(published_bytes("discovery/openapi-index.json"))
             paths = {
                 **index["paths"],
-                **{name: {"serverRelativeURL": f"{ROOT}/{name}?hash={etag}"} for name, (_, etag) in documents.items()},
+                **{
+                    name: {"serverRelativeURL": f"{ROOT}/{name}?hash={etag}"}
+                    for name, (_, etag) in documents.items()
+                },
             }
-            return document(request, orjson.dumps({**index, "paths": paths}), "text/plain; charset=utf-8")
+            return document(
+                request,
+                orjson.dumps({**index, "paths": paths}),
+                "text/plain; charset=utf-8",
+            )
         name = path.removeprefix(ROOT + "/")
         if name not in documents:
             return None
@@ -128,6 +181,10 @@ class MergedDocuments:
                 if name not in definitions:
                     definitions[name] = to_v2_schema(schema)
             paths |= patches(found["paths"])
-        merged = {**base, "definitions": dict(sorted(definitions.items())), "paths": paths}
+        merged = {
+            **base,
+            "definitions": dict(sorted(definitions.items())),
+            "paths": paths,
+        }
         body = encode_document(merged) if protobuf else orjson.dumps(merged)
         return body, etag_of(body)

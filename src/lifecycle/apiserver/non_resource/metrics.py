@@ -1,10 +1,11 @@
 """`/metrics`: what a monitor reads from the server, in Prometheus' text form.
 
-The families that say how a server is: requests and their lengths, flow control's seats and queues, objects of each resource, which added
-servers are away.
+The families that say how a server is: requests and their lengths, flow control's seats
+and queues, objects of each resource, which added servers are away.
 
-Upstream: `apiserver/pkg/endpoints/metrics`, `pkg/util/flowcontrol/metrics`, `kube-aggregator/pkg/controllers/status/metrics`,
-`apiserver/pkg/storage/etcd3/metrics`, v1.36. Left out: the hundreds of other families.
+Upstream: `apiserver/pkg/endpoints/metrics`, `pkg/util/flowcontrol/metrics`,
+`kube-aggregator/pkg/controllers/status/metrics`, `apiserver/pkg/storage/etcd3/metrics`,
+v1.36. Left out: the hundreds of other families.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores"
 
 
 class Metrics:
-    """What the families are made of. `objects` counts each `(group, resource)`, `api_services` lists all APIServices."""
+    """What the families are made of. `objects` counts each `(group, resource)`,
+    `api_services` lists all APIServices.
+    """
 
     def __init__(
         self,
@@ -45,30 +48,78 @@ class Metrics:
             yield from flow_control_lines(self._flow_control)
         yield from head("apiserver_resource_objects", "gauge", "Objects in the store.")
         for group, resource, count in sorted(self._objects()):
-            yield f'apiserver_resource_objects{{group="{group}",resource="{resource}"}} {count}'
-        yield from head("aggregator_unavailable_apiservice", "gauge", "Whether an APIService is unavailable.")
+            yield (
+                f'apiserver_resource_objects{{group="{group}",resource="{resource}"}}'
+                f" {count}"
+            )
+        yield from head(
+            "aggregator_unavailable_apiservice",
+            "gauge",
+            "Whether an APIService is unavailable.",
+        )
         for service in self._api_services():
             if service_reference(service) is not None:
                 name = service["metadata"]["name"]
-                yield f'aggregator_unavailable_apiservice{{name="{name}"}} {int(not is_available(service))}'
+                yield (
+                    f'aggregator_unavailable_apiservice{{name="{name}"}}'
+                    f" {int(not is_available(service))}"
+                )
 
 
 def flow_control_lines(flow_control: FlowController) -> Iterator[str]:
     """Seats, queues and what became of requests, by level."""
     levels = [flow_control.levels[name] for name in sorted(flow_control.levels)]
     families: tuple[tuple[str, str, str, Callable[..., int]], ...] = (
-        ("nominal_limit_seats", "gauge", "Seats that a level owns.", lambda level: level.nominal),
-        ("lower_limit_seats", "gauge", "Seats that a level never lends.", lambda level: level.least),
-        ("upper_limit_seats", "gauge", "Seats that a level may have by borrowing.", lambda level: level.most),
-        ("current_limit_seats", "gauge", "Seats that a level has now.", lambda level: level.seats),
-        ("current_executing_seats", "gauge", "Seats taken now.", lambda level: level.executing),
-        ("current_inqueue_requests", "gauge", "Requests that wait now.", lambda level: level.waiting),
-        ("dispatched_requests_total", "counter", "Requests that were let in.", lambda level: level.dispatched),
+        (
+            "nominal_limit_seats",
+            "gauge",
+            "Seats that a level owns.",
+            lambda level: level.nominal,
+        ),
+        (
+            "lower_limit_seats",
+            "gauge",
+            "Seats that a level never lends.",
+            lambda level: level.least,
+        ),
+        (
+            "upper_limit_seats",
+            "gauge",
+            "Seats that a level may have by borrowing.",
+            lambda level: level.most,
+        ),
+        (
+            "current_limit_seats",
+            "gauge",
+            "Seats that a level has now.",
+            lambda level: level.seats,
+        ),
+        (
+            "current_executing_seats",
+            "gauge",
+            "Seats taken now.",
+            lambda level: level.executing,
+        ),
+        (
+            "current_inqueue_requests",
+            "gauge",
+            "Requests that wait now.",
+            lambda level: level.waiting,
+        ),
+        (
+            "dispatched_requests_total",
+            "counter",
+            "Requests that were let in.",
+            lambda level: level.dispatched,
+        ),
     )
     for name, kind, about, value in families:
         yield from head(f"apiserver_flowcontrol_{name}", kind, about)
         for level in levels:
-            yield f'apiserver_flowcontrol_{name}{{priority_level="{level.name}"}} {value(level)}'
+            yield (
+                f'apiserver_flowcontrol_{name}{{priority_level="{level.name}"}}'
+                f" {value(level)}"
+            )
     name = "apiserver_flowcontrol_rejected_requests_total"
     yield from head(name, "counter", "Requests that were turned away, and why.")
     for level in levels:
@@ -78,4 +129,6 @@ def flow_control_lines(flow_control: FlowController) -> Iterator[str]:
             ("cancelled", level.cancelled),
         ):
             if count:
-                yield f'{name}{{priority_level="{level.name}",reason="{reason}"}} {count}'
+                yield (
+                    f'{name}{{priority_level="{level.name}",reason="{reason}"}} {count}'
+                )

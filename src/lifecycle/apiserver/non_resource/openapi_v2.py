@@ -1,9 +1,10 @@
 """OpenAPI v2: all types in one document, for clients older than v3.
 
-kubectl before 1.27 checks what it sends, and explains fields, with this document, in the protobuf form of the
-gnostic library only. Ours is worked out from the v3 documents: the same definitions under other addresses, a
-union such as `IntOrString` told in the poorer words of v2. Of the paths it carries what old clients look for,
-the `dryRun` parameter of patches.
+kubectl before 1.27 checks what it sends, and explains fields, with this document, in
+the protobuf form of the gnostic library only. Ours is worked out from the v3 documents:
+the same definitions under other addresses, a union such as `IntOrString` told in the
+poorer words of v2. Of the paths it carries what old clients look for, the `dryRun`
+parameter of patches.
 
 Upstream: `kube-openapi/pkg/handler/handler.go` (`OpenAPIService`, media types),
 `kube-openapi/pkg/builder3/util` (the other direction), v1.36.
@@ -24,17 +25,24 @@ from lifecycle.apiserver.non_resource.openapi_v3 import accepts_json
 
 ASKED_PROTOBUF = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
 PROTOBUF = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
-"""What the answer is called: the `@` of the name that clients ask for is not allowed in a media type."""
+"""What the answer is called: the `@` of the name that clients ask for is not allowed in
+a media type.
+"""
 
 V3_REF, V2_REF = "#/components/schemas/", "#/definitions/"
 KIND_EXTENSION = "x-kubernetes-group-version-kind"
 
 
 def to_v2_schema(schema: Object) -> Object:
-    """A v3 schema in v2: references renamed, a reference with company reduced to the reference, unions to strings."""
+    """A v3 schema in v2: references renamed, a reference with company reduced to the
+    reference, unions to strings.
+    """
     converted: Object = {}
     if "allOf" in schema and len(schema["allOf"]) == 1:
-        schema = {**schema["allOf"][0], **{key: value for key, value in schema.items() if key in ("description",)}}
+        schema = {
+            **schema["allOf"][0],
+            **{key: value for key, value in schema.items() if key in ("description",)},
+        }
     if "oneOf" in schema:
         converted["type"] = "string"
     for key, value in schema.items():
@@ -57,18 +65,29 @@ def patches(paths: Object) -> Object:
         if operation is None or KIND_EXTENSION not in operation:
             continue
         parameters = [
-            {"name": p["name"], "in": "query", "description": p.get("description", ""), "type": p["schema"]["type"]}
+            {
+                "name": p["name"],
+                "in": "query",
+                "description": p.get("description", ""),
+                "type": p["schema"]["type"],
+            }
             for p in operation.get("parameters", ())
             if p["in"] == "query"
         ]
-        kept = {key: operation[key] for key in ("operationId", "description", KIND_EXTENSION) if key in operation}
+        kept = {
+            key: operation[key]
+            for key in ("operationId", "description", KIND_EXTENSION)
+            if key in operation
+        }
         found[path] = {"patch": {**kept, "parameters": parameters}}
     return found
 
 
 @cache
 def openapi_v2() -> Any:
-    """The whole document. Takes about half a second, once, when the first old client asks."""
+    """The whole document. Takes about half a second, once, when the first old client
+    asks.
+    """
     definitions: Object = {}
     paths: Object = {}
     info: Object = {}
@@ -79,7 +98,12 @@ def openapi_v2() -> Any:
             if key not in definitions:
                 definitions[key] = to_v2_schema(schema)
         paths |= patches(source.get("paths", {}))
-    return {"swagger": "2.0", "info": info, "paths": paths, "definitions": dict(sorted(definitions.items()))}
+    return {
+        "swagger": "2.0",
+        "info": info,
+        "paths": paths,
+        "definitions": dict(sorted(definitions.items())),
+    }
 
 
 @cache
@@ -89,7 +113,9 @@ def _encoded(protobuf: bool) -> tuple[bytes, str]:
 
 
 def serve_openapi_v2(request: Request) -> Response:
-    """The document as protobuf where the client asks for it, as JSON otherwise; 406 for anything else."""
+    """The document as protobuf where the client asks for it, as JSON otherwise; 406 for
+    anything else.
+    """
     accept = request.headers.get("accept", "")
     protobuf = ASKED_PROTOBUF in accept or PROTOBUF in accept
     if not protobuf and not accepts_json(accept):
@@ -98,4 +124,6 @@ def serve_openapi_v2(request: Request) -> Response:
     headers = {"Etag": f'"{etag}"', "Vary": "Accept"}
     if is_fresh(request, etag):
         return Response(status=304, headers=headers, body=b"")
-    return document(request, body, PROTOBUF if protobuf else "application/json", **headers)
+    return document(
+        request, body, PROTOBUF if protobuf else "application/json", **headers
+    )

@@ -1,10 +1,10 @@
 """OpenAPI v3: the schema of every type, one document for each group and version.
 
-`/openapi/v3` lists the documents, each address carrying a hash of its content. So a client may keep a document
-for ever: when it changes, its address does.
+`/openapi/v3` lists the documents, each address carrying a hash of its content. So a
+client may keep a document for ever: when it changes, its address does.
 
-Upstream: `kube-openapi/pkg/handler3/handler.go` (`OpenAPIService`), v1.36. Left out: the protobuf form (406;
-clients use JSON).
+Upstream: `kube-openapi/pkg/handler3/handler.go` (`OpenAPIService`), v1.36. Left out:
+the protobuf form (406; clients use JSON).
 """
 
 from __future__ import annotations
@@ -14,7 +14,12 @@ from functools import cache
 
 from lifecycle.api.published import published, published_bytes, published_names
 from lifecycle.api.wire import Request, Response
-from lifecycle.apiserver.non_resource.document import document, is_fresh, page_not_found, text
+from lifecycle.apiserver.non_resource.document import (
+    document,
+    is_fresh,
+    page_not_found,
+    text,
+)
 
 ROOT = "/openapi/v3"
 FOREVER = "Sat, 01 Jan 2050 00:00:00 GMT"
@@ -24,32 +29,53 @@ FOREVER = "Sat, 01 Jan 2050 00:00:00 GMT"
 def hashes() -> dict[str, str]:
     """The hash of each document, by its path below the root: `apis/apps/v1`."""
     listed = published("discovery/openapi-index.json")["paths"]
-    return {path: entry["serverRelativeURL"].partition("?hash=")[2] for path, entry in listed.items()}
+    return {
+        path: entry["serverRelativeURL"].partition("?hash=")[2]
+        for path, entry in listed.items()
+    }
 
 
 def accepts_json(accept: str) -> bool:
     """Whether an Accept header takes JSON."""
-    kinds = [part.partition(";")[0].strip() for part in accept.split(",")] if accept else ["*/*"]
+    kinds = (
+        [part.partition(";")[0].strip() for part in accept.split(",")]
+        if accept
+        else ["*/*"]
+    )
     return any(kind in ("application/json", "*/*", "application/*") for kind in kinds)
 
 
 def serve_openapi_v3(request: Request, path: str) -> Response:
     """The index or one document."""
     if path == ROOT:
-        return document(request, published_bytes("discovery/openapi-index.json"), "text/plain; charset=utf-8")
+        return document(
+            request,
+            published_bytes("discovery/openapi-index.json"),
+            "text/plain; charset=utf-8",
+        )
     name = path.removeprefix(ROOT + "/")
-    if name not in hashes() or f"openapi/{name}.json" not in published_names("openapi/"):
+    if name not in hashes() or f"openapi/{name}.json" not in published_names(
+        "openapi/"
+    ):
         return page_not_found()
-    return serve_document(request, path, hashes()[name], lambda: published_bytes(f"openapi/{name}.json"))
+    return serve_document(
+        request, path, hashes()[name], lambda: published_bytes(f"openapi/{name}.json")
+    )
 
 
-def serve_document(request: Request, path: str, current: str, body: Callable[[], bytes]) -> Response:
-    """One document, whose hash is `current`: 406, 301 to that hash, 304, or what `body` reads."""
+def serve_document(
+    request: Request, path: str, current: str, body: Callable[[], bytes]
+) -> Response:
+    """One document, whose hash is `current`: 406, 301 to that hash, 304, or what `body`
+    reads.
+    """
     if not accepts_json(request.headers.get("accept", "")):
         return text("", 406)
     asked = request.param("hash")
     if asked and asked != current:
-        return Response(status=301, headers={"Location": f"{path}?hash={current}"}, body=b"")
+        return Response(
+            status=301, headers={"Location": f"{path}?hash={current}"}, body=b""
+        )
     headers = {"Etag": f'"{current}"', "Vary": "Accept"}
     if asked:
         headers |= {"Cache-Control": "public, immutable", "Expires": FOREVER}

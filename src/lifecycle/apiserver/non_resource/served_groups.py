@@ -1,7 +1,9 @@
-"""What a server serves beside the published resources: discovery and OpenAPI merge it in.
+"""What a server serves beside the published resources: discovery and OpenAPI merge it
+in.
 
-Custom resources and aggregated API servers come and go while the server runs. Whoever brings some is a `ServedGroups`: it says which
-resources it serves now and with which schemas. Discovery asks every provider when it is asked itself.
+Custom resources and aggregated API servers come and go while the server runs. Whoever
+brings some is a `ServedGroups`: it says which resources it serves now and with which
+schemas. Discovery asks every provider when it is asked itself.
 
 Upstream: `kube-aggregator/pkg/apiserver/handler_discovery.go`,
 `apiextensions-apiserver/pkg/apiserver/customresource_discovery_controller.go`,
@@ -31,7 +33,9 @@ class ServedGroups(Protocol):
         ...
 
     def openapi(self) -> dict[str, Object]:
-        """The OpenAPI v3 documents, by path below `/openapi/v3`: `apis/example.com/v1`."""
+        """The OpenAPI v3 documents, by path below `/openapi/v3`:
+        `apis/example.com/v1`.
+        """
         ...
 
 
@@ -39,7 +43,9 @@ _VERSION = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?")
 
 
 def version_priority(name: str) -> tuple[int, int, int, str]:
-    """Sorts versions: v10, v2, v1, v11beta2, v10beta3, v3beta1, v12alpha1, foo1, foo10."""
+    """Sorts versions: v10, v2, v1, v11beta2, v10beta3, v3beta1, v12alpha1, foo1,
+    foo10.
+    """
     found = _VERSION.fullmatch(name)
     if found is None:
         return 1, 0, 0, name
@@ -52,7 +58,8 @@ def legacy_list(rows: Iterable[Resource], group_version: str) -> Object:
     listed: list[Object] = []
     for row in rows:
         entry: Object = {
-            "name": row.plural, "singularName": row.singular, "namespaced": row.namespaced, "kind": row.kind, "verbs": list(row.verbs),
+            "name": row.plural, "singularName": row.singular,
+            "namespaced": row.namespaced, "kind": row.kind, "verbs": list(row.verbs),
         }  # fmt: skip
         if row.short_names:
             entry["shortNames"] = list(row.short_names)
@@ -62,11 +69,20 @@ def legacy_list(rows: Iterable[Resource], group_version: str) -> Object:
             entry["storageVersionHash"] = row.storage_version_hash
         listed.append(entry)
         for sub in row.subresources:
-            entry = {"name": f"{row.plural}/{sub.name}", "singularName": "", "namespaced": row.namespaced}
+            entry = {
+                "name": f"{row.plural}/{sub.name}",
+                "singularName": "",
+                "namespaced": row.namespaced,
+            }
             if (sub.group, sub.version) != (row.group, row.version):
                 entry |= {"group": sub.group, "version": sub.version}
             listed.append({**entry, "kind": sub.kind, "verbs": list(sub.verbs)})
-    return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group_version, "resources": listed}
+    return {
+        "kind": "APIResourceList",
+        "apiVersion": "v1",
+        "groupVersion": group_version,
+        "resources": listed,
+    }
 
 
 def api_group(name: str, rows: Iterable[Resource]) -> Object:
@@ -84,7 +100,11 @@ def aggregated_group(name: str, rows: Iterable[Resource]) -> Object:
     for row in rows:
         entry: Object = {
             "resource": row.plural,
-            "responseKind": {"group": row.group, "version": row.version, "kind": row.kind},
+            "responseKind": {
+                "group": row.group,
+                "version": row.version,
+                "kind": row.kind,
+            },
             "scope": "Namespaced" if row.namespaced else "Cluster",
             "singularResource": row.singular,
             "verbs": list(row.verbs),
@@ -97,7 +117,11 @@ def aggregated_group(name: str, rows: Iterable[Resource]) -> Object:
             entry["subresources"] = [
                 {
                     "subresource": sub.name,
-                    "responseKind": {"group": sub.group, "version": sub.version, "kind": sub.kind},
+                    "responseKind": {
+                        "group": sub.group,
+                        "version": sub.version,
+                        "kind": sub.kind,
+                    },
                     "verbs": list(sub.verbs),
                 }
                 for sub in row.subresources
@@ -105,5 +129,8 @@ def aggregated_group(name: str, rows: Iterable[Resource]) -> Object:
         versions.setdefault(row.version, []).append(entry)
     return {
         "metadata": {"name": name, "creationTimestamp": None},
-        "versions": [{"version": name, "resources": found, "freshness": "Current"} for name, found in versions.items()],
+        "versions": [
+            {"version": name, "resources": found, "freshness": "Current"}
+            for name, found in versions.items()
+        ],
     }

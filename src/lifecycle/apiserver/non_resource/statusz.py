@@ -12,7 +12,12 @@ from lifecycle.api.clock import Clock, format_time
 from lifecycle.api.names import NameSource
 from lifecycle.api.published import published
 from lifecycle.api.wire import Object, Request, Response
-from lifecycle.apiserver.non_resource.zpages import COMPONENT, HEAD, delimiter, serve_page
+from lifecycle.apiserver.non_resource.zpages import (
+    COMPONENT,
+    HEAD,
+    delimiter,
+    serve_page,
+)
 
 PATH = "/statusz"
 KIND = "Statusz"
@@ -47,8 +52,13 @@ class Statusz:
     def _text(self) -> str:
         sign, about, seconds = delimiter(self._names), self._body(), self._uptime()
         lines = {
-            "Started": time.strftime("%a %b %e %H:%M:%S UTC %Y", time.gmtime(self._started)),
-            "Up": f"{seconds // 3600} hr {seconds // 60 % 60:02d} min {seconds % 60:02d} sec",
+            "Started": time.strftime(
+                "%a %b %e %H:%M:%S UTC %Y", time.gmtime(self._started)
+            ),
+            "Up": (
+                f"{seconds // 3600} hr {seconds // 60 % 60:02d} min"
+                f" {seconds % 60:02d} sec"
+            ),
             "Go version": about["goVersion"],
             "Binary version": about["binaryVersion"],
             "Emulation version": about["emulationVersion"],
@@ -59,7 +69,9 @@ class Statusz:
 
 
 def _paths() -> list[str]:
-    """The first parts of all paths that help with debugging. Upstream: `aggregatePaths`."""
+    """The first parts of all paths that help with debugging. Upstream:
+    `aggregatePaths`.
+    """
     listed: list[str] = published("discovery/root.json")["paths"]
     first = {"/" + path.split("/")[1] for path in listed if path.strip("/")}
     return sorted(first - ELSEWHERE)

@@ -1,10 +1,13 @@
-"""Pages about the server itself, `/statusz` and `/flagz`: text for people, an object for programs that ask for it by name.
+"""Pages about the server itself, `/statusz` and `/flagz`: text for people, an object
+for programs that ask for it by name.
 
-The text is on purpose not meant to be parsed: each server puts another sign between names and values. An object is to be had only as the
-kind and in a version that the request names, `application/json;as=Statusz;v=v1beta1;g=config.k8s.io`, and in JSON in no other way.
+The text is on purpose not meant to be parsed: each server puts another sign between
+names and values. An object is to be had only as the kind and in a version that the
+request names, `application/json;as=Statusz;v=v1beta1;g=config.k8s.io`, and in JSON in
+no other way.
 
-Upstream: `apiserver/pkg/server/{statusz,flagz}/negotiate/negotiation.go` (`AllowsMediaTypeTransform`), `textserializer.go`, v1.36. Left
-out: CBOR.
+Upstream: `apiserver/pkg/server/{statusz,flagz}/negotiate/negotiation.go`
+(`AllowsMediaTypeTransform`), `textserializer.go`, v1.36. Left out: CBOR.
 """
 
 from __future__ import annotations
@@ -22,13 +25,17 @@ GROUP = "config.k8s.io"
 VERSIONS = ("v1alpha1", "v1beta1")
 DELIMITERS = (":", ": ", "=", " ")
 HEAD = (
-    "Warning: This endpoint is not meant to be machine parseable, has no formatting compatibility guarantees "
-    "and is for debugging purposes only."
+    "Warning: This endpoint is not meant to be machine parseable, has no formatting"
+    " compatibility guarantees and is for debugging purposes only."
 )
 
 
-def serve_page(request: Request, kind: str, page: Callable[[], str], body: Callable[[], Object]) -> Response:
-    """The page, or the kind with this body in the form asked for. Raises StatusError 406."""
+def serve_page(
+    request: Request, kind: str, page: Callable[[], str], body: Callable[[], Object]
+) -> Response:
+    """The page, or the kind with this body in the form asked for. Raises StatusError
+    406.
+    """
     header = request.headers.get("accept", "").strip() or "*/*"
     for clause in header.split(","):
         media_type, *parameters = (part.strip() for part in clause.split(";"))
@@ -36,17 +43,28 @@ def serve_page(request: Request, kind: str, page: Callable[[], str], body: Calla
         if media_type in ("text/plain", "text/*", "*/*") and "as" not in asked:
             return text(page())
         wanted = asked.get("g"), asked.get("as")
-        if media_type in (JSON, YAML) and wanted == (GROUP, kind) and asked.get("v") in VERSIONS:
+        if (
+            media_type in (JSON, YAML)
+            and wanted == (GROUP, kind)
+            and asked.get("v") in VERSIONS
+        ):
             if asked["v"] == "v1alpha1":
                 endpoint = kind.lower()
                 request.warnings.append(
-                    f"This version of the {endpoint} endpoint is deprecated. Please use a newer version."
+                    f"This version of the {endpoint} endpoint is deprecated. Please use"
+                    " a newer version."
                 )
-            head = {"kind": kind, "apiVersion": f"{GROUP}/{asked['v']}", "metadata": {"name": COMPONENT}}
+            head = {
+                "kind": kind,
+                "apiVersion": f"{GROUP}/{asked['v']}",
+                "metadata": {"name": COMPONENT},
+            }
             content_type, encoded = encode({**head, **body()}, media_type)
             return Response(headers={"Content-Type": content_type}, body=encoded)
     accepted = ", ".join((JSON, YAML, "text/plain"))
-    raise failure(406, "NotAcceptable", f"only the following media types are accepted: {accepted}")
+    raise failure(
+        406, "NotAcceptable", f"only the following media types are accepted: {accepted}"
+    )
 
 
 def delimiter(names: NameSource) -> str:

@@ -1,6 +1,8 @@
-"""The registry of `autoscaling/v1`: it speaks v1, and judges, shows in tables and stores v2.
+"""The registry of `autoscaling/v1`: it speaks v1, and judges, shows in tables and
+stores v2.
 
-Upstream: `pkg/registry/autoscaling/horizontalpodautoscaler`, which serves both versions from one storage, v1.36.
+Upstream: `pkg/registry/autoscaling/horizontalpodautoscaler`, which serves both versions
+from one storage, v1.36.
 """
 
 from __future__ import annotations
@@ -16,7 +18,9 @@ from lifecycle.apiserver.registry.strategy import Strategy
 
 
 class AutoscalerV1Strategy(Strategy):
-    """v1 outside, v2 inside. What was sent goes through v2 once, so that the answer shows what is stored."""
+    """v1 outside, v2 inside. What was sent goes through v2 once, so that the answer
+    shows what is stored.
+    """
 
     def prepare_for_create(self, obj: Object) -> None:
         """See `Strategy`."""
@@ -32,7 +36,9 @@ class AutoscalerV1Strategy(Strategy):
         """As v2."""
         return super().validate_create(to_v2(obj))
 
-    def validate_update(self, new: Object, old: Object, subresource: str) -> list[FieldError]:
+    def validate_update(
+        self, new: Object, old: Object, subresource: str
+    ) -> list[FieldError]:
         """As v2."""
         return super().validate_update(to_v2(new), to_v2(old), subresource)
 
@@ -46,7 +52,9 @@ class AutoscalerV1Strategy(Strategy):
         headers: bool,
     ) -> Object:
         """The cells of v2 around the objects of v1."""
-        shown = super().table(_stored(), [to_v2(obj) for obj in objs], list_meta, now, include, headers)
+        shown = super().table(
+            _stored(), [to_v2(obj) for obj in objs], list_meta, now, include, headers
+        )
         if include == "Object":
             for row, obj in zip(shown["rows"], objs):
                 row["object"] = obj

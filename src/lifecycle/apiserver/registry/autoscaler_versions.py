@@ -1,9 +1,12 @@
-"""Autoscalers have two faces: `autoscaling/v1` and `autoscaling/v2`. They are one object under one key, stored as v2.
+"""Autoscalers have two faces: `autoscaling/v1` and `autoscaling/v2`. They are one
+object under one key, stored as v2.
 
-The old version knows one metric, the CPU's utilization. Whatever else the newer one says travels through it in annotations, as JSON: who
-reads an autoscaler by v1 and writes it back loses nothing.
+The old version knows one metric, the CPU's utilization. Whatever else the newer one
+says travels through it in annotations, as JSON: who reads an autoscaler by v1 and
+writes it back loses nothing.
 
-Upstream: `pkg/apis/autoscaling/v1/conversion.go`, `pkg/apis/autoscaling/{annotations,helpers}.go`, v1.36.
+Upstream: `pkg/apis/autoscaling/v1/conversion.go`,
+`pkg/apis/autoscaling/{annotations,helpers}.go`, v1.36.
 """
 
 from __future__ import annotations
@@ -34,40 +37,79 @@ def to_v1(autoscaler: Object) -> Object:
         return autoscaler
     spec, status = autoscaler.get("spec") or {}, autoscaler.get("status") or {}
     metrics, current = spec.get("metrics") or [], status.get("currentMetrics") or []
-    shown: Object = {key: spec[key] for key in ("scaleTargetRef", "minReplicas", "maxReplicas") if key in spec}
+    shown: Object = {
+        key: spec[key]
+        for key in ("scaleTargetRef", "minReplicas", "maxReplicas")
+        if key in spec
+    }
     reported = {
         key: status[key]
-        for key in ("observedGeneration", "lastScaleTime", "currentReplicas", "desiredReplicas")
+        for key in (
+            "observedGeneration",
+            "lastScaleTime",
+            "currentReplicas",
+            "desiredReplicas",
+        )
         if key in status
     }
-    utilization = next((m["resource"]["target"]["averageUtilization"] for m in metrics if _is_cpu(m, "target")), None)
+    utilization = next(
+        (
+            m["resource"]["target"]["averageUtilization"]
+            for m in metrics
+            if _is_cpu(m, "target")
+        ),
+        None,
+    )
     if utilization is not None:
         shown["targetCPUUtilizationPercentage"] = utilization
-    measured = next((m["resource"]["current"]["averageUtilization"] for m in current if _is_cpu(m, "current")), None)
+    measured = next(
+        (
+            m["resource"]["current"]["averageUtilization"]
+            for m in current
+            if _is_cpu(m, "current")
+        ),
+        None,
+    )
     if measured is not None:
         reported["currentCPUUtilizationPercentage"] = measured
     annotations = _without_round_trip(autoscaler["metadata"].get("annotations"))
-    others = [_old_metric(metric) for metric in metrics if not _is_cpu(metric, "target")]
+    others = [
+        _old_metric(metric) for metric in metrics if not _is_cpu(metric, "target")
+    ]
     if others:
         annotations[METRICS] = _json(others)
     if current:
-        annotations[CURRENT_METRICS] = _json([_old_metric_status(one) for one in current])
+        annotations[CURRENT_METRICS] = _json(
+            [_old_metric_status(one) for one in current]
+        )
     if spec.get("behavior") is not None:
         annotations[BEHAVIOR] = _json(
-            internal_value("autoscaling/v2.HorizontalPodAutoscalerBehavior", spec["behavior"])
+            internal_value(
+                "autoscaling/v2.HorizontalPodAutoscalerBehavior", spec["behavior"]
+            )
         )
     if status.get("conditions"):
         annotations[CONDITIONS] = _json(
-            [normal_form("autoscaling/v1.HorizontalPodAutoscalerCondition", one) for one in status["conditions"]]
+            [
+                normal_form("autoscaling/v1.HorizontalPodAutoscalerCondition", one)
+                for one in status["conditions"]
+            ]
         )
-    return _assembled(AUTOSCALING_V1, autoscaler["metadata"], annotations, shown, reported)
+    return _assembled(
+        AUTOSCALING_V1, autoscaler["metadata"], annotations, shown, reported
+    )
 
 
 def to_v2(autoscaler: Object) -> Object:
-    """A v1 autoscaler with what its annotations say. Annotations that cannot be read are dropped without a word."""
+    """A v1 autoscaler with what its annotations say. Annotations that cannot be read
+    are dropped without a word.
+    """
     if autoscaler.get("apiVersion") != AUTOSCALING_V1:
         return autoscaler
-    spec, status = dict(autoscaler.get("spec") or {}), dict(autoscaler.get("status") or {})
+    spec, status = (
+        dict(autoscaler.get("spec") or {}),
+        dict(autoscaler.get("status") or {}),
+    )
     given = autoscaler["metadata"].get("annotations") or {}
     metrics: list[Object] = []
     utilization, measured = (
@@ -76,25 +118,42 @@ def to_v2(autoscaler: Object) -> Object:
     )
     if utilization is not None:
         metrics = [_cpu_metric(utilization)]
-    metrics = [_new_metric(one) for one in _parsed(given, METRICS, "autoscaling/v1.MetricSpec")] + metrics
+    metrics = [
+        _new_metric(one) for one in _parsed(given, METRICS, "autoscaling/v1.MetricSpec")
+    ] + metrics
     spec["metrics"] = metrics or [_cpu_metric(DEFAULT_CPU_UTILIZATION)]
     behavior = _parsed_behavior(given.get(BEHAVIOR))
     if behavior:
         spec["behavior"] = behavior
-    current = [_new_metric_status(one) for one in _parsed(given, CURRENT_METRICS, "autoscaling/v1.MetricStatus")]
+    current = [
+        _new_metric_status(one)
+        for one in _parsed(given, CURRENT_METRICS, "autoscaling/v1.MetricStatus")
+    ]
     if current:
         status["currentMetrics"] = current
     elif measured is not None:
         status["currentMetrics"] = [
-            {"type": "Resource", "resource": {"name": "cpu", "current": {"averageUtilization": measured}}}
+            {
+                "type": "Resource",
+                "resource": {
+                    "name": "cpu",
+                    "current": {"averageUtilization": measured},
+                },
+            }
         ]
-    conditions = _parsed(given, CONDITIONS, "autoscaling/v1.HorizontalPodAutoscalerCondition")
+    conditions = _parsed(
+        given, CONDITIONS, "autoscaling/v1.HorizontalPodAutoscalerCondition"
+    )
     if conditions:
         status["conditions"] = conditions
-    return _assembled(AUTOSCALING_V2, autoscaler["metadata"], _without_round_trip(given), spec, status)
+    return _assembled(
+        AUTOSCALING_V2, autoscaler["metadata"], _without_round_trip(given), spec, status
+    )
 
 
-def _assembled(version: str, metadata: Object, annotations: Object, spec: Object, status: Object) -> Object:
+def _assembled(
+    version: str, metadata: Object, annotations: Object, spec: Object, status: Object
+) -> Object:
     metadata = {**metadata, "annotations": dict(sorted(annotations.items()))}
     if not annotations:
         del metadata["annotations"]
@@ -108,13 +167,21 @@ def _assembled(version: str, metadata: Object, annotations: Object, spec: Object
 
 
 def _without_round_trip(annotations: Object | None) -> Object:
-    return {key: value for key, value in (annotations or {}).items() if key not in _ROUND_TRIP}
+    return {
+        key: value
+        for key, value in (annotations or {}).items()
+        if key not in _ROUND_TRIP
+    }
 
 
 def _is_cpu(metric: Object, field: str) -> bool:
     """Is this the metric that v1 has a field for?"""
     source = metric.get("resource")
-    return source is not None and source.get("name") == "cpu" and source[field].get("averageUtilization") is not None
+    return (
+        source is not None
+        and source.get("name") == "cpu"
+        and source[field].get("averageUtilization") is not None
+    )
 
 
 def _cpu_metric(utilization: int) -> Object:
@@ -122,7 +189,7 @@ def _cpu_metric(utilization: int) -> Object:
     return {"type": "Resource", "resource": {"name": "cpu", "target": target}}
 
 
-# --- annotations ------------------------------------------------------------------------------------------------------------------
+# --- annotations ----------------------------------------------------------------------
 
 
 def _json(value: Any) -> str:
@@ -141,10 +208,16 @@ def _parsed(annotations: Object, name: str, struct: str) -> list[Object]:
 
 
 def _parsed_behavior(text: str | None) -> Object | None:
-    """The behaviour is kept under the field names of the internal type; Go reads names in any case."""
+    """The behaviour is kept under the field names of the internal type; Go reads names
+    in any case.
+    """
     try:
         value = _lower(orjson.loads(text)) if text is not None else None
-        return normal_form("autoscaling/v2.HorizontalPodAutoscalerBehavior", value) if value else None
+        return (
+            normal_form("autoscaling/v2.HorizontalPodAutoscalerBehavior", value)
+            if value
+            else None
+        )
     except (ValueError, TypeError):
         return None
 
@@ -157,7 +230,7 @@ def _lower(value: Any) -> Any:
     return value
 
 
-# --- metrics ----------------------------------------------------------------------------------------------------------------------
+# --- metrics --------------------------------------------------------------------------
 
 
 def _said(value: Object) -> Object:
@@ -165,20 +238,39 @@ def _said(value: Object) -> Object:
 
 
 def _old_source(source: Object, kind: str, values: Object, prefix: str) -> Object:
-    """A metric in v1's flat form. `prefix` is `target` or `current`, the first half of the value fields' names."""
+    """A metric in v1's flat form. `prefix` is `target` or `current`, the first half of
+    the value fields' names.
+    """
     metric = source.get("metric") or {}
     average, plain = values.get("averageValue"), values.get("value")
     if kind in ("resource", "containerResource"):
         utilization = values.get("averageUtilization")
-        flat: Object = {"name": source.get("name"), "container": source.get("container")}
-        flat |= {f"{prefix}AverageUtilization": utilization, f"{prefix}AverageValue": average}
+        flat: Object = {
+            "name": source.get("name"),
+            "container": source.get("container"),
+        }
+        flat |= {
+            f"{prefix}AverageUtilization": utilization,
+            f"{prefix}AverageValue": average,
+        }
     elif kind == "object":
-        flat = {"target": source.get("describedObject"), "metricName": metric.get("name"), f"{prefix}Value": plain}
+        flat = {
+            "target": source.get("describedObject"),
+            "metricName": metric.get("name"),
+            f"{prefix}Value": plain,
+        }
         flat |= {"selector": metric.get("selector"), "averageValue": average}
     elif kind == "pods":
-        flat = {"metricName": metric.get("name"), f"{prefix}AverageValue": average, "selector": metric.get("selector")}
+        flat = {
+            "metricName": metric.get("name"),
+            f"{prefix}AverageValue": average,
+            "selector": metric.get("selector"),
+        }
     else:
-        flat = {"metricName": metric.get("name"), "metricSelector": metric.get("selector")}
+        flat = {
+            "metricName": metric.get("name"),
+            "metricSelector": metric.get("selector"),
+        }
         flat |= {f"{prefix}Value": plain, f"{prefix}AverageValue": average}
     return _said(flat)
 
@@ -187,7 +279,9 @@ def _old_metric(metric: Object) -> Object:
     old: Object = {"type": metric.get("type", "")}
     for kind in _SOURCES:
         if metric.get(kind) is not None:
-            old[kind] = _old_source(metric[kind], kind, metric[kind].get("target") or {}, "target")
+            old[kind] = _old_source(
+                metric[kind], kind, metric[kind].get("target") or {}, "target"
+            )
     return normal_form("autoscaling/v1.MetricSpec", old)
 
 
@@ -195,7 +289,9 @@ def _old_metric_status(status: Object) -> Object:
     old: Object = {"type": status.get("type", "")}
     for kind in _SOURCES:
         if status.get(kind) is not None:
-            old[kind] = _old_source(status[kind], kind, status[kind].get("current") or {}, "current")
+            old[kind] = _old_source(
+                status[kind], kind, status[kind].get("current") or {}, "current"
+            )
     return normal_form("autoscaling/v1.MetricStatus", old)
 
 
@@ -205,14 +301,22 @@ def _new_source(flat: Object, kind: str, prefix: str) -> tuple[Object, Object]:
     if kind in ("resource", "containerResource"):
         source = {"name": flat.get("name"), "container": flat.get("container")}
         return _said(source), _said(
-            {"averageUtilization": flat.get(f"{prefix}AverageUtilization"), "averageValue": average}
+            {
+                "averageUtilization": flat.get(f"{prefix}AverageUtilization"),
+                "averageValue": average,
+            }
         )
     selector = flat.get("metricSelector" if kind == "external" else "selector")
     source = {"metric": _said({"name": flat.get("metricName"), "selector": selector})}
     if kind == "object":
         source["describedObject"] = flat.get("target") or {}
         average = flat.get("averageValue")
-    values = _said({"value": flat.get(f"{prefix}Value") if kind != "pods" else None, "averageValue": average})
+    values = _said(
+        {
+            "value": flat.get(f"{prefix}Value") if kind != "pods" else None,
+            "averageValue": average,
+        }
+    )
     return source, values
 
 
@@ -223,7 +327,9 @@ def _new_metric(metric: Object) -> Object:
             continue
         source, values = _new_source(metric[kind], kind, "target")
         if kind in ("resource", "containerResource"):
-            values["type"] = "Utilization" if "averageUtilization" in values else "AverageValue"
+            values["type"] = (
+                "Utilization" if "averageUtilization" in values else "AverageValue"
+            )
         elif kind == "object":
             values["type"] = "AverageValue" if "averageValue" in values else "Value"
         elif kind == "external":

@@ -1,6 +1,8 @@
-"""The registry of certificate signing requests: who asks, and when it was decided, is written by the server, not by the client.
+"""The registry of certificate signing requests: who asks, and when it was decided, is
+written by the server, not by the client.
 
-Upstream: `pkg/registry/certificates/certificates/strategy.go` (`csrStrategy.PrepareForCreate`, `populateConditionTimestamps`), v1.36.
+Upstream: `pkg/registry/certificates/certificates/strategy.go`
+(`csrStrategy.PrepareForCreate`, `populateConditionTimestamps`), v1.36.
 """
 
 from __future__ import annotations
@@ -15,11 +17,20 @@ class CertificateRequestStore(ResourceStore):
 
     def begin_create(self, obj: Object, scope: RequestScope) -> None:
         """Write down who asks."""
-        spec = {key: value for key, value in (obj.get("spec") or {}).items() if key not in _WHO}
+        spec = {
+            key: value
+            for key, value in (obj.get("spec") or {}).items()
+            if key not in _WHO
+        }
         user = scope.user
         if user is not None:
             extra = {key: list(values) for key, values in user.extra.items()}
-            said = {"username": user.name, "uid": user.uid, "groups": list(user.groups), "extra": extra}
+            said = {
+                "username": user.name,
+                "uid": user.uid,
+                "groups": list(user.groups),
+                "extra": extra,
+            }
             spec |= {key: value for key, value in said.items() if value}
         obj["spec"] = {key: spec[key] for key in _ORDER if key in spec}
 
@@ -30,9 +41,18 @@ class CertificateRequestStore(ResourceStore):
         now = self.environment.clock.timestamp()
         conditions = []
         for condition in (new.get("status") or {}).get("conditions") or ():
-            turned = next((each.get("lastTransitionTime") for each in _conditions(old) if _same(each, condition)), None)
+            turned = next(
+                (
+                    each.get("lastTransitionTime")
+                    for each in _conditions(old)
+                    if _same(each, condition)
+                ),
+                None,
+            )
             times = {"lastUpdateTime": now, "lastTransitionTime": turned or now}
-            given = {key: value for key, value in condition.items() if value is not None}
+            given = {
+                key: value for key, value in condition.items() if value is not None
+            }
             conditions.append({**times, **given})
         if conditions:
             new["status"] = {**new["status"], "conditions": conditions}
@@ -43,7 +63,10 @@ def _conditions(request: Object) -> list[Object]:
 
 
 def _same(one: Object, other: Object) -> bool:
-    return (one.get("type"), one.get("status")) == (other.get("type"), other.get("status"))
+    return (one.get("type"), one.get("status")) == (
+        other.get("type"),
+        other.get("status"),
+    )
 
 
 _WHO = ("username", "uid", "groups", "extra")

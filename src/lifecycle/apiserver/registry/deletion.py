@@ -1,12 +1,14 @@
 """Deleting: at once, after a grace period, or when the last finalizer lets go.
 
-A delete is often only the wish to delete. A pod with a kubelet gets a deadline and lives on until the kubelet
-confirms; an object with finalizers is marked and lives on until the last is taken off; a namespace waits until it is
-empty. Only when nothing holds it any more does the key go.
+A delete is often only the wish to delete. A pod with a kubelet gets a deadline and
+lives on until the kubelet confirms; an object with finalizers is marked and lives on
+until the last is taken off; a namespace waits until it is empty. Only when nothing
+holds it any more does the key go.
 
 Upstream: `apiserver/pkg/registry/generic/registry/store.go` (`Store.Delete`,
-`deletionFinalizersForGarbageCollection`, `updateForGracefulDeletionAndFinalizers`), `registry/rest/delete.go`
-(`BeforeDelete`), `pkg/registry/core/pod/strategy.go` (`CheckGracefulDelete`), v1.36.
+`deletionFinalizersForGarbageCollection`, `updateForGracefulDeletionAndFinalizers`),
+`registry/rest/delete.go` (`BeforeDelete`), `pkg/registry/core/pod/strategy.go`
+(`CheckGracefulDelete`), v1.36.
 """
 
 from __future__ import annotations
@@ -53,17 +55,24 @@ def check_delete_options(options: Object) -> None:
     if any(value != "All" for value in dry_run):
         errors.append(not_supported("dryRun", dry_run, ["All"]))
     if errors:
-        raise status.invalid("DeleteOptions", "", [error.cause() for error in errors], "meta.k8s.io")
+        raise status.invalid(
+            "DeleteOptions", "", [error.cause() for error in errors], "meta.k8s.io"
+        )
 
 
-async def delete(store: ResourceStore, scope: RequestScope, options: DeleteOptions) -> tuple[Object, bool]:
-    """Delete one object: the answer (object or Status), and whether it is gone. Raises StatusError 404, 409."""
+async def delete(
+    store: ResourceStore, scope: RequestScope, options: DeleteOptions
+) -> tuple[Object, bool]:
+    """Delete one object: the answer (object or Status), and whether it is gone. Raises
+    StatusError 404, 409.
+    """
     resource = store.resource
     for _ in range(MAX_CONFLICTS):
         stored = store.get(scope.namespace, scope.name)
         check_preconditions(stored.obj, scope, options)
         attributes = Attributes(
-            DELETE, resource, scope.subresource, scope.namespace, scope.name, None, stored.obj, scope.options, scope.user,
+            DELETE, resource, scope.subresource, scope.namespace, scope.name, None,
+            stored.obj, scope.options, scope.user,
             scope.dry_run, scope.warnings,
         )  # fmt: skip
         await store.environment.admission.admit(attributes)
@@ -76,33 +85,44 @@ async def delete(store: ResourceStore, scope: RequestScope, options: DeleteOptio
     raise status.conflict(resource.plural, scope.name, group=resource.group)
 
 
-def check_preconditions(obj: Object, scope: RequestScope, options: DeleteOptions) -> None:
-    """Whether the object is the one that is meant. Raises StatusError 409. Upstream: `rest.BeforeDelete`."""
+def check_preconditions(
+    obj: Object, scope: RequestScope, options: DeleteOptions
+) -> None:
+    """Whether the object is the one that is meant. Raises StatusError 409. Upstream:
+    `rest.BeforeDelete`.
+    """
     metadata, kind = obj["metadata"], scope.resource.kind
     if kind == "Namespace":  # its registry looks for itself, in its own words
         _check_namespace_preconditions(metadata, scope, options)
     if options.uid and options.uid != metadata["uid"]:
         why = (
-            f"the UID in the precondition ({options.uid}) does not match the UID in record ({metadata['uid']}). "
-            "The object might have been deleted and then recreated"
+            f"the UID in the precondition ({options.uid}) does not match the UID in"
+            f" record ({metadata['uid']}). The object might have been deleted and then"
+            " recreated"
         )
         raise status.conflict(kind, scope.name, why, scope.resource.group)
     version = options.resource_version
     if version and version != metadata["resourceVersion"]:
         why = (
-            f"the ResourceVersion in the precondition ({version}) does not match the ResourceVersion in record "
-            f"({metadata['resourceVersion']}). The object might have been modified"
+            f"the ResourceVersion in the precondition ({version}) does not match the"
+            f" ResourceVersion in record ({metadata['resourceVersion']}). The object"
+            " might have been modified"
         )
         raise status.conflict(kind, scope.name, why, scope.resource.group)
 
 
-def _check_namespace_preconditions(metadata: Object, scope: RequestScope, options: DeleteOptions) -> None:
+def _check_namespace_preconditions(
+    metadata: Object, scope: RequestScope, options: DeleteOptions
+) -> None:
     for what, wanted, found in (
         ("UID", options.uid, metadata["uid"]),
         ("ResourceVersion", options.resource_version, metadata["resourceVersion"]),
     ):
         if wanted and wanted != found:
-            why = f"Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {found}"
+            why = (
+                f"Precondition failed: {what} in precondition: {wanted}, {what} in"
+                f" object meta: {found}"
+            )
             raise status.conflict("namespaces", scope.name, why)
 
 
@@ -139,7 +159,10 @@ async def _attempt(
             )  # their own registries mark them, without a grace period
             if not own:
                 marked["deletionGracePeriodSeconds"] = grace
-            if metadata.get("generation", 0) > 0 and obj["kind"] != "CustomResourceDefinition":
+            if (
+                metadata.get("generation", 0) > 0
+                and obj["kind"] != "CustomResourceDefinition"
+            ):
                 marked["generation"] = metadata["generation"] + 1
         new = {**obj, "metadata": in_go_order(marked)}
         if obj["kind"] == "Namespace":
@@ -149,28 +172,45 @@ async def _attempt(
         written = await store.write(stored.key, new, stored.revision)
         return None if written is None else (written.obj, False)
     if not scope.dry_run:
-        doomed = await _shortened(store, stored, now) if obj["kind"] == "Pod" else stored
+        doomed = (
+            await _shortened(store, stored, now) if obj["kind"] == "Pod" else stored
+        )
         if doomed is None or await store.erase(stored.key, doomed) is None:
             return None
         obj = doomed.obj
     if store.strategy.returns_deleted_object(obj["kind"]):
         return obj, True
-    details = {"name": scope.name, "group": scope.resource.group, "kind": scope.resource.plural, "uid": metadata["uid"]}
+    details = {
+        "name": scope.name,
+        "group": scope.resource.group,
+        "kind": scope.resource.plural,
+        "uid": metadata["uid"],
+    }
     return status.success({key: value for key, value in details.items() if value}), True
 
 
 async def _shortened(store: ResourceStore, stored: Cached, now: float) -> Cached | None:
-    """A pod that goes at once is first written with a grace period of 0, so whoever watches sees both steps; None if the race was lost."""
+    """A pod that goes at once is first written with a grace period of 0, so whoever
+    watches sees both steps; None if the race was lost.
+    """
     metadata = stored.obj["metadata"]
     before = metadata.get("deletionGracePeriodSeconds")
     if "deletionTimestamp" in metadata and not before:
         return stored
-    marked = {**metadata, "deletionGracePeriodSeconds": 0, "deletionTimestamp": format_time(now)}
+    marked = {
+        **metadata,
+        "deletionGracePeriodSeconds": 0,
+        "deletionTimestamp": format_time(now),
+    }
     if before:
-        marked["deletionTimestamp"] = format_time(parse_time(metadata["deletionTimestamp"]) - before)
+        marked["deletionTimestamp"] = format_time(
+            parse_time(metadata["deletionTimestamp"]) - before
+        )
     elif metadata.get("generation", 0) > 0:
         marked["generation"] = metadata["generation"] + 1
-    return await store.write(stored.key, {**stored.obj, "metadata": in_go_order(marked)}, stored.revision)
+    return await store.write(
+        stored.key, {**stored.obj, "metadata": in_go_order(marked)}, stored.revision
+    )
 
 
 def grace_period(obj: Object, options: DeleteOptions) -> int:
@@ -189,7 +229,9 @@ def grace_period(obj: Object, options: DeleteOptions) -> int:
 
 
 def finalizers_for(obj: Object, options: DeleteOptions) -> list[str]:
-    """The object's finalizers once the wish about its dependents is added: `orphan`, `foregroundDeletion` or neither."""
+    """The object's finalizers once the wish about its dependents is added: `orphan`,
+    `foregroundDeletion` or neither.
+    """
     finalizers: list[str] = list(obj["metadata"].get("finalizers") or ())
     policy = options.propagation
     if options.orphan_dependents is not None:
@@ -205,4 +247,6 @@ def finalizers_for(obj: Object, options: DeleteOptions) -> list[str]:
 
 
 def _is_held_namespace(obj: Object) -> bool:
-    return obj["kind"] == "Namespace" and bool((obj.get("spec") or {}).get("finalizers"))
+    return obj["kind"] == "Namespace" and bool(
+        (obj.get("spec") or {}).get("finalizers")
+    )

@@ -1,10 +1,13 @@
 """Lists: what is selected, in key order, in pages, as of one revision.
 
-A page ends with a continue token that holds the revision and the next key. All pages show the state at that revision, so no
-object is missed or seen twice however much is written meanwhile. When the revision has been compacted, the token has expired: 410.
+A page ends with a continue token that holds the revision and the next key. All pages
+show the state at that revision, so no object is missed or seen twice however much is
+written meanwhile. When the revision has been compacted, the token has expired: 410.
 
-Upstream: `apiserver/pkg/storage/cacher/cacher.go` (`GetList`, `computeListLimit`), `storage/interfaces.go` (`ValidateListOptions`),
-`storage/continue.go` (`DecodeContinue`, `EncodeContinue`), `storage/etcd3/errors.go` (`handleCompactedErrorForPaging`), v1.36.
+Upstream: `apiserver/pkg/storage/cacher/cacher.go` (`GetList`, `computeListLimit`),
+`storage/interfaces.go` (`ValidateListOptions`), `storage/continue.go`
+(`DecodeContinue`, `EncodeContinue`), `storage/etcd3/errors.go`
+(`handleCompactedErrorForPaging`), v1.36.
 """
 
 from __future__ import annotations
@@ -41,7 +44,9 @@ NEWEST = -1
 
 @dataclass(slots=True)
 class Page:
-    """One page: the rows, the list's metadata, and whether it is simply everything in a namespace (then it can be cached)."""
+    """One page: the rows, the list's metadata, and whether it is simply everything in a
+    namespace (then it can be cached).
+    """
 
     rows: list[Cached]
     metadata: Object = field(default_factory=dict)
@@ -50,7 +55,9 @@ class Page:
 
 @dataclass(slots=True)
 class ListOptions:
-    """`resource_version` is "" (consistent), "0" (whatever is there) or a number; `match` is `Exact`, `NotOlderThan` or empty."""
+    """`resource_version` is "" (consistent), "0" (whatever is there) or a number;
+    `match` is `Exact`, `NotOlderThan` or empty.
+    """
 
     limit: int = 0
     token: str = ""
@@ -58,8 +65,12 @@ class ListOptions:
     match: str = ""
 
 
-async def list_page(cacher: Cacher, store: Store, criteria: Criteria, options: ListOptions) -> Page:
-    """One page. Raises StatusError 400 (bad token or version), 410 (expired), 504 (version from the future)."""
+async def list_page(
+    cacher: Cacher, store: Store, criteria: Criteria, options: ListOptions
+) -> Page:
+    """One page. Raises StatusError 400 (bad token or version), 410 (expired), 504
+    (version from the future).
+    """
     cacher.catch_up()
     start, revision = _validate(cacher, store, criteria, options)
     if revision and revision != store.revision:
@@ -75,25 +86,43 @@ async def list_page(cacher: Cacher, store: Store, criteria: Criteria, options: L
     if criteria.everything:
         rows = candidates[:limit] if limit else candidates
     else:
-        rows = list(islice((row for row in candidates if criteria.matches(row.obj, cacher.fields_of)), limit or None))
-    # whether any of the rest would match, nobody looks: the last page of a selection may turn out to be empty
+        rows = list(
+            islice(
+                (
+                    row
+                    for row in candidates
+                    if criteria.matches(row.obj, cacher.fields_of)
+                ),
+                limit or None,
+            )
+        )
+    # whether any of the rest would match, nobody looks: the last page of a selection
+    # may turn out to be empty
     more = bool(limit) and len(rows) == limit and rows[-1] is not candidates[-1]
     metadata: Object = {"resourceVersion": str(revision)}
     if more:
-        metadata["continue"] = encode_continue(revision, rows[-1].key + "\0", _prefix(cacher, criteria))
+        metadata["continue"] = encode_continue(
+            revision, rows[-1].key + "\0", _prefix(cacher, criteria)
+        )
         if criteria.everything:
             metadata["remainingItemCount"] = len(candidates) - limit
     return Page(rows, metadata, criteria.everything and not start and not limit)
 
 
-def _validate(cacher: Cacher, store: Store, criteria: Criteria, options: ListOptions) -> tuple[str, int]:
-    """The first key of the page, and the revision it has to show (0: the newest). Upstream: `storage.ValidateListOptions`."""
+def _validate(
+    cacher: Cacher, store: Store, criteria: Criteria, options: ListOptions
+) -> tuple[str, int]:
+    """The first key of the page, and the revision it has to show (0: the newest).
+    Upstream: `storage.ValidateListOptions`.
+    """
     wanted = options.resource_version
     single = _is_single(cacher, criteria)
     if options.token and not single:  # a list of one knows no pages
         revision, start = decode_continue(options.token, _prefix(cacher, criteria))
         if wanted not in ("", "0"):
-            raise status.bad_request("specifying resource version is not allowed when using continue")
+            raise status.bad_request(
+                "specifying resource version is not allowed when using continue"
+            )
         return start, max(revision, 0)
     if wanted in ("", "0"):
         return "", 0
@@ -110,14 +139,20 @@ def _validate(cacher: Cacher, store: Store, criteria: Criteria, options: ListOpt
 
 
 def _is_single(cacher: Cacher, criteria: Criteria) -> bool:
-    return bool(criteria.name and (criteria.namespace or not cacher.resource.namespaced))
+    return bool(
+        criteria.name and (criteria.namespace or not cacher.resource.namespaced)
+    )
 
 
 def _prefix(cacher: Cacher, criteria: Criteria) -> str:
-    return f"{cacher.prefix}{criteria.namespace}/" if criteria.namespace else cacher.prefix
+    return (
+        f"{cacher.prefix}{criteria.namespace}/" if criteria.namespace else cacher.prefix
+    )
 
 
-async def _past(cacher: Cacher, store: Store, criteria: Criteria, revision: int, start: str) -> list[Cached]:
+async def _past(
+    cacher: Cacher, store: Store, criteria: Criteria, revision: int, start: str
+) -> list[Cached]:
     prefix = _prefix(cacher, criteria)
     try:
         page = await store.range(prefix, prefix_end(prefix), revision=revision)
@@ -125,12 +160,21 @@ async def _past(cacher: Cacher, store: Store, criteria: Criteria, revision: int,
         raise _expired(start, prefix) from None
     except FutureRevisionError as error:
         raise status.too_large_resource_version(revision, error.current) from None
-    rows = [Cached(kv.key, cacher.decode(kv.value, kv.mod_revision), kv.mod_revision) for kv in page.kvs]
-    return [row for row in rows if row.key == prefix + criteria.name] if _is_single(cacher, criteria) else rows
+    rows = [
+        Cached(kv.key, cacher.decode(kv.value, kv.mod_revision), kv.mod_revision)
+        for kv in page.kvs
+    ]
+    return (
+        [row for row in rows if row.key == prefix + criteria.name]
+        if _is_single(cacher, criteria)
+        else rows
+    )
 
 
 def _expired(start: str, prefix: str) -> status.StatusError:
-    """410. Who was in the middle of a list gets a token to go on with, at the price of consistency."""
+    """410. Who was in the middle of a list gets a token to go on with, at the price of
+    consistency.
+    """
     error = status.gone(CONTINUE_EXPIRED if start else EXPIRED)
     if start:
         error.status["metadata"] = {"continue": encode_continue(NEWEST, start, prefix)}
@@ -138,13 +182,16 @@ def _expired(start: str, prefix: str) -> status.StatusError:
 
 
 def parse_revision(text: str) -> int:
-    """A resourceVersion as a number. Raises StatusError 500: that this is the client's fault gets lost in upstream's storage layer."""
+    """A resourceVersion as a number. Raises StatusError 500: that this is the client's
+    fault gets lost in upstream's storage layer.
+    """
     why = "" if re.fullmatch(r"[0-9]+", text) else "invalid syntax"
     if not why and (len(text) > 40 or int(text) >= 1 << 64):
         why = "value out of range"
     if why:
         message = (
-            f"resourceVersion: Invalid value: {go_quote(text)}: strconv.ParseUint: parsing {go_quote(text)}: {why}"
+            f"resourceVersion: Invalid value: {go_quote(text)}: strconv.ParseUint:"
+            f" parsing {go_quote(text)}: {why}"
         )
         raise status.failure(500, "", message)
     return int(text)
@@ -159,7 +206,9 @@ def encode_continue(revision: int, next_key: str, prefix: str) -> str:
 
 
 def decode_continue(token: str, prefix: str) -> tuple[int, str]:
-    """Revision (negative: the newest) and first key of a token. Raises StatusError 400 for one we did not make."""
+    """Revision (negative: the newest) and first key of a token. Raises StatusError 400
+    for one we did not make.
+    """
     illegal = re.search(r"[^A-Za-z0-9_-]", token)
     if illegal or len(token) % 4 == 1:
         at = illegal.start() if illegal else len(token) - 1
@@ -172,30 +221,46 @@ def decode_continue(token: str, prefix: str) -> tuple[int, str]:
     fields = _token_fields(fields)
     version = fields.get("v", "")
     if version != TOKEN_VERSION:
-        raise _invalid_token(f"server does not recognize this encoded version {version}")
+        raise _invalid_token(
+            f"server does not recognize this encoded version {version}"
+        )
     revision, start = fields.get("rv", 0), fields.get("start", "")
     if revision == 0:
-        raise _invalid_token(f"incorrect encoded start resourceVersion (version {TOKEN_VERSION})")
+        raise _invalid_token(
+            f"incorrect encoded start resourceVersion (version {TOKEN_VERSION})"
+        )
     if not start:
         raise _invalid_token(f"encoded start key empty (version {TOKEN_VERSION})")
     key = "/" + start.removeprefix("/")
-    if any(part in ("", ".", "..") for part in key[1:].split("/")):  # nobody ranges over more than was asked for
+    if any(
+        part in ("", ".", "..") for part in key[1:].split("/")
+    ):  # nobody ranges over more than was asked for
         raise _invalid_token(start)
     return revision, prefix.rstrip("/") + key
 
 
 def _invalid_token(why: str) -> status.StatusError:
-    return status.bad_request(f"invalid continue token: continue key is not valid: {why}")
+    return status.bad_request(
+        f"invalid continue token: continue key is not valid: {why}"
+    )
 
 
 def _token_fields(fields: Any) -> Object:
-    """The fields of a token. Raises StatusError 400 for one of another type, in the words of Go's decoder."""
+    """The fields of a token. Raises StatusError 400 for one of another type, in the
+    words of Go's decoder.
+    """
     if fields is None:
         return {}
     if not isinstance(fields, dict):
-        raise _invalid_token(f"json: cannot unmarshal {json_type(fields)} into Go value of type storage.continueToken")
+        raise _invalid_token(
+            f"json: cannot unmarshal {json_type(fields)} into Go value of type"
+            " storage.continueToken"
+        )
     for key, value in fields.items():
-        given, wanted = json_type(value), {"v": "string", "rv": "int64", "start": "string"}.get(key)
+        given, wanted = (
+            json_type(value),
+            {"v": "string", "rv": "int64", "start": "string"}.get(key),
+        )
         if wanted is None or value is None or (wanted == given == "string"):
             continue
         if wanted == "int64" and given == "number":
@@ -203,6 +268,7 @@ def _token_fields(fields: Any) -> Object:
                 continue
             given = f"number {value}"
         raise _invalid_token(
-            f"json: cannot unmarshal {given} into Go struct field continueToken.{key} of type {wanted}"
+            f"json: cannot unmarshal {given} into Go struct field continueToken.{key}"
+            f" of type {wanted}"
         )
     return {key: value for key, value in fields.items() if value is not None}

@@ -1,7 +1,8 @@
 """The metadata that the server itself is responsible for.
 
-Upstream: `apiserver/pkg/registry/rest/meta.go` (`FillObjectMetaSystemFields`, `EnsureObjectNamespaceMatchesRequestNamespace`),
-`endpoints/handlers/update.go` (`checkName`), v1.36.
+Upstream: `apiserver/pkg/registry/rest/meta.go` (`FillObjectMetaSystemFields`,
+`EnsureObjectNamespaceMatchesRequestNamespace`), `endpoints/handlers/update.go`
+(`checkName`), v1.36.
 """
 
 from __future__ import annotations
@@ -46,21 +47,33 @@ def fill_object_meta(obj: Object, clock: Clock, names: NameSource) -> None:
 
 
 def check_revision(text: str) -> None:
-    """An object's resourceVersion is a number. Raises StatusError 500, as upstream: its storage layer returns the bare error."""
+    """An object's resourceVersion is a number. Raises StatusError 500, as upstream: its
+    storage layer returns the bare error.
+    """
     if not text.isascii() or not text.isdecimal() or len(text) > 20:
-        why = "value out of range" if text.isascii() and text.isdecimal() else "invalid syntax"
+        why = (
+            "value out of range"
+            if text.isascii() and text.isdecimal()
+            else "invalid syntax"
+        )
         raise failure(500, "", f"strconv.ParseUint: parsing {go_quote(text)}: {why}")
 
 
 def check_no_revision(obj: Object) -> None:
-    """A new object has no resourceVersion yet. Raises StatusError 500, for the same reason."""
+    """A new object has no resourceVersion yet. Raises StatusError 500, for the same
+    reason.
+    """
     version = obj["metadata"].get("resourceVersion", "")
     if version and version.isascii() and version.isdecimal() and int(version[:40]):
-        raise failure(500, "", "resourceVersion should not be set on objects to be created")
+        raise failure(
+            500, "", "resourceVersion should not be set on objects to be created"
+        )
 
 
 def check_namespace(obj: Object, scope: RequestScope) -> None:
-    """The object's namespace is the URL's; an empty one takes it. Raises StatusError 400."""
+    """The object's namespace is the URL's; an empty one takes it. Raises StatusError
+    400.
+    """
     metadata = obj.get("metadata")
     if metadata is None:
         metadata = obj["metadata"] = {}
@@ -68,7 +81,10 @@ def check_namespace(obj: Object, scope: RequestScope) -> None:
     if given == scope.namespace:
         return
     if given and scope.resource.namespaced:
-        raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+        raise bad_request(
+            "the namespace of the provided object does not match the namespace sent on"
+            " the request"
+        )
     if scope.namespace:
         metadata["namespace"] = scope.namespace
     else:
@@ -76,7 +92,9 @@ def check_namespace(obj: Object, scope: RequestScope) -> None:
 
 
 def keep_reset(sent: Object, obj: Object) -> None:
-    """An empty list of managed fields, unlike none, asks to forget them all; decoding alone would drop it."""
+    """An empty list of managed fields, unlike none, asks to forget them all; decoding
+    alone would drop it.
+    """
     metadata = sent.get("metadata")
     if isinstance(metadata, dict) and metadata.get("managedFields") == []:
         obj["metadata"] = {**(obj.get("metadata") or {}), "managedFields": []}
@@ -86,7 +104,9 @@ AFTER_ADMISSION = " after mutating admission happens"
 
 
 def dedup_owner_references(obj: Object, warnings: list[str], when: str = "") -> None:
-    """Name no owner twice. Upstream: `handlers/rest.go` (`dedupOwnerReferencesAndAddWarning`)."""
+    """Name no owner twice. Upstream: `handlers/rest.go`
+    (`dedupOwnerReferencesAndAddWarning`).
+    """
     owners = obj["metadata"].get("ownerReferences")
     if not owners or len(owners) == 1:
         return
@@ -100,8 +120,10 @@ def dedup_owner_references(obj: Object, warnings: list[str], when: str = "") -> 
     if twice:
         obj["metadata"]["ownerReferences"] = kept
         warnings.append(
-            f".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner references in 1.20+, and may reject "
-            f"such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {', '.join(twice)}"
+            f".metadata.ownerReferences contains duplicate entries{when}; API server"
+            " dedups owner references in 1.20+, and may reject such requests as early"
+            " as 1.24; please fix your requests; duplicate UID(s) observed:"
+            f" {', '.join(twice)}"
         )
 
 
@@ -111,17 +133,23 @@ def check_identity(obj: Object, scope: RequestScope) -> None:
     name = obj["metadata"].get("name", "")
     if not name:
         raise bad_request(
-            f"the name of the object ({scope.name} based on URL) was undeterminable: name must be provided"
+            f"the name of the object ({scope.name} based on URL) was undeterminable:"
+            " name must be provided"
         )
     if name != scope.name:
-        raise bad_request(f"the name of the object ({name}) does not match the name on the URL ({scope.name})")
+        raise bad_request(
+            f"the name of the object ({name}) does not match the name on the URL"
+            f" ({scope.name})"
+        )
 
 
 def is_unchanged(new: Object, old: Object) -> bool:
-    """Whether a write would change nothing: then it is not made, and the resourceVersion stays.
+    """Whether a write would change nothing: then it is not made, and the
+    resourceVersion stays.
 
-    Managed fields whose only news is a time stamp are put back first. Upstream: `ignoreManagedFieldsTimestamps` and the byte
-    comparison in etcd3's `GuaranteedUpdate`.
+    Managed fields whose only news is a time stamp are put back first. Upstream:
+    `ignoreManagedFieldsTimestamps` and the byte comparison in etcd3's
+    `GuaranteedUpdate`.
     """
     if new.keys() != old.keys():
         return False
@@ -132,6 +160,15 @@ def is_unchanged(new: Object, old: Object) -> bool:
 
 
 def _meaning(metadata: Object) -> Object:
-    plain = {k: v for k, v in metadata.items() if k not in ("resourceVersion", "managedFields")}
+    plain = {
+        k: v
+        for k, v in metadata.items()
+        if k not in ("resourceVersion", "managedFields")
+    }
     entries = metadata.get("managedFields") or ()
-    return {**plain, "managedFields": [{k: v for k, v in entry.items() if k != "time"} for entry in entries]}
+    return {
+        **plain,
+        "managedFields": [
+            {k: v for k, v in entry.items() if k != "time"} for entry in entries
+        ],
+    }

@@ -1,9 +1,11 @@
 """What only pods have: being bound to a node.
 
-A binding is how a scheduler speaks. It does not update the pod; it posts a `Binding`, and the registry sets the node
-and the `PodScheduled` condition in one write that fails if anybody has bound the pod already.
+A binding is how a scheduler speaks. It does not update the pod; it posts a `Binding`,
+and the registry sets the node and the `PodScheduled` condition in one write that fails
+if anybody has bound the pod already.
 
-Upstream: `pkg/registry/core/pod/storage/storage.go` (`BindingREST.Create`, `setPodNodeAndMetadata`, `assignPod`), v1.36.
+Upstream: `pkg/registry/core/pod/storage/storage.go` (`BindingREST.Create`,
+`setPodNodeAndMetadata`, `assignPod`), v1.36.
 """
 
 from __future__ import annotations
@@ -18,10 +20,13 @@ from lifecycle.apiserver.registry.store import MAX_CONFLICTS, ResourceStore
 
 
 async def bind(store: ResourceStore, scope: RequestScope, binding: Object) -> Object:
-    """Bind a pod to the node a `Binding` names. Raises StatusError 400, 404, 409 (bound already), 500 (a bad target)."""
+    """Bind a pod to the node a `Binding` names. Raises StatusError 400, 404, 409 (bound
+    already), 500 (a bad target).
+    """
     environment = store.environment
     attributes = Attributes(
-        CREATE, store.resource, "binding", scope.namespace, scope.name, binding, None, scope.options, scope.user,
+        CREATE, store.resource, "binding", scope.namespace, scope.name, binding, None,
+        scope.options, scope.user,
         scope.dry_run, scope.warnings,
     )  # fmt: skip
     await environment.admission.admit(attributes)
@@ -30,12 +35,17 @@ async def bind(store: ResourceStore, scope: RequestScope, binding: Object) -> Ob
     errors = validate_binding(binding)
     if errors:  # returned as they are, and so an error of the server
         shown = [f"{error.field}: {error.cause()['message']}" for error in errors]
-        raise status.failure(500, "", shown[0] if len(shown) == 1 else f"[{', '.join(shown)}]")
+        raise status.failure(
+            500, "", shown[0] if len(shown) == 1 else f"[{', '.join(shown)}]"
+        )
     await environment.admission.validate(attributes)
     for _ in range(MAX_CONFLICTS):
         stored = store.get(scope.namespace, scope.name)
         pod = _assigned(stored.obj, binding, scope, environment.clock.timestamp())
-        if scope.dry_run or await store.write(stored.key, pod, stored.revision) is not None:
+        if (
+            scope.dry_run
+            or await store.write(stored.key, pod, stored.revision) is not None
+        ):
             return status.success()
     raise status.conflict("pods/binding", scope.name)
 
@@ -44,11 +54,16 @@ def _assigned(pod: Object, binding: Object, scope: RequestScope, now: str) -> Ob
     metadata, spec = pod["metadata"], pod["spec"]
     meta = binding.get("metadata") or {}
     if meta.get("uid") and meta["uid"] != metadata["uid"]:
-        why = f"Precondition failed: UID in precondition: {meta['uid']}, UID in object meta: {metadata['uid']}"
+        why = (
+            f"Precondition failed: UID in precondition: {meta['uid']}, UID in object"
+            f" meta: {metadata['uid']}"
+        )
         raise status.conflict("pods/binding", scope.name, why)
     if "deletionTimestamp" in metadata:
         raise status.conflict(
-            "pods/binding", scope.name, f"pod {scope.name} is being deleted, cannot be assigned to a host"
+            "pods/binding",
+            scope.name,
+            f"pod {scope.name} is being deleted, cannot be assigned to a host",
         )
     if spec.get("nodeName"):
         why = f'pod {scope.name} is already assigned to node "{spec["nodeName"]}"'
@@ -59,11 +74,25 @@ def _assigned(pod: Object, binding: Object, scope: RequestScope, now: str) -> Ob
     merged = dict(metadata)
     for key in ("labels", "annotations"):
         if meta.get(key):
-            merged[key] = dict(sorted({**(metadata.get(key) or {}), **meta[key]}.items()))
-    # a node that was kept for the pod is none any more (`ClearingNominatedNodeNameAfterBinding`)
-    old_status = {key: value for key, value in (pod.get("status") or {}).items() if key != "nominatedNodeName"}
-    condition = {"type": "PodScheduled", "status": "True", "lastProbeTime": None, "lastTransitionTime": now}
-    conditions = [c for c in old_status.get("conditions") or () if c["type"] != "PodScheduled"] + [condition]
+            merged[key] = dict(
+                sorted({**(metadata.get(key) or {}), **meta[key]}.items())
+            )
+    # a node that was kept for the pod is none any more
+    # (`ClearingNominatedNodeNameAfterBinding`)
+    old_status = {
+        key: value
+        for key, value in (pod.get("status") or {}).items()
+        if key != "nominatedNodeName"
+    }
+    condition = {
+        "type": "PodScheduled",
+        "status": "True",
+        "lastProbeTime": None,
+        "lastTransitionTime": now,
+    }
+    conditions = [
+        c for c in old_status.get("conditions") or () if c["type"] != "PodScheduled"
+    ] + [condition]
     return {
         **pod,
         "metadata": in_go_order(merged),

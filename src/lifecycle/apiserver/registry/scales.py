@@ -1,8 +1,10 @@
 """The `scale` subresource: one small shape for everything that has replicas.
 
-`kubectl scale` and autoscalers need not know what a Deployment is. They read and write a Scale; the registry translates.
+`kubectl scale` and autoscalers need not know what a Deployment is. They read and write
+a Scale; the registry translates.
 
-Upstream: `pkg/registry/apps/deployment/storage/storage.go` (`ScaleREST`, `scaleFromDeployment`), v1.36.
+Upstream: `pkg/registry/apps/deployment/storage/storage.go` (`ScaleREST`,
+`scaleFromDeployment`), v1.36.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ _KEPT = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 
 
 def scale_of(obj: Object, paths: Object | None = None) -> Object:
-    """The Scale of a workload; `paths` says where a custom resource keeps what is asked for."""
+    """The Scale of a workload; `paths` says where a custom resource keeps what is asked
+    for.
+    """
     if paths is not None:
         return _custom_scale(obj, paths)
     metadata, spec = obj["metadata"], obj.get("spec") or {}
@@ -51,7 +55,11 @@ def scale_of(obj: Object, paths: Object | None = None) -> Object:
 def _custom_scale(obj: Object, paths: Object) -> Object:
     metadata = obj["metadata"]
     replicas = nested(obj, paths["specReplicasPath"]) or 0
-    selector = nested(obj, paths["labelSelectorPath"]) if paths.get("labelSelectorPath") else None
+    selector = (
+        nested(obj, paths["labelSelectorPath"])
+        if paths.get("labelSelectorPath")
+        else None
+    )
     scale: Object = {
         "kind": KIND,
         "apiVersion": VERSION,
@@ -74,19 +82,27 @@ def nested(obj: Any, path: str) -> Any:
 def with_nested(obj: Object, path: str, value: Any) -> Object:
     """The object with something else at a path; the original stays."""
     first, _, rest = path.lstrip(".").partition(".")
-    return {**obj, first: with_nested(obj.get(first) or {}, rest, value) if rest else value}
+    return {
+        **obj,
+        first: with_nested(obj.get(first) or {}, rest, value) if rest else value,
+    }
 
 
 def get_scale(store: ResourceStore, scope: RequestScope) -> Object:
     """Read. Raises StatusError 404, 500 for a custom resource that has no replicas."""
     obj, paths = store.get(scope.namespace, scope.name).obj, scope.strategy.scale
     if paths is not None and nested(obj, paths["specReplicasPath"]) is None:
-        why = f"the spec replicas field {go_quote(paths['specReplicasPath'])} does not exist"
+        why = (
+            f"the spec replicas field {go_quote(paths['specReplicasPath'])} does not"
+            " exist"
+        )
         raise status.internal_error(why)
     return scale_of(obj, paths)
 
 
-async def update_scale(store: ResourceStore, scope: RequestScope, new: Object) -> Object:
+async def update_scale(
+    store: ResourceStore, scope: RequestScope, new: Object
+) -> Object:
     """Replace."""
     check_identity(new, scope)
 
@@ -97,14 +113,26 @@ async def update_scale(store: ResourceStore, scope: RequestScope, new: Object) -
 
 
 async def patch_scale(
-    store: ResourceStore, scope: RequestScope, content_type: str, patch: Any, *, force: bool
+    store: ResourceStore,
+    scope: RequestScope,
+    content_type: str,
+    patch: Any,
+    *,
+    force: bool,
 ) -> Object:
     """Patch; a strategic merge patch is a plain one here, a Scale has no lists."""
     now = store.environment.clock.timestamp()
 
     def patched(current: Object) -> Object:
         if content_type == APPLY_PATCH:
-            return apply_patch(current, patch, manager=scope.manager, force=force, now=now, subresource="scale")
+            return apply_patch(
+                current,
+                patch,
+                manager=scope.manager,
+                force=force,
+                now=now,
+                subresource="scale",
+            )
         apply = apply_json_patch if content_type == JSON_PATCH else apply_merge_patch
         result = apply(current, patch)
         try:
@@ -117,7 +145,12 @@ async def patch_scale(
 
 
 async def _write(
-    store: ResourceStore, scope: RequestScope, change: Any, *, applied: bool = False, uid: str = ""
+    store: ResourceStore,
+    scope: RequestScope,
+    change: Any,
+    *,
+    applied: bool = False,
+    uid: str = "",
 ) -> Object:
     resource, paths = scope.resource, scope.strategy.scale
     now = store.environment.clock.timestamp()
@@ -137,10 +170,17 @@ async def _write(
         else:
             metadata.pop("managedFields", None)
             update_managed_fields(
-                before, after, manager=scope.manager, api_version=VERSION, subresource="scale", now=now
+                before,
+                after,
+                manager=scope.manager,
+                api_version=VERSION,
+                subresource="scale",
+                now=now,
             )
         version = metadata.get("resourceVersion")
-        entries = parent_entries(owned, metadata.get("managedFields"), resource.api_version)
+        entries = parent_entries(
+            owned, metadata.get("managedFields"), resource.api_version
+        )
         changed = {**live["metadata"], "managedFields": entries}
         if version:
             changed["resourceVersion"] = version
@@ -148,7 +188,10 @@ async def _write(
             changed.pop("resourceVersion")
         wanted = (after.get("spec") or {}).get("replicas", 0)
         if paths is not None:
-            return {**with_nested(live, paths["specReplicasPath"], wanted), "metadata": changed}
+            return {
+                **with_nested(live, paths["specReplicasPath"], wanted),
+                "metadata": changed,
+            }
         return {
             **live,
             "metadata": changed,
@@ -156,7 +199,8 @@ async def _write(
         }
 
     parent = RequestScope(
-        resource, scope.namespace, scope.name, "", scope.user, scope.manager, scope.dry_run, warnings=scope.warnings,
+        resource, scope.namespace, scope.name, "", scope.user, scope.manager,
+        scope.dry_run, warnings=scope.warnings,
         strategy=scope.strategy,
     )  # fmt: skip
     cached, _ = await store.update(parent, change_parent, create=False, uid=uid)
@@ -166,7 +210,9 @@ async def _write(
 def _check(scale: Object, scope: RequestScope, parent: Object) -> None:
     check_identity(scale, scope)
     replicas = (scale.get("spec") or {}).get("replicas", 0)
-    if replicas < 0 and scope.strategy.scale is None:  # a custom resource's are checked where they are kept
+    if (
+        replicas < 0 and scope.strategy.scale is None
+    ):  # a custom resource's are checked where they are kept
         cause = {
             "reason": "FieldValueInvalid",
             "message": f"Invalid value: {replicas}: must be greater than or equal to 0",
@@ -175,5 +221,10 @@ def _check(scale: Object, scope: RequestScope, parent: Object) -> None:
         raise status.invalid(KIND, scope.name, [cause], "autoscaling")
     given, uid = scale["metadata"].get("uid", ""), parent["metadata"]["uid"]
     if given and given != uid:
-        why = f"Precondition failed: UID in precondition: {given}, UID in object meta: {uid}"
-        raise status.conflict(f"{scope.resource.plural}/scale", scope.name, why, scope.resource.group)
+        why = (
+            f"Precondition failed: UID in precondition: {given}, UID in object meta:"
+            f" {uid}"
+        )
+        raise status.conflict(
+            f"{scope.resource.plural}/scale", scope.name, why, scope.resource.group
+        )

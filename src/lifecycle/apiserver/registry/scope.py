@@ -1,7 +1,8 @@
 """What one request wants from the registry, gathered in one place.
 
-Upstream: `apiserver/pkg/endpoints/handlers/rest.go` (`RequestScope`), `apimachinery/pkg/apis/meta/v1/types.go` (`CreateOptions`,
-`UpdateOptions`, `PatchOptions`), v1.36.
+Upstream: `apiserver/pkg/endpoints/handlers/rest.go` (`RequestScope`),
+`apimachinery/pkg/apis/meta/v1/types.go` (`CreateOptions`, `UpdateOptions`,
+`PatchOptions`), v1.36.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ MAX_MANAGER_LENGTH = 128
 
 @dataclass(slots=True)
 class RequestScope:
-    """One request's resource and options. `warnings` are sent back as `Warning` headers."""
+    """One request's resource and options. `warnings` are sent back as `Warning`
+    headers.
+    """
 
     resource: Resource
     namespace: str = ""
@@ -44,7 +47,8 @@ def scope_of(request: Request, resource: Resource) -> RequestScope:
         name=info.name,
         subresource=info.subresource,
         user=request.user,
-        manager=request.param("fieldManager") or user_agent_manager(request.headers.get("user-agent", "")),
+        manager=request.param("fieldManager")
+        or user_agent_manager(request.headers.get("user-agent", "")),
         dry_run="All" in request.query.get("dryRun", ()),
         field_validation=request.param("fieldValidation") or "Warn",
         warnings=request.warnings,
@@ -53,6 +57,8 @@ def scope_of(request: Request, resource: Resource) -> RequestScope:
 
 @lru_cache(maxsize=1024)
 def user_agent_manager(user_agent: str) -> str:
-    """The field manager of a client that names none: its user agent up to the first `/`. Upstream: `managerOrUserAgent`."""
+    """The field manager of a client that names none: its user agent up to the first
+    `/`. Upstream: `managerOrUserAgent`.
+    """
     printable = "".join(c for c in user_agent.partition("/")[0] if c.isprintable())
     return printable[:MAX_MANAGER_LENGTH] or "unknown"

@@ -1,14 +1,17 @@
-"""Every address that a Service has is an object: an IPAddress of that name, whose `parentRef` names the Service.
+"""Every address that a Service has is an object: an IPAddress of that name, whose
+`parentRef` names the Service.
 
-Creating an object whose name is taken fails, in etcd itself. So the list of IPAddresses is a lock per address that any number of API
-servers can share, and whoever wants to know whom an address belongs to can ask `kubectl get ipaddresses`. The ranges to pick from are
-objects too, ServiceCIDRs; adding one makes room.
+Creating an object whose name is taken fails, in etcd itself. So the list of IPAddresses
+is a lock per address that any number of API servers can share, and whoever wants to
+know whom an address belongs to can ask `kubectl get ipaddresses`. The ranges to pick
+from are objects too, ServiceCIDRs; adding one makes room.
 
-Before v1.33 the allocation was one bitmap of the whole range, in one object at `/registry/ranges/serviceips` that no API showed, and
-a range could never be changed.
+Before v1.33 the allocation was one bitmap of the whole range, in one object at
+`/registry/ranges/serviceips` that no API showed, and a range could never be changed.
 
-Upstream: `pkg/registry/core/service/ipallocator/ipallocator.go` (`createIPAddress`, `Release`), `cidrallocator.go` (`MetaAllocator`),
-v1.36. Left out: the hourly repair of IPAddresses without a Service (`controller/repairip.go`).
+Upstream: `pkg/registry/core/service/ipallocator/ipallocator.go` (`createIPAddress`,
+`Release`), `cidrallocator.go` (`MetaAllocator`), v1.36. Left out: the hourly repair of
+IPAddresses without a Service (`controller/repairip.go`).
 """
 
 from __future__ import annotations
@@ -40,20 +43,34 @@ ALLOCATED = "provided IP is already allocated"
 
 
 def refused_address(service: Object, address: str, why: str) -> StatusError:
-    """The answer to a wished address that cannot be had. Upstream: `alloc.go` (`allocIPs`), `ipallocator/interfaces.go`."""
-    error = invalid("spec.clusterIPs", service["spec"].get("clusterIPs"), f"failed to allocate IP {address}: {why}")
-    return invalid_status("Service", service["metadata"].get("name", ""), [error.cause()])
+    """The answer to a wished address that cannot be had. Upstream: `alloc.go`
+    (`allocIPs`), `ipallocator/interfaces.go`.
+    """
+    error = invalid(
+        "spec.clusterIPs",
+        service["spec"].get("clusterIPs"),
+        f"failed to allocate IP {address}: {why}",
+    )
+    return invalid_status(
+        "Service", service["metadata"].get("name", ""), [error.cause()]
+    )
 
 
 def addresses_of(service: Object) -> frozenset[str]:
-    """The cluster IPs that a Service holds; none if it is headless or an ExternalName."""
+    """The cluster IPs that a Service holds; none if it is headless or an
+    ExternalName.
+    """
     spec = service.get("spec") or {}
-    ips = spec.get("clusterIPs") or ([spec["clusterIP"]] if spec.get("clusterIP") else [])
+    ips = spec.get("clusterIPs") or (
+        [spec["clusterIP"]] if spec.get("clusterIP") else []
+    )
     return frozenset(ip for ip in ips if ip and ip != "None")
 
 
 def is_ready(service_cidr: Object) -> bool:
-    """Whether addresses may be picked from a range. While nobody says anything, they may: no controller may be running."""
+    """Whether addresses may be picked from a range. While nobody says anything, they
+    may: no controller may be running.
+    """
     conditions = (service_cidr.get("status") or {}).get("conditions") or ()
     return all(c.get("status") == "True" for c in conditions if c["type"] == "Ready")
 
@@ -68,28 +85,43 @@ class ServiceAddresses:
         self._cidrs = environment.cacher(resource("servicecidrs.networking.k8s.io"))
 
     def networks(self) -> list[IPv4Network]:
-        """The ranges that may be picked from, oldest name first: those of all ServiceCIDRs that are ready and not on their way out."""
+        """The ranges that may be picked from, oldest name first: those of all
+        ServiceCIDRs that are ready and not on their way out.
+        """
         self._cidrs.catch_up()
         found = []
         for cached in self._cidrs.ordered():
-            if "deletionTimestamp" not in cached.obj["metadata"] and is_ready(cached.obj):
-                networks = map(ip_network, (cached.obj.get("spec") or {}).get("cidrs") or ())
-                found += [network for network in networks if isinstance(network, IPv4Network)]
+            if "deletionTimestamp" not in cached.obj["metadata"] and is_ready(
+                cached.obj
+            ):
+                networks = map(
+                    ip_network, (cached.obj.get("spec") or {}).get("cidrs") or ()
+                )
+                found += [
+                    network for network in networks if isinstance(network, IPv4Network)
+                ]
         return found or [SERVICE_CIDR]
 
     def taken(self) -> set[str]:
         """Addresses somebody has an IPAddress for."""
         self._store.cacher.catch_up()
-        return {cached.obj["metadata"]["name"] for cached in self._store.cacher.ordered()}
+        return {
+            cached.obj["metadata"]["name"] for cached in self._store.cacher.ordered()
+        }
 
     async def take(self, addresses: Collection[str], service: Object) -> list[str]:
-        """Make the IPAddresses. Raises StatusError 422 if somebody was faster, having taken none."""
+        """Make the IPAddresses. Raises StatusError 422 if somebody was faster, having
+        taken none.
+        """
         taken: list[str] = []
         for address in sorted(addresses):
             obj = self._new(address, service)
             key = registry_key(self._resource, "", address)
             existing = self._store.lookup("", address)
-            if existing is not None and existing.obj["spec"]["parentRef"] == obj["spec"]["parentRef"]:
+            if (
+                existing is not None
+                and existing.obj["spec"]["parentRef"] == obj["spec"]["parentRef"]
+            ):
                 continue  # left by a server that died in between
             if await self._store.write(key, obj, 0) is None:
                 await self.release(taken)
@@ -106,7 +138,11 @@ class ServiceAddresses:
 
     def _new(self, address: str, service: Object) -> Object:
         metadata = service["metadata"]
-        parent = {"resource": "services", "namespace": metadata["namespace"], "name": metadata["name"]}
+        parent = {
+            "resource": "services",
+            "namespace": metadata["namespace"],
+            "name": metadata["name"],
+        }
         obj: Object = {
             "kind": "IPAddress",
             "apiVersion": "networking.k8s.io/v1",
@@ -115,5 +151,7 @@ class ServiceAddresses:
         }
         fill_object_meta(obj, self._environment.clock, self._environment.names)
         now = obj["metadata"]["creationTimestamp"]
-        update_managed_fields(None, obj, manager=MANAGER, api_version=obj["apiVersion"], now=now)
+        update_managed_fields(
+            None, obj, manager=MANAGER, api_version=obj["apiVersion"], now=now
+        )
         return obj

@@ -1,10 +1,13 @@
-"""Which families of addresses a Service has, and how many it must have; our clusters have IPv4 to give out.
+"""Which families of addresses a Service has, and how many it must have; our clusters
+have IPv4 to give out.
 
-Whoever says nothing gets one address of the cluster's family. A headless Service without selector may name any family: whoever writes
-its endpoints decides. An update that says nothing keeps what there was.
+Whoever says nothing gets one address of the cluster's family. A headless Service
+without selector may name any family: whoever writes its endpoints decides. An update
+that says nothing keeps what there was.
 
-Upstream: `pkg/registry/core/service/storage/alloc.go` (`initIPFamilyFields`, `isMatchingPreferDualStackClusterIPFields`), v1.36. Left
-out: clusters with a second range.
+Upstream: `pkg/registry/core/service/storage/alloc.go` (`initIPFamilyFields`,
+`isMatchingPreferDualStackClusterIPFields`), v1.36. Left out: clusters with a second
+range.
 """
 
 from __future__ import annotations
@@ -34,7 +37,11 @@ def init_ip_family_fields(service: Object, old: Object | None) -> None:
     families = spec.get("ipFamilies") or []
     if selectorless:
         families = families or list(CONFIGURED)
-        more = [OTHER[families[0]]] if len(families) < 2 and spec["ipFamilyPolicy"] != "SingleStack" else []
+        more = (
+            [OTHER[families[0]]]
+            if len(families) < 2 and spec["ipFamilyPolicy"] != "SingleStack"
+            else []
+        )
         spec["ipFamilies"] = [*families, *more]
         return
     if spec["ipFamilyPolicy"] == "RequireDualStack":
@@ -42,26 +49,46 @@ def init_ip_family_fields(service: Object, old: Object | None) -> None:
         errors.append(invalid("spec.ipFamilyPolicy", spec["ipFamilyPolicy"], why))
     for index, family in enumerate(families):
         if family not in CONFIGURED:
-            errors.append(invalid(f"spec.ipFamilies[{index}]", family, "not configured on this cluster"))
+            errors.append(
+                invalid(
+                    f"spec.ipFamilies[{index}]",
+                    family,
+                    "not configured on this cluster",
+                )
+            )
     _refuse(service, errors)
     spec["ipFamilies"] = families or list(CONFIGURED)
 
 
 def _refuse(service: Object, errors: list[FieldError]) -> None:
     if errors:
-        raise status.invalid("Service", service["metadata"].get("name", ""), [error.cause() for error in errors])
+        raise status.invalid(
+            "Service",
+            service["metadata"].get("name", ""),
+            [error.cause() for error in errors],
+        )
 
 
 def _matching_prefer_dual_stack(spec: Object, before: Object) -> bool:
-    """Whether nothing about addresses changes; a Service that would like two is not given the second by any odd update."""
-    if spec.get("type") != before.get("type") or spec.get("ipFamilyPolicy") != "PreferDualStack":
+    """Whether nothing about addresses changes; a Service that would like two is not
+    given the second by any odd update.
+    """
+    if (
+        spec.get("type") != before.get("type")
+        or spec.get("ipFamilyPolicy") != "PreferDualStack"
+    ):
         return False
-    same = all((spec.get(key) or []) == (before.get(key) or []) for key in ("clusterIPs", "ipFamilies"))
+    same = all(
+        (spec.get(key) or []) == (before.get(key) or [])
+        for key in ("clusterIPs", "ipFamilies")
+    )
     return same and before.get("ipFamilyPolicy") in (None, "PreferDualStack")
 
 
 def _fit_policy(spec: Object, before: Object) -> list[FieldError]:
-    """An update to a single stack lets the second of each go; under another policy nothing may be taken away."""
+    """An update to a single stack lets the second of each go; under another policy
+    nothing may be taken away.
+    """
     errors: list[FieldError] = []
     for key, what in (("clusterIPs", "cluster IP"), ("ipFamilies", "IP family")):
         now, then = spec.get(key) or [], before.get(key) or []
@@ -81,8 +108,13 @@ def _infer_families(spec: Object) -> list[FieldError]:
     if spec["ipFamilyPolicy"] == "SingleStack":
         for found, what in ((ips, "cluster IPs"), (families, "IP families")):
             if len(found) == 2:
-                why = f"must be 'RequireDualStack' or 'PreferDualStack' when multiple {what} are specified"
-                errors.append(invalid("spec.ipFamilyPolicy", spec["ipFamilyPolicy"], why))
+                why = (
+                    "must be 'RequireDualStack' or 'PreferDualStack' when multiple"
+                    f" {what} are specified"
+                )
+                errors.append(
+                    invalid("spec.ipFamilyPolicy", spec["ipFamilyPolicy"], why)
+                )
     for index, address in enumerate(ips):
         if address == HEADLESS:
             break
@@ -92,7 +124,13 @@ def _infer_families(spec: Object) -> list[FieldError]:
         if family in CONFIGURED:
             families.append(family)
         else:
-            errors.append(invalid(f"spec.clusterIPs[{index}]", ips, f"{family} is not configured on this cluster"))
+            errors.append(
+                invalid(
+                    f"spec.clusterIPs[{index}]",
+                    ips,
+                    f"{family} is not configured on this cluster",
+                )
+            )
     if families:
         spec["ipFamilies"] = families
     return errors

@@ -1,17 +1,18 @@
 """The generic registry: create and update for every resource.
 
-All kinds go the same way. What a client sent is brought to its normal form and given its defaults; the fields are
-booked to their manager; admission may change it; the strategy drops what the client may not set; validation looks at
-what is left; then it is written, if nobody was faster. What differs between kinds are facts (`api.strategy`), not
-code.
+All kinds go the same way. What a client sent is brought to its normal form and given
+its defaults; the fields are booked to their manager; admission may change it; the
+strategy drops what the client may not set; validation looks at what is left; then it is
+written, if nobody was faster. What differs between kinds are facts (`api.strategy`),
+not code.
 
-An update is a loop: take the stored object, work out the new one, write it on condition that nothing happened in
-between; if something did, take the newer one and try again – unless the client itself named the version it wanted to
-replace.
+An update is a loop: take the stored object, work out the new one, write it on condition
+that nothing happened in between; if something did, take the newer one and try again –
+unless the client itself named the version it wanted to replace.
 
-Upstream: `apiserver/pkg/registry/generic/registry/store.go` (`Store.Create`, `Store.Update`),
-`registry/rest/create.go` (`BeforeCreate`), `registry/rest/update.go` (`BeforeUpdate`), `storage/etcd3/store.go`
-(`GuaranteedUpdate`), v1.36.
+Upstream: `apiserver/pkg/registry/generic/registry/store.go` (`Store.Create`,
+`Store.Update`), `registry/rest/create.go` (`BeforeCreate`), `registry/rest/update.go`
+(`BeforeUpdate`), `storage/etcd3/store.go` (`GuaranteedUpdate`), v1.36.
 """
 
 from __future__ import annotations
@@ -49,7 +50,9 @@ MAX_NAME_ATTEMPTS = 8
 MAX_CONFLICTS = 30
 
 Change = Callable[[Object | None], Awaitable[Object]]
-"""Works out the new object (owned by the registry from then on) from the stored one (shared), or None if there is none."""
+"""Works out the new object (owned by the registry from then on) from the stored one
+(shared), or None if there is none.
+"""
 
 
 @dataclass(slots=True)
@@ -73,7 +76,9 @@ class Environment:
 
 
 class ResourceStore:
-    """The registry of one resource. Kinds that allocate or convert (Services, Events) fill in the hooks."""
+    """The registry of one resource. Kinds that allocate or convert (Services, Events)
+    fill in the hooks.
+    """
 
     strategy: Strategy = BUILT_IN
     ttl = 0
@@ -84,7 +89,7 @@ class ResourceStore:
         self.environment = environment
         self.cacher = environment.cacher(resource)
 
-    # -- reads --------------------------------------------------------------------------------------------------------
+    # -- reads -------------------------------------------------------------------------
 
     def lookup(self, namespace: str, name: str) -> Cached | None:
         """The newest version, as fresh as the store."""
@@ -98,7 +103,7 @@ class ResourceStore:
             raise status.not_found(self.resource.plural, name, self.resource.group)
         return self._decorated(cached)
 
-    # -- hooks --------------------------------------------------------------------------------------------------------
+    # -- hooks -------------------------------------------------------------------------
 
     def begin_create(self, obj: Object, scope: RequestScope) -> None:
         """Allocate what a new object needs, before it is validated."""
@@ -127,14 +132,17 @@ class ResourceStore:
         """The object as it is at the first delete, before finalizers are looked at."""
         return obj
 
-    # -- create -------------------------------------------------------------------------------------------------------
+    # -- create ------------------------------------------------------------------------
 
     async def create(self, obj: Object, scope: RequestScope) -> Cached:
-        """Store a new object. `obj` is in normal form, has its defaults and its managed fields, and belongs to the registry."""
+        """Store a new object. `obj` is in normal form, has its defaults and its managed
+        fields, and belongs to the registry.
+        """
         environment, resource = self.environment, self.resource
         metadata = obj["metadata"]
         attributes = Attributes(
-            CREATE, resource, "", scope.namespace, metadata.get("name", ""), obj, None, scope.options, scope.user,
+            CREATE, resource, "", scope.namespace, metadata.get("name", ""), obj, None,
+            scope.options, scope.user,
             scope.dry_run, scope.warnings,
         )  # fmt: skip
         with span("apiserver", "mutating admission"):
@@ -144,12 +152,18 @@ class ResourceStore:
         generated = bool(metadata.get("generateName")) and not metadata.get("name")
         if generated:
             metadata["name"] = environment.names.generate_name(metadata["generateName"])
-        elif resource.kind == "LimitRange" and not metadata.get("name"):  # only its strategy names what has no name
+        elif resource.kind == "LimitRange" and not metadata.get(
+            "name"
+        ):  # only its strategy names what has no name
             metadata["name"] = environment.names.uid()
-        self.strategy.prepare_for_create(obj)  # a Job takes labels from its own name, so the name comes first
+        self.strategy.prepare_for_create(
+            obj
+        )  # a Job takes labels from its own name, so the name comes first
         for attempt in range(MAX_NAME_ATTEMPTS):
             if generated and attempt:  # an attempt leaves other metadata behind
-                obj["metadata"]["name"] = environment.names.generate_name(obj["metadata"]["generateName"])
+                obj["metadata"]["name"] = environment.names.generate_name(
+                    obj["metadata"]["generateName"]
+                )
             try:
                 return await self._create_named(obj, scope, attributes)
             except StatusError as error:
@@ -158,7 +172,9 @@ class ResourceStore:
                     raise
         raise AssertionError("the loop above returns or raises")
 
-    async def _create_named(self, obj: Object, scope: RequestScope, attributes: Attributes) -> Cached:
+    async def _create_named(
+        self, obj: Object, scope: RequestScope, attributes: Attributes
+    ) -> Cached:
         environment, resource = self.environment, self.resource
         name = obj["metadata"].get("name", "")
         self.begin_create(obj, scope)
@@ -181,7 +197,9 @@ class ResourceStore:
             obj["metadata"] = in_go_order(obj["metadata"])
             key = registry_key(resource, scope.namespace, name)
             if scope.dry_run:
-                encode_value(obj)  # what could not be stored is refused in a dry run as well
+                encode_value(
+                    obj
+                )  # what could not be stored is refused in a dry run as well
                 if self.lookup(scope.namespace, name) is not None:
                     raise self._taken(obj, scope)
                 self.undo(obj)
@@ -196,11 +214,15 @@ class ResourceStore:
             raise
 
     def _taken(self, obj: Object, scope: RequestScope) -> StatusError:
-        """409 for a name that is taken. Upstream: the end of `Store.Create`, `rest.CheckGeneratedNameError`."""
+        """409 for a name that is taken. Upstream: the end of `Store.Create`,
+        `rest.CheckGeneratedNameError`.
+        """
         resource, name = self.resource, obj["metadata"]["name"]
         error = status.already_exists(resource.plural, name, resource.group)
         if obj["metadata"].get("generateName"):
-            error.status["message"] += ", the server was not able to generate a unique name for the object"
+            error.status["message"] += (
+                ", the server was not able to generate a unique name for the object"
+            )
             error.status["details"]["retryAfterSeconds"] = 1
         holder = self.lookup(scope.namespace, name)
         if holder is not None and "deletionTimestamp" in holder.obj["metadata"]:
@@ -209,17 +231,29 @@ class ResourceStore:
 
     def _decorated(self, cached: Cached) -> Cached:
         shown = self.decorate(cached.obj)
-        return cached if shown is cached.obj else Cached(cached.key, shown, cached.revision)
+        return (
+            cached
+            if shown is cached.obj
+            else Cached(cached.key, shown, cached.revision)
+        )
 
-    # -- update -------------------------------------------------------------------------------------------------------
+    # -- update ------------------------------------------------------------------------
 
     async def update(
-        self, scope: RequestScope, change: Change, *, create: bool | None = None, retry: bool = True, uid: str = ""
+        self,
+        scope: RequestScope,
+        change: Change,
+        *,
+        create: bool | None = None,
+        retry: bool = True,
+        uid: str = "",
     ) -> tuple[Cached, bool]:
-        """Replace an object by what `change` makes of it; the result and whether it was created.
+        """Replace an object by what `change` makes of it; the result and whether it was
+        created.
 
-        `create` says whether an absent object may be created (None: as the kind allows). `retry=False` reports a lost race
-        at once. `uid`: of the object that is meant. Raises StatusError 404, 409, 422.
+        `create` says whether an absent object may be created (None: as the kind
+        allows). `retry=False` reports a lost race at once. `uid`: of the object that is
+        meant. Raises StatusError 404, 409, 422.
         """
         resource = self.resource
         key = registry_key(resource, scope.namespace, scope.name)
@@ -228,7 +262,11 @@ class ResourceStore:
             stored = self.cacher.get(key)
             if stored is None:
                 if (
-                    not (self.strategy.allow_create_on_update(resource.kind) if create is None else create)
+                    not (
+                        self.strategy.allow_create_on_update(resource.kind)
+                        if create is None
+                        else create
+                    )
                     or scope.subresource
                 ):
                     raise status.not_found(resource.plural, scope.name, resource.group)
@@ -246,14 +284,28 @@ class ResourceStore:
                 break
         raise status.conflict(resource.plural, scope.name, group=resource.group)
 
-    def _check_uid(self, wanted: str, found: str, key: str, scope: RequestScope) -> None:
-        """Raises StatusError 409 if the object is another of the same name. Upstream: `storage.Preconditions.Check`."""
+    def _check_uid(
+        self, wanted: str, found: str, key: str, scope: RequestScope
+    ) -> None:
+        """Raises StatusError 409 if the object is another of the same name. Upstream:
+        `storage.Preconditions.Check`.
+        """
         if wanted and wanted != found:
-            why = f"Precondition failed: UID in precondition: {wanted}, UID in object meta: {found}"
-            why = f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: {why}"
-            raise status.conflict(self.resource.plural, scope.name, why, self.resource.group)
+            why = (
+                f"Precondition failed: UID in precondition: {wanted}, UID in object"
+                f" meta: {found}"
+            )
+            why = (
+                f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion:"
+                f" 0, AdditionalErrorMsg: {why}"
+            )
+            raise status.conflict(
+                self.resource.plural, scope.name, why, self.resource.group
+            )
 
-    async def _replace(self, key: str, stored: Cached, new: Object, scope: RequestScope) -> Cached | None:
+    async def _replace(
+        self, key: str, stored: Cached, new: Object, scope: RequestScope
+    ) -> Cached | None:
         """One attempt; None if somebody else wrote in between."""
         resource, old = self.resource, stored.obj
         metadata, old_metadata = new["metadata"], old["metadata"]
@@ -265,7 +317,9 @@ class ResourceStore:
                     "message": "Invalid value: 0: must be specified for an update",
                     "field": "metadata.resourceVersion",
                 }
-                raise status.invalid(resource.plural, scope.name, [cause], resource.group)
+                raise status.invalid(
+                    resource.plural, scope.name, [cause], resource.group
+                )
         elif wanted != old_metadata["resourceVersion"]:
             check_revision(wanted)
             raise status.conflict(resource.plural, scope.name, group=resource.group)
@@ -278,13 +332,19 @@ class ResourceStore:
         self.strategy.prepare_for_update(new, old, scope.subresource)
         self.begin_update(new, old, scope)
         with span("apiserver", "validation"):
-            causes = [error.cause() for error in self.strategy.validate_update(new, old, scope.subresource)]
+            causes = [
+                error.cause()
+                for error in self.strategy.validate_update(new, old, scope.subresource)
+            ]
         if causes:
-            raise status.invalid(new.get("kind") or resource.kind, scope.name, causes, resource.group)
+            raise status.invalid(
+                new.get("kind") or resource.kind, scope.name, causes, resource.group
+            )
         if not scope.subresource:
             scope.warnings.extend(self.strategy.warnings_on_update(new, old))
         attributes = Attributes(
-            UPDATE, resource, scope.subresource, scope.namespace, scope.name, new, old, scope.options, scope.user,
+            UPDATE, resource, scope.subresource, scope.namespace, scope.name, new, old,
+            scope.options, scope.user,
             scope.dry_run, scope.warnings,
         )  # fmt: skip
         with span("apiserver", "validating admission"):
@@ -303,27 +363,37 @@ class ResourceStore:
 
     @staticmethod
     def _finished_deleting(obj: Object) -> bool:
-        """Whether a deleted object lost its last finalizer. Upstream: `ShouldDeleteDuringUpdate`."""
+        """Whether a deleted object lost its last finalizer. Upstream:
+        `ShouldDeleteDuringUpdate`.
+        """
         metadata = obj["metadata"]
         return (
             "deletionTimestamp" in metadata
             and not metadata.get("finalizers")
             and metadata.get("deletionGracePeriodSeconds", 0) == 0
-            and not (obj["kind"] == "Namespace" and (obj.get("spec") or {}).get("finalizers"))
+            and not (
+                obj["kind"] == "Namespace" and (obj.get("spec") or {}).get("finalizers")
+            )
         )
 
-    # -- the store ----------------------------------------------------------------------------------------------------
+    # -- the store ---------------------------------------------------------------------
 
     async def write(self, key: str, obj: Object, expected: int) -> Cached | None:
-        """Put an object on condition that the key is still at a revision (0: absent); None if it is not.
+        """Put an object on condition that the key is still at a revision (0: absent);
+        None if it is not.
 
-        What is too large for the store is tried again without its managed fields, which may be the larger part of it.
-        Upstream: `isTooLargeError` in `endpoints/handlers/rest.go` (which does not do so for an apply).
+        What is too large for the store is tried again without its managed fields, which
+        may be the larger part of it. Upstream: `isTooLargeError` in
+        `endpoints/handlers/rest.go` (which does not do so for an apply).
         """
         try:
             return await self._write(key, obj, expected)
         except RequestTooLargeError:
-            metadata = {name: value for name, value in obj["metadata"].items() if name != "managedFields"}
+            metadata = {
+                name: value
+                for name, value in obj["metadata"].items()
+                if name != "managedFields"
+            }
             if len(metadata) == len(obj["metadata"]):
                 raise
         return await self._write(key, {**obj, "metadata": metadata}, expected)
@@ -333,20 +403,38 @@ class ResourceStore:
         with span("apiserver", "storage"):
             media_type = self.environment.media_type
             value = encode_value(stored, media_type)
-            with span("etcd", "txn", key=key, uid=obj["metadata"].get("uid", "")) as recorded:
+            with span(
+                "etcd", "txn", key=key, uid=obj["metadata"].get("uid", "")
+            ) as recorded:
                 if recorded is not None:
                     recorded.attributes["owner_uid"] = _controller_uid(obj)
-                lease = await self.environment.leases.get_lease(self.ttl) if self.ttl else 0
-                revision = await self.environment.store.put(key, value, expected=expected, lease=lease)
+                lease = (
+                    await self.environment.leases.get_lease(self.ttl) if self.ttl else 0
+                )
+                revision = await self.environment.store.put(
+                    key, value, expected=expected, lease=lease
+                )
         if revision is None:
             return None
-        stamped = {**obj, "metadata": in_go_order({**obj["metadata"], "resourceVersion": str(revision)})}
-        return self.cacher.written(key, stamped, revision, value if stored is obj and media_type == JSON else None)
+        stamped = {
+            **obj,
+            "metadata": in_go_order(
+                {**obj["metadata"], "resourceVersion": str(revision)}
+            ),
+        }
+        return self.cacher.written(
+            key,
+            stamped,
+            revision,
+            value if stored is obj and media_type == JSON else None,
+        )
 
     async def erase(self, key: str, stored: Cached) -> int | None:
         """Delete on condition that nothing happened since; the revision, or None."""
         with span("etcd", "txn", key=key, uid=stored.obj["metadata"].get("uid", "")):
-            revision = await self.environment.store.delete(key, expected=stored.revision)
+            revision = await self.environment.store.delete(
+                key, expected=stored.revision
+            )
         if revision is not None:
             self.after_delete(stored.obj)
         return revision

@@ -1,11 +1,13 @@
 """What the generic registry asks a resource's own rules: its strategy.
 
-The registry knows the order of things; the strategy knows the kind. How is the text of an object read, what is added to it, what may
-the client not set, what is wrong with it? The built-in kinds share one strategy, `BUILT_IN`, which looks the facts up by kind.
-A CustomResourceDefinition makes a strategy of its own, out of its schema.
+The registry knows the order of things; the strategy knows the kind. How is the text of
+an object read, what is added to it, what may the client not set, what is wrong with it?
+The built-in kinds share one strategy, `BUILT_IN`, which looks the facts up by kind. A
+CustomResourceDefinition makes a strategy of its own, out of its schema.
 
-Upstream: `apiserver/pkg/registry/rest/{create,update}.go` (`RESTCreateStrategy`, `RESTUpdateStrategy`); the codec, defaulter,
-table convertor and field manager that `apiserver/pkg/endpoints/handlers/rest.go` (`RequestScope`) carries, v1.36.
+Upstream: `apiserver/pkg/registry/rest/{create,update}.go` (`RESTCreateStrategy`,
+`RESTUpdateStrategy`); the codec, defaulter, table convertor and field manager that
+`apiserver/pkg/endpoints/handlers/rest.go` (`RequestScope`) carries, v1.36.
 """
 
 from __future__ import annotations
@@ -20,7 +22,12 @@ from lifecycle.api.managed_fields.typed import Type
 from lifecycle.api.schema import decode
 from lifecycle.api.schema.decode import internal_package
 from lifecycle.api.table import table
-from lifecycle.api.validation import validate_create, validate_update, warnings_for, warnings_for_update
+from lifecycle.api.validation import (
+    validate_create,
+    validate_update,
+    warnings_for,
+    warnings_for_update,
+)
 from lifecycle.api.wire import Object
 
 if TYPE_CHECKING:
@@ -35,19 +42,29 @@ APPLY_PATCH = "application/apply-patch+yaml"
 class Strategy:
     """The strategy of the built-in kinds, and the base of all others. Has no state.
 
-    `type` is the shape that server-side apply works with; None: the one that is published for the kind.
-    `scale` says where a custom resource keeps its replicas (`specReplicasPath` …). `items_carry_kind`: each item of a list says what it is.
+    `type` is the shape that server-side apply works with; None: the one that is
+    published for the kind. `scale` says where a custom resource keeps its replicas
+    (`specReplicasPath` …). `items_carry_kind`: each item of a list says what it is.
     """
 
-    patch_types: tuple[str, ...] = (JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, APPLY_PATCH)
+    patch_types: tuple[str, ...] = (
+        JSON_PATCH,
+        MERGE_PATCH,
+        STRATEGIC_MERGE_PATCH,
+        APPLY_PATCH,
+    )
     type: Type | None = None
     scale: Object | None = None
     items_carry_kind = False
 
-    # -- reading and printing ------------------------------------------------------------------------------------------
+    # -- reading and printing ----------------------------------------------------------
 
-    def decode(self, obj: object, api_version: str, kind: str) -> tuple[Object, list[str]]:
-        """The normal form of what was sent, and the strict errors. Raises StatusError 400."""
+    def decode(
+        self, obj: object, api_version: str, kind: str
+    ) -> tuple[Object, list[str]]:
+        """The normal form of what was sent, and the strict errors. Raises StatusError
+        400.
+        """
         return decode(obj, api_version, kind)
 
     def set_defaults(self, obj: Object) -> None:
@@ -64,7 +81,14 @@ class Strategy:
         headers: bool,
     ) -> Object:
         """Objects as a Table; `list_meta` is None for a single one."""
-        return table(resource, objs, now=now, list_meta=list_meta, include_object=include, no_headers=not headers)
+        return table(
+            resource,
+            objs,
+            now=now,
+            list_meta=list_meta,
+            include_object=include,
+            no_headers=not headers,
+        )
 
     def go_type(self, resource: Resource, suffix: str) -> str:
         """The internal type of an object, or with `List` of a list, as Go prints it."""
@@ -78,7 +102,7 @@ class Strategy:
         """What is said of a field selector that names anything else."""
         return strategy.field_label_error(kind, label)
 
-    # -- writing --------------------------------------------------------------------------------------------------------
+    # -- writing -----------------------------------------------------------------------
 
     def prepare_for_create(self, obj: Object) -> None:
         """Drop what the client may not set, add what the registry sets. In place."""
@@ -104,7 +128,9 @@ class Strategy:
         """Keep what this write may not touch. Changes `new` in place."""
         strategy.prepare_for_update(new, old, subresource)
 
-    def validate_update(self, new: Object, old: Object, subresource: str) -> list[FieldError]:
+    def validate_update(
+        self, new: Object, old: Object, subresource: str
+    ) -> list[FieldError]:
         """Everything wrong with replacing `old` by `new`."""
         return validate_update(new, old, subresource)
 
@@ -123,10 +149,14 @@ class Strategy:
 
 RETURNS_OBJECT = frozenset(
     {
-        "CSIDriver", "CSINode", "Namespace", "PersistentVolume", "PersistentVolumeClaim", "Pod", "PodTemplate",
-        "ResourceQuota", "Service", "ServiceAccount", "StorageClass", "VolumeAttachment",
+        "CSIDriver", "CSINode", "Namespace", "PersistentVolume",
+        "PersistentVolumeClaim", "Pod", "PodTemplate",
+        "ResourceQuota", "Service", "ServiceAccount", "StorageClass",
+        "VolumeAttachment",
     }
 )  # fmt: skip
-"""Kinds whose delete answers with the object instead of a Status (`ReturnDeletedObject`)."""
+"""Kinds whose delete answers with the object instead of a Status
+(`ReturnDeletedObject`).
+"""
 
 BUILT_IN = Strategy()

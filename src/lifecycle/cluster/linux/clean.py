@@ -1,9 +1,10 @@
 """Take a run away: every process, mount, cgroup and file of it.
 
-One path for all endings. After Ctrl-C it follows the cluster's own stop; after a `kill -9` the next `lifecycle up`, or
-`lifecycle doctor --clean`, walks it for every run whose owner is dead. It needs nothing but the run's id: processes are found
-by their cgroup, or by a command line that names the run's directory; mounts by the place they are at. Networks need no
-care, see `run_state`.
+One path for all endings. After Ctrl-C it follows the cluster's own stop; after a `kill
+-9` the next `lifecycle up`, or `lifecycle doctor --clean`, walks it for every run whose
+owner is dead. It needs nothing but the run's id: processes are found by their cgroup,
+or by a command line that names the run's directory; mounts by the place they are at.
+Networks need no care, see `run_state`.
 
 Upstream: none; `kubeadm reset` and `kind delete cluster` do this for theirs.
 """
@@ -25,10 +26,14 @@ from lifecycle.cri.sandbox.clean import unmount_below
 from lifecycle.cri.sandbox.launch import start_time
 
 SOCKET_FILE = "containerd.socket"
-"""In the directory of a run that used a containerd which was there before: the path of its socket."""
+"""In the directory of a run that used a containerd which was there before: the path of
+its socket.
+"""
 
 PATIENCE = 30.0
-"""Seconds that killed processes and their cgroups get to disappear. On an idle machine it takes a few hundredths of one."""
+"""Seconds that killed processes and their cgroups get to disappear. On an idle machine
+it takes a few hundredths of one.
+"""
 
 
 def processes(run: Run) -> set[int]:
@@ -36,7 +41,9 @@ def processes(run: Run) -> set[int]:
     found: set[int] = set()
     for directory in _cgroups(run):
         with suppress(OSError):
-            found |= {int(line) for line in (directory / "cgroup.procs").read_text().split()}
+            found |= {
+                int(line) for line in (directory / "cgroup.procs").read_text().split()
+            }
     mark = f"{run.directory}/".encode()
     for entry in os.scandir("/proc"):
         if entry.name.isdigit():
@@ -73,17 +80,23 @@ def leftovers(run: Run) -> list[str]:
 
 
 async def remove_sandboxes(client: CriClient, run_id: str) -> None:
-    """What a run made in a containerd that goes on without it. Raises RuntimeServiceError."""
-    items = (await client.call("ListPodSandbox", {"filter": {"label_selector": {RUN_LABEL: run_id}}})).get(
-        "items"
-    ) or []
+    """What a run made in a containerd that goes on without it. Raises
+    RuntimeServiceError.
+    """
+    items = (
+        await client.call(
+            "ListPodSandbox", {"filter": {"label_selector": {RUN_LABEL: run_id}}}
+        )
+    ).get("items") or []
     for item in items:
         await client.stop_pod_sandbox(item["id"])
         await client.remove_pod_sandbox(item["id"])
 
 
 def _tell_containerd(run: Run) -> None:
-    """Before its processes are killed: a containerd that is not ours should know why."""
+    """Before its processes are killed: a containerd that is not ours should know
+    why.
+    """
 
     async def tell(socket: str) -> None:
         client = CriClient(socket, timeout=10.0)
@@ -92,12 +105,16 @@ def _tell_containerd(run: Run) -> None:
         finally:
             await client.close()
 
-    with suppress(FileNotFoundError, RuntimeServiceError):  # a containerd that is gone has nothing of ours
+    with suppress(
+        FileNotFoundError, RuntimeServiceError
+    ):  # a containerd that is gone has nothing of ours
         asyncio.run(tell((run.directory / SOCKET_FILE).read_text()))
 
 
 def clean(run: Run) -> None:
-    """Everything of the run goes. Raises OSError naming what would not. Not to be called on a running event loop."""
+    """Everything of the run goes. Raises OSError naming what would not. Not to be
+    called on a running event loop.
+    """
     _tell_containerd(run)
     deadline = time.monotonic() + PATIENCE
     killed: set[int] = set()
@@ -114,7 +131,9 @@ def clean(run: Run) -> None:
             break
         time.sleep(0.02)
     for pid in killed:
-        with suppress(ChildProcessError):  # those that are our own children are ours to bury
+        with suppress(
+            ChildProcessError
+        ):  # those that are our own children are ours to bury
             os.waitpid(pid, os.WNOHANG)
     unmount_below(str(run.directory))
     shutil.rmtree(run.directory, ignore_errors=True)
@@ -126,7 +145,9 @@ def clean(run: Run) -> None:
 
 
 def clean_abandoned() -> list[str]:
-    """Take away every run whose owner is dead; what was found of each. Others are left alone. Raises OSError."""
+    """Take away every run whose owner is dead; what was found of each. Others are left
+    alone. Raises OSError.
+    """
     told = []
     for run in runs():
         if not run.owned():

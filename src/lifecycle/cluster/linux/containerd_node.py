@@ -1,10 +1,13 @@
-"""A private containerd for a node: started in the node's network namespace, with everything it keeps below the node's directory.
+"""A private containerd for a node: started in the node's network namespace, with
+everything it keeps below the node's directory.
 
-Each node has its own, because a CNI configuration and the place where plugins run belong to the whole of a containerd. Registries are
-mirrored to the one of this cluster; `hosts.toml` says so, for all hosts at once. Commands and attachments go to a server on the node's
-loopback, which the client reaches by making its sockets in that namespace.
+Each node has its own, because a CNI configuration and the place where plugins run
+belong to the whole of a containerd. Registries are mirrored to the one of this cluster;
+`hosts.toml` says so, for all hosts at once. Commands and attachments go to a server on
+the node's loopback, which the client reaches by making its sockets in that namespace.
 
-Upstream: containerd `docs/cri/config.md`, `docs/hosts.md`. Works with 1.6 and newer: 1.6 tells of no events, so the kubelet looks.
+Upstream: containerd `docs/cri/config.md`, `docs/hosts.md`. Works with 1.6 and newer:
+1.6 tells of no events, so the kubelet looks.
 """
 
 from __future__ import annotations
@@ -28,9 +31,16 @@ STOP_TIMEOUT = 5.0
 
 
 def configuration(
-    where: Path, plugins: Path, conf_dir: Path, *, sandbox_image: str = PAUSE, netns_below_state: bool = True
+    where: Path,
+    plugins: Path,
+    conf_dir: Path,
+    *,
+    sandbox_image: str = PAUSE,
+    netns_below_state: bool = True,
 ) -> str:
-    """`config.toml` (version 2, which every containerd since 1.3 reads); all it keeps is below `where`."""
+    """`config.toml` (version 2, which every containerd since 1.3 reads); all it keeps
+    is below `where`.
+    """
     return f"""version = 2
 root = "{where}/root"
 state = "{where}/state"
@@ -68,7 +78,14 @@ def mirrors(where: Path) -> str:
 class ContainerdNode(CriClient):
     """A containerd of our own and the client of it. `start` it first."""
 
-    def __init__(self, directory: Path, plugins: Path, conf_dir: Path, host_netns: str, connected: Connected) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        plugins: Path,
+        conf_dir: Path,
+        host_netns: str,
+        connected: Connected,
+    ) -> None:
         super().__init__(directory / "containerd.sock")
         self.directory = directory
         self.host_netns = host_netns
@@ -78,14 +95,25 @@ class ContainerdNode(CriClient):
         self._process: subprocess.Popen[bytes] | None = None
 
     async def start(self, mirror: str) -> None:
-        """`mirror`: `http://ADDRESS:PORT` of the registry. Raises OSError with containerd's own last words."""
+        """`mirror`: `http://ADDRESS:PORT` of the registry. Raises OSError with
+        containerd's own last words.
+        """
         self.directory.mkdir(parents=True)
         config = self.directory / "config.toml"
-        config.write_text(configuration(self.directory, self._plugins, self._conf_dir) + mirrors(self.directory))
+        config.write_text(
+            configuration(self.directory, self._plugins, self._conf_dir)
+            + mirrors(self.directory)
+        )
         hosts = self.directory / "certs.d/_default/hosts.toml"
         hosts.parent.mkdir(parents=True)
-        hosts.write_text(f'server = "{mirror}"\n[host."{mirror}"]\n  capabilities = ["pull", "resolve"]\n')
-        with (self.directory / "containerd.log").open("wb") as log, in_network(self.host_netns):
+        hosts.write_text(
+            f'server = "{mirror}"\n[host."{mirror}"]\n  capabilities = ["pull",'
+            ' "resolve"]\n'
+        )
+        with (
+            (self.directory / "containerd.log").open("wb") as log,
+            in_network(self.host_netns),
+        ):
             self._process = subprocess.Popen(  # noqa: ASYNC220 - a fork takes no time
                 ["containerd", "--config", str(config), "--log-level", "warn"],
                 stdin=subprocess.DEVNULL,
@@ -101,24 +129,34 @@ class ContainerdNode(CriClient):
                         await self.call("Version", timeout=2)
                         await self.pull_image(PAUSE)
                         return
-                    await asyncio.sleep(0.05)  # it announces its readiness to nobody but systemd
+                    await asyncio.sleep(
+                        0.05
+                    )  # it announces its readiness to nobody but systemd
         except TimeoutError:
             pass
         words = (self.directory / "containerd.log").read_text().strip().splitlines()
-        raise OSError(f"containerd did not start: {words[-1] if words else 'it said nothing'}")
+        raise OSError(
+            f"containerd did not start: {words[-1] if words else 'it said nothing'}"
+        )
 
     async def update_runtime_config(self, pod_cidr: str) -> None:
-        """The overlay's agent writes the configuration; containerd is told by the kernel that it is there, and says when it has read it."""
+        """The overlay's agent writes the configuration; containerd is told by the
+        kernel that it is there, and says when it has read it.
+        """
         await self._connected()
         try:
             async with asyncio.timeout(START_TIMEOUT):
                 while not all(c["status"] for c in (await self.status())["conditions"]):  # noqa: ASYNC110 - nobody calls back
                     await asyncio.sleep(0.05)
         except TimeoutError:
-            raise OSError(f"containerd does not see the network configuration in {self._conf_dir}") from None
+            raise OSError(
+                f"containerd does not see the network configuration in {self._conf_dir}"
+            ) from None
 
     async def close(self) -> None:
-        """End the connection and containerd. What it ran goes on, and is `clean`'s to end."""
+        """End the connection and containerd. What it ran goes on, and is `clean`'s to
+        end.
+        """
         await super().close()
         if self._process is not None:
             self._process.terminate()

@@ -1,10 +1,13 @@
-"""`--runtime containerd:SOCKET`: one node whose pods run in a containerd that was there before.
+"""`--runtime containerd:SOCKET`: one node whose pods run in a containerd that was there
+before.
 
-Such a containerd has a network of its own, in the machine's own namespace; no rule and no route of ours may go there. So this is a kubelet
-at a real runtime and no more: pods run, their logs, commands and probes work, they reach each other by address; Services stay on paper. Its
-images are those it has or can pull.
+Such a containerd has a network of its own, in the machine's own namespace; no rule and
+no route of ours may go there. So this is a kubelet at a real runtime and no more: pods
+run, their logs, commands and probes work, they reach each other by address; Services
+stay on paper. Its images are those it has or can pull.
 
-Each sandbox bears the run's id as a label, and the run's directory says which socket it was. By these two a killed run is cleaned up.
+Each sandbox bears the run's id as a label, and the run's directory says which socket it
+was. By these two a killed run is cleaned up.
 
 Upstream: what `kubelet --container-runtime-endpoint=unix://…` is.
 """
@@ -19,7 +22,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from lifecycle.cluster.linux.clean import SOCKET_FILE, clean, clean_abandoned, remove_sandboxes
+from lifecycle.cluster.linux.clean import (
+    SOCKET_FILE,
+    clean,
+    clean_abandoned,
+    remove_sandboxes,
+)
 from lifecycle.cluster.linux.machine_facts import machine_capacity
 from lifecycle.cluster.linux.requirements import check
 from lifecycle.cluster.linux.run_state import RUN_LABEL, Run, new_run
@@ -39,12 +47,18 @@ class LabelledClient(CriClient):
 
     async def run_pod_sandbox(self, config: PodSandboxConfig) -> str:
         """See `CriClient`."""
-        return await super().run_pod_sandbox(replace(config, labels={**config.labels, RUN_LABEL: self._run_id}))
+        return await super().run_pod_sandbox(
+            replace(config, labels={**config.labels, RUN_LABEL: self._run_id})
+        )
 
     async def list_pod_sandbox(self, pod_uid: str = "") -> list[Any]:
         """Others may use that containerd too: their pods are not ours to end."""
         found = await super().list_pod_sandbox(pod_uid)
-        return [sandbox for sandbox in found if sandbox.labels.get(RUN_LABEL) == self._run_id]
+        return [
+            sandbox
+            for sandbox in found
+            if sandbox.labels.get(RUN_LABEL) == self._run_id
+        ]
 
 
 class GivenContainerd:
@@ -60,13 +74,18 @@ class GivenContainerd:
     def where(self) -> str:
         """One line for whoever wants to look at the pods."""
         assert self.run is not None
-        return f"node: {self.run.directory} (try ctr --address {self.socket} --namespace k8s.io tasks list)"
+        return (
+            f"node: {self.run.directory} (try ctr --address {self.socket} --namespace"
+            " k8s.io tasks list)"
+        )
 
     async def start(self) -> None:
         """Raises ValueError, OSError: one line each."""
         check("sandbox")
         if not Path(self.socket).is_socket():  # noqa: ASYNC240 - a stat does not block
-            raise ValueError(f"--runtime containerd:{self.socket}: there is no socket there")
+            raise ValueError(
+                f"--runtime containerd:{self.socket}: there is no socket there"
+            )
         await asyncio.to_thread(clean_abandoned)
         run = self.run = new_run()
         try:
@@ -75,7 +94,10 @@ class GivenContainerd:
             try:
                 await self._client.call("Version", timeout=5)
             except RuntimeServiceError as error:
-                raise OSError(f"--runtime containerd:{self.socket}: nobody speaks CRI there ({error})") from None
+                raise OSError(
+                    f"--runtime containerd:{self.socket}: nobody speaks CRI there"
+                    f" ({error})"
+                ) from None
             for shape in self.shapes:
                 shape.capacity = machine_capacity()
                 shape.address = "127.0.0.1"
@@ -88,8 +110,12 @@ class GivenContainerd:
         assert self._client is not None
         return self._client
 
-    def kubelet_options(self, name: str, server_context: Callable[[], ssl.SSLContext]) -> dict[str, Any]:
-        """The kubelet listens nowhere: its API is had in this process. Without a cluster DNS pods get the machine's."""
+    def kubelet_options(
+        self, name: str, server_context: Callable[[], ssl.SSLContext]
+    ) -> dict[str, Any]:
+        """The kubelet listens nowhere: its API is had in this process. Without a
+        cluster DNS pods get the machine's.
+        """
         assert self.run is not None
         directory = self.run.directory / name
         local = LocalNode(

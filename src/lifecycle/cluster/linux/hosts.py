@@ -1,12 +1,16 @@
-"""The machines of the cluster: each a network namespace with an `eth0`, all plugged into one switch.
+"""The machines of the cluster: each a network namespace with an `eth0`, all plugged
+into one switch.
 
-The switch is a bridge in a namespace of its own, so the real machine's network is not touched: no interface, no route, no rule.
-Namespaces are held by descriptor and vanish with this process. A node's path is linked from its directory, for whoever
-wants to look: `nsenter --net=/var/lib/lifecycle/<id>/<node>/netns`.
+The switch is a bridge in a namespace of its own, so the real machine's network is not
+touched: no interface, no route, no rule. Namespaces are held by descriptor and vanish
+with this process. A node's path is linked from its directory, for whoever wants to
+look: `nsenter --net=/var/lib/lifecycle/<id>/<node>/netns`.
 
-The default route of each node leads to the switch, which knows no way further. It is needed all the same: what a node
-itself sends to a Service's address is rewritten only after the kernel has found *some* route for it. Answers may come back
-by another way than the question went (over the tunnel instead of `eth0`), so nodes do not check reverse paths.
+The default route of each node leads to the switch, which knows no way further. It is
+needed all the same: what a node itself sends to a Service's address is rewritten only
+after the kernel has found *some* route for it. Answers may come back by another way
+than the question went (over the tunnel instead of `eth0`), so nodes do not check
+reverse paths.
 
 Upstream: kind makes containers on a Docker network `172.19.0.0/16`.
 """
@@ -44,18 +48,33 @@ class Host:
         """The path of its network namespace."""
         return self.namespace.path
 
-    def plug_in(self, switch: Netlink, switch_fd: int, bridge: int, number: int) -> None:
-        """A cable to the switch, addresses, and the kernel settings of a router. Raises OSError."""
-        near = plug_in(self.netlink, self.address, switch, switch_fd, bridge=bridge, port=f"port{number}")
+    def plug_in(
+        self, switch: Netlink, switch_fd: int, bridge: int, number: int
+    ) -> None:
+        """A cable to the switch, addresses, and the kernel settings of a router. Raises
+        OSError.
+        """
+        near = plug_in(
+            self.netlink,
+            self.address,
+            switch,
+            switch_fd,
+            bridge=bridge,
+            port=f"port{number}",
+        )
         self.netlink.route_add(Route(None, SWITCH_ADDRESS, near))
         with entered(self.netns):
             settings = Path("/proc/sys/net/ipv4")
             (settings / "ip_forward").write_text("1")
             for name in ("all", "default", EXT_IF):
                 (settings / "conf" / name / "rp_filter").write_text("0")
-            (settings / "conf/all/route_localnet").write_text("1")  # as kube-proxy does: node ports on 127.0.0.1
+            (settings / "conf/all/route_localnet").write_text(
+                "1"
+            )  # as kube-proxy does: node ports on 127.0.0.1
 
-    def socket(self, kind: socket.SocketKind, port: int, address: str = "") -> socket.socket:
+    def socket(
+        self, kind: socket.SocketKind, port: int, address: str = ""
+    ) -> socket.socket:
         """A bound socket in there; TCP ones listen. Raises OSError."""
         with entered(self.netns):
             made = socket.socket(socket.AF_INET, kind)
@@ -83,7 +102,9 @@ class Hosts:
             with Netlink(self._switch.path) as switch:
                 switch.bridge_add("br0")
                 bridge = switch.link("br0").index
-                switch.addr_add(bridge, parse_cidr(f"{SWITCH_ADDRESS}/{HOST_NETWORK.prefixlen}"))
+                switch.addr_add(
+                    bridge, parse_cidr(f"{SWITCH_ADDRESS}/{HOST_NETWORK.prefixlen}")
+                )
                 switch.link_set(bridge, up=True)
                 self._fd = os.open(self._switch.path, os.O_RDONLY | os.O_CLOEXEC)
                 for number, (name, address) in enumerate(addresses.items()):

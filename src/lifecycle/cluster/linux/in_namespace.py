@@ -1,7 +1,9 @@
-"""kube-proxy's programs, run in a node's network namespace by its path instead of a name below `/run/netns`.
+"""kube-proxy's programs, run in a node's network namespace by its path instead of a
+name below `/run/netns`.
 
-`ip netns` would leave a mount of that directory on the machine, for ever. A child begins in the namespace of the thread that starts it,
-so a thread goes there, starts it, and comes back.
+`ip netns` would leave a mount of that directory on the machine, for ever. A child
+begins in the namespace of the thread that starts it, so a thread goes there, starts it,
+and comes back.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ class PathCommandRunner(CommandRunner):
         def run() -> tuple[int, str, str]:
             pipe = subprocess.PIPE
             with in_network(self.namespace):
-                process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe)
+                process = subprocess.Popen(
+                    command, stdin=pipe, stdout=pipe, stderr=pipe
+                )
             started.append(process)
             output, error = process.communicate(stdin.encode())
             return process.returncode, output.decode(), error.decode()

@@ -1,9 +1,12 @@
-"""The images that real nodes of this machine can pull: made when the cluster starts, from a static busybox, and nothing fetched.
+"""The images that real nodes of this machine can pull: made when the cluster starts,
+from a static busybox, and nothing fetched.
 
-`nginx` is a web server that answers with its pod's name, so that one can see who answered: busybox' httpd behind an entrypoint that
-looks like nginx's. `busybox` is itself. All other names fail as those of images that do not exist.
+`nginx` is a web server that answers with its pod's name, so that one can see who
+answered: busybox' httpd behind an entrypoint that looks like nginx's. `busybox` is
+itself. All other names fail as those of images that do not exist.
 
-Upstream: Docker's `nginx` and `busybox` images (entrypoint, command, stop signal, exposed port).
+Upstream: Docker's `nginx` and `busybox` images (entrypoint, command, stop signal,
+exposed port).
 """
 
 from __future__ import annotations
@@ -62,33 +65,56 @@ class LocalImages:
         for _, names in KIND_IMAGES:
             for name in names:
                 repository = name.rpartition(":")[0]
-                image = {"docker.io/library/nginx": nginx, "docker.io/library/busybox": shell}.get(repository)
+                image = {
+                    "docker.io/library/nginx": nginx,
+                    "docker.io/library/busybox": shell,
+                }.get(repository)
                 if image is not None:
                     self._images[name] = self._images[f"{repository}:latest"] = image
         self._images[PAUSE] = pause_image()
 
-    def pull(self, image: str, auth: AuthConfig | None = None) -> tuple[str, BuiltImage]:
-        """The normalised name and the image. Raises RuntimeServiceError with what containerd says of one that does not exist."""
+    def pull(
+        self, image: str, auth: AuthConfig | None = None
+    ) -> tuple[str, BuiltImage]:
+        """The normalised name and the image. Raises RuntimeServiceError with what
+        containerd says of one that does not exist.
+        """
         name = normalized_name(image)
         found = self._images.get(name)
         if found is None and "@" in name:
             repository, _, digest = name.partition("@")
-            same = (i for known, i in self._images.items() if known.startswith(f"{repository.partition(':')[0]}:"))
-            found = next((candidate for candidate in same if candidate.manifest == digest), None)
+            same = (
+                i
+                for known, i in self._images.items()
+                if known.startswith(f"{repository.partition(':')[0]}:")
+            )
+            found = next(
+                (candidate for candidate in same if candidate.manifest == digest), None
+            )
         if found is not None:
             return name, found
         repository = name.partition("@")[0].rpartition(":")[0] or name
-        known_repository = any(known.rpartition(":")[0] == repository for known in self._images)
-        prefix = f'failed to pull and unpack image "{name}": failed to resolve reference "{name}": '
+        known_repository = any(
+            known.rpartition(":")[0] == repository for known in self._images
+        )
+        prefix = (
+            f'failed to pull and unpack image "{name}": failed to resolve reference'
+            f' "{name}": '
+        )
         if name.startswith("docker.io/") and not known_repository:
             raise RuntimeServiceError(
-                f"rpc error: code = Unknown desc = {prefix}pull access denied, repository does not exist or may require "
-                "authorization: server message: insufficient_scope: authorization failed"
+                f"rpc error: code = Unknown desc = {prefix}pull access denied,"
+                " repository does not exist or may require authorization: server"
+                " message: insufficient_scope: authorization failed"
             )
-        raise RuntimeServiceError(f"rpc error: code = NotFound desc = {prefix}{name}: not found")
+        raise RuntimeServiceError(
+            f"rpc error: code = NotFound desc = {prefix}{name}: not found"
+        )
 
     def repositories(self) -> dict[str, Repository]:
-        """The same for a registry: by repository without its host, as a mirror is asked."""
+        """The same for a registry: by repository without its host, as a mirror is
+        asked.
+        """
         tags: dict[str, dict[str, BuiltImage]] = {}
         for name, image in self._images.items():
             repository, _, tag = name.partition("/")[2].rpartition(":")

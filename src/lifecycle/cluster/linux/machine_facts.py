@@ -10,4 +10,8 @@ from lifecycle.cluster.nodes import CAPACITY
 def machine_capacity() -> dict[str, str]:
     """Every node claims the whole machine, as kind's do."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return {**CAPACITY, "cpu": str(os.cpu_count() or 1), "memory": f"{memory // 1024}Ki"}
+    return {
+        **CAPACITY,
+        "cpu": str(os.cpu_count() or 1),
+        "memory": f"{memory // 1024}Ki",
+    }

@@ -1,10 +1,14 @@
-"""A cluster's machines made of Linux: hosts, runtimes, overlay, proxies, DNS, and the way in for pods.
+"""A cluster's machines made of Linux: hosts, runtimes, overlay, proxies, DNS, and the
+way in for pods.
 
-`start` makes what must be there before any node joins; a node then asks for its parts by name; `publish` says in the API where the API
-server and DNS are found, so that pods reach both by their Services; `stop` takes everything away.
+`start` makes what must be there before any node joins; a node then asks for its parts
+by name; `publish` says in the API where the API server and DNS are found, so that pods
+reach both by their Services; `stop` takes everything away.
 
-Upstream: what kind and kubeadm set up: containers as nodes, kube-flannel, kube-proxy, CoreDNS, the reconciler of the `kubernetes` Service's
-endpoints (`pkg/controlplane/reconcilers`). Left out: `kube-proxy`, `coredns` and the agents as pods; they are tasks of this process.
+Upstream: what kind and kubeadm set up: containers as nodes, kube-flannel, kube-proxy,
+CoreDNS, the reconciler of the `kubernetes` Service's endpoints
+(`pkg/controlplane/reconcilers`). Left out: `kube-proxy`, `coredns` and the agents as
+pods; they are tasks of this process.
 """
 
 from __future__ import annotations
@@ -26,7 +30,12 @@ from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object, UserInfo
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
-from lifecycle.cluster.cluster_addons import DNS_ACCOUNT, DNS_ADDRESS, DNS_GROUPS, PROXY_USER
+from lifecycle.cluster.cluster_addons import (
+    DNS_ACCOUNT,
+    DNS_ADDRESS,
+    DNS_GROUPS,
+    PROXY_USER,
+)
 from lifecycle.cluster.linux.clean import clean, clean_abandoned
 from lifecycle.cluster.linux.containerd_node import ContainerdNode
 from lifecycle.cluster.linux.hosts import Host, Hosts
@@ -66,7 +75,9 @@ class ClientFor(Protocol):
 
 
 class LinuxMachines:
-    """The machines of one run; the first shape is the control plane. `runtime`: `sandbox`, `containerd`; `overlay`: `vxlan`, `host-gw`."""
+    """The machines of one run; the first shape is the control plane. `runtime`:
+    `sandbox`, `containerd`; `overlay`: `vxlan`, `host-gw`.
+    """
 
     def __init__(
         self,
@@ -101,17 +112,21 @@ class LinuxMachines:
         node = self.control_plane.directory
         return f"nodes: {self.run.directory} (try nsenter --net={node}/netns ip route)"
 
-    # -- coming up ----------------------------------------------------------------------------------------------------
+    # -- coming up ---------------------------------------------------------------------
 
     async def start(self) -> None:
-        """Make the machines. Raises ValueError for a machine that cannot, OSError; nothing is left then."""
+        """Make the machines. Raises ValueError for a machine that cannot, OSError;
+        nothing is left then.
+        """
         check(self.runtime_name)
         await asyncio.to_thread(clean_abandoned)
         self.run = new_run()
         self._stack.push_async_callback(asyncio.to_thread, clean, self.run)
         try:
             plugins = write_launchers(self.run.directory / "cni-bin")
-            self.hosts = Hosts(self.run.directory, {shape.name: shape.address for shape in self.shapes})
+            self.hosts = Hosts(
+                self.run.directory, {shape.name: shape.address for shape in self.shapes}
+            )
             self._stack.callback(self.hosts.close)
             for shape in self.shapes:
                 shape.capacity = machine_capacity()
@@ -133,13 +148,17 @@ class LinuxMachines:
         self._stack.push_async_callback(nodes.stop)
         for name, host in self.hosts.by_name.items():
             informer = nodes.informer(resource("nodes"))
-            self._agents[name] = OverlayAgent(host, self._overlay, client, informer, self._pod_network)
+            self._agents[name] = OverlayAgent(
+                host, self._overlay, client, informer, self._pod_network
+            )
 
     async def _start_sandboxes(self, plugins: Path, images: LocalImages) -> None:
         for name, host in self.hosts.by_name.items():
             network = NodePodNetwork(host.directory, plugins, host.netns)
             ready = self._agents[name].ready.wait
-            node = SandboxNode(host.directory / "sandbox", network, host.netns, images, ready)
+            node = SandboxNode(
+                host.directory / "sandbox", network, host.netns, images, ready
+            )
             self._runtimes[name] = node
             self._stack.push_async_callback(node.close)
             await node.recover()
@@ -147,26 +166,44 @@ class LinuxMachines:
     async def _start_containerds(self, plugins: Path, images: LocalImages) -> None:
         sock = self.control_plane.socket(socket.SOCK_STREAM, REGISTRY_PORT)
         starting = []
-        registry = await self._stack.enter_async_context(Registry(images.repositories(), sock))
+        registry = await self._stack.enter_async_context(
+            Registry(images.repositories(), sock)
+        )
         for name, host in self.hosts.by_name.items():
             agent = self._agents[name]
-            node = ContainerdNode(host.directory / "containerd", plugins, agent.conf_dir, host.netns, agent.ready.wait)
+            node = ContainerdNode(
+                host.directory / "containerd",
+                plugins,
+                agent.conf_dir,
+                host.netns,
+                agent.ready.wait,
+            )
             self._runtimes[name] = node
             self._stack.push_async_callback(node.close)
             starting.append(node.start(f"http://{registry.host}"))
         await asyncio.gather(*starting)
 
-    # -- the parts of a node ------------------------------------------------------------------------------------------
+    # -- the parts of a node -----------------------------------------------------------
 
     def runtime(self, name: str) -> SandboxNode | ContainerdNode:
         """The container runtime of a node."""
         return self._runtimes[name]
 
-    def kubelet_options(self, name: str, server_context: Callable[[], ssl.SSLContext]) -> dict[str, Any]:
-        """What the kubelet of a node needs besides what hollow ones need. `server_context` makes TLS for its own API."""
+    def kubelet_options(
+        self, name: str, server_context: Callable[[], ssl.SSLContext]
+    ) -> dict[str, Any]:
+        """What the kubelet of a node needs besides what hollow ones need.
+        `server_context` makes TLS for its own API.
+        """
         sock = self.hosts.by_name[name].socket(socket.SOCK_STREAM, KUBELET_PORT)
-        listen = Listen(server_context(), str(self.hosts.by_name[name].address), KUBELET_PORT, sock)
-        return {"local": self.local_node(name), "listen": listen, "sync_frequency": SYNC_FREQUENCY}
+        listen = Listen(
+            server_context(), str(self.hosts.by_name[name].address), KUBELET_PORT, sock
+        )
+        return {
+            "local": self.local_node(name),
+            "listen": listen,
+            "sync_frequency": SYNC_FREQUENCY,
+        }
 
     def local_node(self, name: str) -> LocalNode:
         """What the node's kubelet is told of its machine."""
@@ -190,7 +227,9 @@ class LinuxMachines:
         for name, agent in self._agents.items():
             yield f"flanneld {name}", agent.run
         if "proxy" not in without:
-            client = self._client_for("kube-proxy", UserInfo(PROXY_USER, ("system:authenticated",)))
+            client = self._client_for(
+                "kube-proxy", UserInfo(PROXY_USER, ("system:authenticated",))
+            )
             informers = SharedInformerFactory(client)
             self._stack.push_async_callback(informers.stop)
             config = ProxierConfig(cluster_cidr=str(self._pod_network))
@@ -215,46 +254,92 @@ class LinuxMachines:
             informers = SharedInformerFactory(client)
             self._stack.push_async_callback(informers.stop)
             plane = self.control_plane
-            sockets = plane.socket(socket.SOCK_STREAM, DNS_PORT), plane.socket(socket.SOCK_DGRAM, DNS_PORT)
-            yield "coredns", ClusterDNS(client, informers, clock=self.clock, sockets=sockets).run
+            sockets = (
+                plane.socket(socket.SOCK_STREAM, DNS_PORT),
+                plane.socket(socket.SOCK_DGRAM, DNS_PORT),
+            )
+            yield (
+                "coredns",
+                ClusterDNS(client, informers, clock=self.clock, sockets=sockets).run,
+            )
 
     def api_socket(self) -> socket.socket:
         """Where the API server listens for pods and nodes."""
         return self.control_plane.socket(socket.SOCK_STREAM, API_PORT)
 
     async def publish(self) -> None:
-        """Endpoints of the two Services that have no pods behind them. Raises StatusError."""
+        """Endpoints of the two Services that have no pods behind them. Raises
+        StatusError.
+        """
         client = self._client_for("kube-apiserver")
         address = str(self.control_plane.address)
-        await _put(client, _slice("kubernetes", "default", "kubernetes", address, [("https", "TCP", API_PORT)]))
+        await _put(
+            client,
+            _slice(
+                "kubernetes",
+                "default",
+                "kubernetes",
+                address,
+                [("https", "TCP", API_PORT)],
+            ),
+        )
         ports = [("dns", "UDP", DNS_PORT), ("dns-tcp", "TCP", DNS_PORT)]
-        await _put(client, _slice("kube-dns-control-plane", "kube-system", "kube-dns", address, ports))
-        subsets = [{"addresses": [{"ip": address}], "ports": [{"name": "https", "port": API_PORT, "protocol": "TCP"}]}]
+        await _put(
+            client,
+            _slice("kube-dns-control-plane", "kube-system", "kube-dns", address, ports),
+        )
+        subsets = [
+            {
+                "addresses": [{"ip": address}],
+                "ports": [{"name": "https", "port": API_PORT, "protocol": "TCP"}],
+            }
+        ]
         metadata = {"name": "kubernetes", "namespace": "default"}
         labels = {"endpointslice.kubernetes.io/skip-mirror": "true"}
-        endpoints = {"kind": "Endpoints", "apiVersion": "v1", "metadata": {**metadata, "labels": labels}}
+        endpoints = {
+            "kind": "Endpoints",
+            "apiVersion": "v1",
+            "metadata": {**metadata, "labels": labels},
+        }
         await _put(client, {**endpoints, "subsets": subsets}, "endpoints")
 
-    # -- going down ---------------------------------------------------------------------------------------------------
+    # -- going down --------------------------------------------------------------------
 
     async def stop(self) -> None:
         """Nothing is left. Raises OSError if something is."""
         await self._stack.aclose()
 
 
-def _slice(name: str, namespace: str, service: str, address: str, ports: list[tuple[str, str, int]]) -> Object:
+def _slice(
+    name: str,
+    namespace: str,
+    service: str,
+    address: str,
+    ports: list[tuple[str, str, int]],
+) -> Object:
     return {
         "kind": "EndpointSlice",
         "apiVersion": "discovery.k8s.io/v1",
-        "metadata": {"name": name, "namespace": namespace, "labels": {"kubernetes.io/service-name": service}},
+        "metadata": {
+            "name": name,
+            "namespace": namespace,
+            "labels": {"kubernetes.io/service-name": service},
+        },
         "addressType": "IPv4",
         "endpoints": [{"addresses": [address], "conditions": {"ready": True}}],
-        "ports": [{"name": name, "protocol": protocol, "port": number} for name, protocol, number in ports],
+        "ports": [
+            {"name": name, "protocol": protocol, "port": number}
+            for name, protocol, number in ports
+        ],
     }
 
 
-async def _put(client: Client, obj: Object, name: str = "endpointslices.discovery.k8s.io") -> None:
-    """Create, or replace what is there (of a cluster that stood on this store before)."""
+async def _put(
+    client: Client, obj: Object, name: str = "endpointslices.discovery.k8s.io"
+) -> None:
+    """Create, or replace what is there (of a cluster that stood on this store
+    before).
+    """
     row, metadata = resource(name), obj["metadata"]
     try:
         await client.create(row, obj, metadata["namespace"])

@@ -1,13 +1,19 @@
-"""What flanneld and its CNI plugin do on a node: announce one's own subnet, keep the ways to the others, write the CNI configuration.
+"""What flanneld and its CNI plugin do on a node: announce one's own subnet, keep the
+ways to the others, write the CNI configuration.
 
-The controller gives each Node a `podCIDR`. As soon as the agent sees its own, it makes the tunnel's device, writes what others must
-know into its Node's annotations, and puts the CNI configuration into place: from then on pods can be connected. Every other Node with
-such annotations becomes an ARP, an FDB entry and a route (VXLAN), or a route (host-gw).
+The controller gives each Node a `podCIDR`. As soon as the agent sees its own, it makes
+the tunnel's device, writes what others must know into its Node's annotations, and puts
+the CNI configuration into place: from then on pods can be connected. Every other Node
+with such annotations becomes an ARP, an FDB entry and a route (VXLAN), or a route
+(host-gw).
 
-Pods hang on the node by `ptp`, as kind's do, not by a bridge: between two pods on one bridge an answer would not pass the node's own
-rules, unless the kernel's `br_netfilter` is there, and an address that was rewritten on the way there would not be rewritten back.
+Pods hang on the node by `ptp`, as kind's do, not by a bridge: between two pods on one
+bridge an answer would not pass the node's own rules, unless the kernel's `br_netfilter`
+is there, and an address that was rewritten on the way there would not be rewritten
+back.
 
-Upstream: flannel v0.28, `main.go`, `pkg/subnet/kube/kube.go`; flannel's CNI plugin, which delegates to `bridge`.
+Upstream: flannel v0.28, `main.go`, `pkg/subnet/kube/kube.go`; flannel's CNI plugin,
+which delegates to `bridge`.
 """
 
 from __future__ import annotations
@@ -36,7 +42,9 @@ CONFLIST = "10-flannel.conflist"
 
 
 def cni_configuration(subnet: Subnet, mtu: int, data_dir: Path) -> dict[str, Any]:
-    """The network of a node's pods: a cable to the node, an address from its subnet, host ports. `data_dir`: the addresses in use."""
+    """The network of a node's pods: a cable to the node, an address from its subnet,
+    host ports. `data_dir`: the addresses in use.
+    """
     ipam = {
         "type": "host-local",
         "dataDir": str(data_dir),
@@ -54,9 +62,18 @@ def cni_configuration(subnet: Subnet, mtu: int, data_dir: Path) -> dict[str, Any
 
 
 class OverlayAgent:
-    """The agent of one node. `network`: the range that all pods are in. `ready` is set once pods can be connected."""
+    """The agent of one node. `network`: the range that all pods are in. `ready` is set
+    once pods can be connected.
+    """
 
-    def __init__(self, host: Host, overlay: str, client: Client, nodes: SharedInformer, network: Subnet) -> None:
+    def __init__(
+        self,
+        host: Host,
+        overlay: str,
+        client: Client,
+        nodes: SharedInformer,
+        network: Subnet,
+    ) -> None:
         self.host = host
         self.client = client
         self.conf_dir = host.directory / "net.d"
@@ -75,7 +92,9 @@ class OverlayAgent:
             self.backend = HostGwBackend(host.netlink, EXT_IF, host.address)
 
     async def run(self) -> None:
-        """Until cancelled. Raises OSError if the kernel has no VXLAN, CNIError for a subnet out of range."""
+        """Until cancelled. Raises OSError if the kernel has no VXLAN, CNIError for a
+        subnet out of range.
+        """
         put = self._events.put_nowait
         handlers = self._nodes.add_event_handler(
             lambda node: put(("ADDED", node)),
@@ -94,7 +113,9 @@ class OverlayAgent:
             self._nodes.remove_event_handler(handlers)
 
     async def _register(self, node: Object) -> None:
-        """Our own Node has its subnet: begin. Events before that are looked at again afterwards."""
+        """Our own Node has its subnet: begin. Events before that are looked at again
+        afterwards.
+        """
         if node["metadata"]["name"] != self.host.name:
             return
         try:
@@ -106,17 +127,31 @@ class OverlayAgent:
             try:
                 self.backend.register(subnet)
             except OSError as error:
-                raise OSError(f"no VXLAN device can be made ({error.strerror}): use --overlay host-gw") from None
+                raise OSError(
+                    f"no VXLAN device can be made ({error.strerror}): use --overlay"
+                    " host-gw"
+                ) from None
         if patch is not None:
             nodes = resource("nodes")
-            await self.client.patch(nodes, self.host.name, "", patch, patch_type=MERGE_PATCH, subresource="status")
+            await self.client.patch(
+                nodes,
+                self.host.name,
+                "",
+                patch,
+                patch_type=MERGE_PATCH,
+                subresource="status",
+            )
         self._leases = NodeLeases(subnet)
         for other in self._nodes.indexer.list():
             self.backend.handle(self._leases.node_event("ADDED", other))
-        text = json.dumps(cni_configuration(subnet, self.mtu, self.host.directory / "ipam"), indent=2)
+        text = json.dumps(
+            cni_configuration(subnet, self.mtu, self.host.directory / "ipam"), indent=2
+        )
         draft = (
             self.conf_dir / f"{CONFLIST}.new"
-        )  # in the same place: containerd looks again when a file there is *written or renamed*
+            # in the same place: containerd looks again when a file there is *written or
+            # renamed*
+        )
         draft.write_text(text)
         os.rename(draft, self.conf_dir / CONFLIST)
         self.ready.set()

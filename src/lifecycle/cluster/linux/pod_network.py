@@ -1,8 +1,10 @@
-"""The sandbox runtime's network: libcni, called as containerd calls it, with plugins that run inside the node's own namespace.
+"""The sandbox runtime's network: libcni, called as containerd calls it, with plugins
+that run inside the node's own namespace.
 
 The runtime knows no CNI and the CNI room no runtime; they meet here.
 
-Upstream: containerd 2, `internal/cri/server/sandbox_run.go` (`setupPodNetwork`), `sandbox_stop.go` (`teardownPodNetwork`).
+Upstream: containerd 2, `internal/cri/server/sandbox_run.go` (`setupPodNetwork`),
+`sandbox_stop.go` (`teardownPodNetwork`).
 """
 
 from __future__ import annotations
@@ -33,7 +35,11 @@ def described(sandbox_id: str, config: PodSandboxConfig) -> Sandbox:
         ],
         dns={
             key: list(dns[name])
-            for key, name in (("Servers", "servers"), ("Searches", "searches"), ("Options", "options"))
+            for key, name in (
+                ("Servers", "servers"),
+                ("Searches", "searches"),
+                ("Options", "options"),
+            )
             if dns.get(name)
         },
         annotations=config.annotations,
@@ -42,10 +48,17 @@ def described(sandbox_id: str, config: PodSandboxConfig) -> Sandbox:
 
 
 class NodePodNetwork:
-    """Implements `PodNetworkSetup`. `plugins`: where the executables are; `directory`: the node's."""
+    """Implements `PodNetworkSetup`. `plugins`: where the executables are; `directory`:
+    the node's.
+    """
 
     def __init__(self, directory: Path, plugins: Path, host_netns: str) -> None:
-        self._network = PodNetwork(directory / "net.d", [plugins], directory / "cni-cache", host_netns=host_netns)
+        self._network = PodNetwork(
+            directory / "net.d",
+            [plugins],
+            directory / "cni-cache",
+            host_netns=host_netns,
+        )
 
     async def ready(self) -> str:
         """Until the overlay's agent has written a configuration there is none."""
@@ -55,15 +68,24 @@ class NodePodNetwork:
             return str(error)
         return ""
 
-    async def add(self, sandbox_id: str, netns: str, config: PodSandboxConfig) -> list[str]:
+    async def add(
+        self, sandbox_id: str, netns: str, config: PodSandboxConfig
+    ) -> list[str]:
         """ADD. Raises RuntimeError."""
         try:
-            return list((await self._network.set_up_pod(netns, described(sandbox_id, config))).ips)
+            return list(
+                (
+                    await self._network.set_up_pod(netns, described(sandbox_id, config))
+                ).ips
+            )
         except CNIError as error:
-            prefix = f'failed to setup network for sandbox "{sandbox_id}": '  # the runtime says that itself
+            # the runtime says that itself
+            prefix = f'failed to setup network for sandbox "{sandbox_id}": '
             raise RuntimeError(str(error).removeprefix(prefix)) from None
 
-    async def remove(self, sandbox_id: str, netns: str, config: PodSandboxConfig) -> None:
+    async def remove(
+        self, sandbox_id: str, netns: str, config: PodSandboxConfig
+    ) -> None:
         """DEL. Raises RuntimeError."""
         try:
             await self._network.tear_down_pod(netns, described(sandbox_id, config))

@@ -1,4 +1,5 @@
-"""What a machine must have for real containers: Linux, root, a few programs, and a kernel that plays along.
+"""What a machine must have for real containers: Linux, root, a few programs, and a
+kernel that plays along.
 
 Asked before anything is made, so that a refusal is one line and leaves nothing.
 """
@@ -14,7 +15,10 @@ PROGRAMS = {
     "iptables": ("Services: kube-proxy's rules", "apt-get install iptables"),
     "iptables-restore": ("Services: kube-proxy's rules", "apt-get install iptables"),
     "mount": ("volumes in memory", "apt-get install mount"),
-    "busybox": ("what is in the images: a static busybox", "apt-get install busybox-static"),
+    "busybox": (
+        "what is in the images: a static busybox",
+        "apt-get install busybox-static",
+    ),
 }
 CONTAINERD_PROGRAMS = {
     "containerd": ("--runtime containerd", "apt-get install containerd"),
@@ -24,29 +28,44 @@ CONTAINERD_PROGRAMS = {
 
 
 def missing(runtime: str = "sandbox") -> list[str]:
-    """What is missing for `--runtime sandbox` or `containerd`, each with what to do; empty if nothing is."""
+    """What is missing for `--runtime sandbox` or `containerd`, each with what to do;
+    empty if nothing is.
+    """
     if sys.platform != "linux":
         return ["real containers need Linux; --runtime hollow runs everywhere"]
     found = []
     if os.geteuid() != 0:
         found.append("real containers need root: use sudo, or --runtime hollow")
-    wanted = {**PROGRAMS, **(CONTAINERD_PROGRAMS if runtime.startswith("containerd") else {})}
+    wanted = {
+        **PROGRAMS,
+        **(CONTAINERD_PROGRAMS if runtime.startswith("containerd") else {}),
+    }
     for program, (use, remedy) in wanted.items():
         if shutil.which(program) is None:
             found.append(f"{program} is missing ({use}): {remedy}")
     if "busybox is missing" not in " ".join(found) and _no_static_busybox():
-        found.append("busybox here needs libraries, images have none: apt-get install busybox-static")
+        found.append(
+            "busybox here needs libraries, images have none: apt-get install"
+            " busybox-static"
+        )
     if platform.machine() != "x86_64":
         found.append(
-            f"the pause program is made for x86-64; this machine is {platform.machine()}: use --runtime hollow"
+            "the pause program is made for x86-64; this machine is"
+            f" {platform.machine()}: use --runtime hollow"
         )
     if not _cgroups_writable() and os.geteuid() == 0:
-        found.append("/sys/fs/cgroup is read-only here: run on the machine itself, or in a privileged container")
+        found.append(
+            "/sys/fs/cgroup is read-only here: run on the machine itself, or in a"
+            " privileged container"
+        )
     if os.geteuid() == 0:
         from lifecycle.cni.namespaces import can_make_namespaces
 
         if not can_make_namespaces():
-            found.append("network namespaces cannot be made: CAP_SYS_ADMIN is missing, run in a privileged container")
+            found.append(
+                "network namespaces cannot be made: CAP_SYS_ADMIN is missing, run in a"
+                " privileged container"
+            )
     return found
 
 

@@ -1,11 +1,15 @@
-"""A run of the cluster on this machine: its name, its directory, and whether its owner still lives.
+"""A run of the cluster on this machine: its name, its directory, and whether its owner
+still lives.
 
-Everything that a run leaves on a machine bears its id: the directory `/var/lib/lifecycle/<id>` with all files, mounts and
-sockets below it, and the cgroup `lifecycle-<id>`. Network namespaces have no names at all: the process holds them by
-descriptor, and the kernel takes them away, with every interface and rule in them, when their last user is gone. So two
-runs cannot meet, and what a killed one left can be found and taken away by its id alone.
+Everything that a run leaves on a machine bears its id: the directory
+`/var/lib/lifecycle/<id>` with all files, mounts and sockets below it, and the cgroup
+`lifecycle-<id>`. Network namespaces have no names at all: the process holds them by
+descriptor, and the kernel takes them away, with every interface and rule in them, when
+their last user is gone. So two runs cannot meet, and what a killed one left can be
+found and taken away by its id alone.
 
-Upstream: none. kind keeps the same things apart by container name and a label of Docker's.
+Upstream: none. kind keeps the same things apart by container name and a label of
+Docker's.
 """
 
 from __future__ import annotations
@@ -44,7 +48,9 @@ class Run:
         return f"lifecycle-{self.id}"
 
     def owned(self) -> bool:
-        """Whether the process that made it still lives. One that is just being made has no owner yet, and is left alone."""
+        """Whether the process that made it still lives. One that is just being made has
+        no owner yet, and is left alone.
+        """
         try:
             owner = json.loads((self.directory / _OWNER).read_text())
         except FileNotFoundError:
@@ -61,9 +67,13 @@ def new_run() -> Run:
         run = Run(secrets.token_hex(3))
         draft = RUNS / f".{run.id}.{os.getpid()}"
         draft.mkdir(mode=0o711)
-        (draft / _OWNER).write_text(json.dumps({"pid": os.getpid(), "started": start_time(os.getpid())}))
+        (draft / _OWNER).write_text(
+            json.dumps({"pid": os.getpid(), "started": start_time(os.getpid())})
+        )
         with suppress(FileExistsError, OSError):
-            draft.rename(run.directory)  # signed from the first moment that others can see it
+            draft.rename(
+                run.directory
+            )  # signed from the first moment that others can see it
             return run
         (draft / _OWNER).unlink()
         draft.rmdir()
@@ -73,10 +83,16 @@ def runs() -> Iterator[Run]:
     """All runs of this machine, by what is on disk or among the cgroups."""
     names: set[str] = set()
     with suppress(FileNotFoundError):
-        names |= {entry.name for entry in RUNS.iterdir() if not entry.name.startswith(".")}
+        names |= {
+            entry.name for entry in RUNS.iterdir() if not entry.name.startswith(".")
+        }
     for tree in cgroup_trees():
         with suppress(OSError):
-            names |= {name.removeprefix("lifecycle-") for name in os.listdir(tree) if name.startswith("lifecycle-")}
+            names |= {
+                name.removeprefix("lifecycle-")
+                for name in os.listdir(tree)
+                if name.startswith("lifecycle-")
+            }
     for name in sorted(names):
         if len(name) == 6 and all(c in "0123456789abcdef" for c in name):
             yield Run(name)
@@ -85,5 +101,9 @@ def runs() -> Iterator[Run]:
 def cgroup_trees() -> list[str]:
     """Where cgroup trees of either version are mounted."""
     with suppress(FileNotFoundError), open("/proc/self/mounts") as mounts:
-        return [words[1] for words in map(str.split, mounts) if words[2] in ("cgroup", "cgroup2")]
+        return [
+            words[1]
+            for words in map(str.split, mounts)
+            if words[2] in ("cgroup", "cgroup2")
+        ]
     return []

@@ -1,4 +1,6 @@
-"""Our own runtime on a node of this machine: pods in the node's network, images from the local source."""
+"""Our own runtime on a node of this machine: pods in the node's network, images from
+the local source.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +19,17 @@ Connected = Callable[[], Coroutine[Any, Any, object]]
 
 
 class SandboxNode(SandboxRuntime):
-    """A `SandboxRuntime` of one node. `connected`: awaited before the kubelet hears that the network's range is in use."""
+    """A `SandboxRuntime` of one node. `connected`: awaited before the kubelet hears
+    that the network's range is in use.
+    """
 
     def __init__(
-        self, directory: Path, network: PodNetworkSetup, host_netns: str, images: LocalImages, connected: Connected
+        self,
+        directory: Path,
+        network: PodNetworkSetup,
+        host_netns: str,
+        images: LocalImages,
+        connected: Connected,
     ) -> None:
         super().__init__(directory, network, host_netns)
         self._source = images
@@ -28,7 +37,9 @@ class SandboxNode(SandboxRuntime):
         self._adding = asyncio.Lock()
 
     async def update_runtime_config(self, pod_cidr: str) -> None:
-        """The overlay's agent sees the range on the Node itself; it is in use when pods can be connected."""
+        """The overlay's agent sees the range on the Node itself; it is in use when pods
+        can be connected.
+        """
         await self._connected()
 
     async def pull_image(self, image: str, auth: AuthConfig | None = None) -> str:

@@ -1,1 +1,3 @@
-"""What joins the hosts: subnet leases, a VXLAN overlay, plain routes – and what kind does."""
+"""What joins the hosts: subnet leases, a VXLAN overlay, plain routes – and what kind
+does.
+"""

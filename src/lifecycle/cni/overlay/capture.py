@@ -1,4 +1,6 @@
-"""Frames as they pass an interface, through a raw packet socket: what `tcpdump` uses, too. Linux and root only."""
+"""Frames as they pass an interface, through a raw packet socket: what `tcpdump` uses,
+too. Linux and root only.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ class Capture:
 
     def __init__(self, netns: str, interface: str) -> None:
         with entered(netns):
-            self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
+            self._socket = socket.socket(
+                socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL)
+            )
             self._socket.bind((interface, 0))
 
     def first(self, wanted: Callable[[bytes], bool], seconds: float = 2.0) -> bytes:

@@ -1,6 +1,8 @@
-"""The host-gw backend: no tunnel. Each host is the gateway to its own pods; the others get a route.
+"""The host-gw backend: no tunnel. Each host is the gateway to its own pods; the others
+get a route.
 
-Nothing is wrapped, nothing is lost of the MTU. But the next hop of a route must be a neighbour: all hosts must share one layer-2 network.
+Nothing is wrapped, nothing is lost of the MTU. But the next hop of a route must be a
+neighbour: all hosts must share one layer-2 network.
 
 Upstream: flannel v0.28, `pkg/backend/hostgw/hostgw.go`, `pkg/backend/route_network.go`.
 """
@@ -22,7 +24,9 @@ def route_for(lease: Lease, link: int = 0) -> Route:
 
 @dataclass(slots=True)
 class HostGwBackend:
-    """The routes of one host. `netlink` is open in the host's namespace; `ext_if` is the interface that leads to other hosts."""
+    """The routes of one host. `netlink` is open in the host's namespace; `ext_if` is
+    the interface that leads to other hosts.
+    """
 
     netlink: Netlink
     ext_if: str

@@ -1,4 +1,6 @@
-"""One captured packet, kept for machines that cannot capture one: `captured-vxlan-echo.json`, with where it comes from."""
+"""One captured packet, kept for machines that cannot capture one:
+`captured-vxlan-echo.json`, with where it comes from.
+"""
 
 from __future__ import annotations
 

@@ -1,10 +1,12 @@
-"""What kind does between its nodes: neither tunnel nor lease. The Nodes themselves say all that is needed.
+"""What kind does between its nodes: neither tunnel nor lease. The Nodes themselves say
+all that is needed.
 
-Each node's daemon watches Nodes. For every other node it sets a route from that node's `podCIDR` to its `InternalIP`.
-For its own it writes the CNI
-configuration (ptp, host-local, portmap), and rules that masquerade what leaves the cluster.
+Each node's daemon watches Nodes. For every other node it sets a route from that node's
+`podCIDR` to its `InternalIP`. For its own it writes the CNI configuration (ptp,
+host-local, portmap), and rules that masquerade what leaves the cluster.
 
-Upstream: kind v0.33, `images/kindnetd/cmd/kindnetd/{main,routes,cni,masq}.go`. Left out: IPv6, network policies.
+Upstream: kind v0.33, `images/kindnetd/cmd/kindnetd/{main,routes,cni,masq}.go`. Left
+out: IPv6, network policies.
 """
 
 from __future__ import annotations
@@ -23,7 +25,14 @@ _AGENT = "kind-masq-agent:"
 def internal_ip(node: Mapping[str, Any]) -> str:
     """The address under which other nodes reach this one; empty if there is none."""
     addresses = node.get("status", {}).get("addresses") or ()
-    return next((a["address"] for a in addresses if a["type"] == "InternalIP" and ":" not in a["address"]), "")
+    return next(
+        (
+            a["address"]
+            for a in addresses
+            if a["type"] == "InternalIP" and ":" not in a["address"]
+        ),
+        "",
+    )
 
 
 def sync_routes(nodes: Iterable[Mapping[str, Any]], own: str) -> list[Route]:
@@ -35,7 +44,9 @@ def sync_routes(nodes: Iterable[Mapping[str, Any]], own: str) -> list[Route]:
             continue
         for cidr in node.get("spec", {}).get("podCIDRs") or ():
             if ":" not in cidr:
-                found.append(Route(ipaddress.ip_network(cidr), ipaddress.ip_address(gateway)))
+                found.append(
+                    Route(ipaddress.ip_network(cidr), ipaddress.ip_address(gateway))
+                )
     return sorted(found, key=lambda route: str(route.destination))
 
 
@@ -55,14 +66,25 @@ def cni_configuration(pod_cidr: str, mtu: int = 1500) -> dict[str, Any]:
 
 
 def masq_rules(pod_subnets: Iterable[str]) -> list[str]:
-    """The rules as `iptables-save` prints them: pods keep their address towards pods, and get the node's towards anything else."""
+    """The rules as `iptables-save` prints them: pods keep their address towards pods,
+    and get the node's towards anything else.
+    """
     direct = (
-        f"{_AGENT} ensure nat POSTROUTING directs all non-LOCAL destination traffic to our custom {MASQ_CHAIN} chain"
+        f"{_AGENT} ensure nat POSTROUTING directs all non-LOCAL destination traffic to"
+        f" our custom {MASQ_CHAIN} chain"
     )
     local = f"{_AGENT} local traffic is not subject to MASQUERADE"
-    outbound = f"{_AGENT} outbound traffic is subject to MASQUERADE (must be last in chain)"
+    outbound = (
+        f"{_AGENT} outbound traffic is subject to MASQUERADE (must be last in chain)"
+    )
     return [
-        f'-A POSTROUTING -m addrtype ! --dst-type LOCAL -m comment --comment "{direct}" -j {MASQ_CHAIN}',
-        *(f'-A {MASQ_CHAIN} -d {subnet} -m comment --comment "{local}" -j RETURN' for subnet in pod_subnets),
+        (
+            "-A POSTROUTING -m addrtype ! --dst-type LOCAL -m comment --comment"
+            f' "{direct}" -j {MASQ_CHAIN}'
+        ),
+        *(
+            f'-A {MASQ_CHAIN} -d {subnet} -m comment --comment "{local}" -j RETURN'
+            for subnet in pod_subnets
+        ),
         f'-A {MASQ_CHAIN} -m comment --comment "{outbound}" -j MASQUERADE',
     ]

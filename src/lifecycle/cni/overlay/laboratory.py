@@ -1,8 +1,9 @@
-"""Several hosts on one machine: each a network namespace, all plugged into one switch, each with pods of its own.
+"""Several hosts on one machine: each a network namespace, all plugged into one switch,
+each with pods of its own.
 
-Nothing touches the machine's own network: the switch is a bridge in a namespace, too. Pods are attached by the real
-plugins, through libcni.
-Linux and root only; all of it vanishes with `close`, or with the process.
+Nothing touches the machine's own network: the switch is a bridge in a namespace, too.
+Pods are attached by the real plugins, through libcni. Linux and root only; all of it
+vanishes with `close`, or with the process.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ POD_NETWORK = ipaddress.IPv4Network("10.244.0.0/16")
 
 
 class LabHost:
-    """A host: a namespace with `eth0`, a Node, and a backend that carries packets to the other hosts."""
+    """A host: a namespace with `eth0`, a Node, and a backend that carries packets to
+    the other hosts.
+    """
 
     def __init__(self, name: str, index: int, backend: str, directory: Path) -> None:
         self.name = name
@@ -48,12 +51,17 @@ class LabHost:
         self.netlink = Netlink(self.namespace.path)
         port = f"port-{self.name}"[:15]
         plug_in(self.netlink, self.address, switch, switch_fd, bridge=bridge, port=port)
-        self.namespace.run(lambda: Path("/proc/sys/net/ipv4/ip_forward").write_text("1"))
+        self.namespace.run(
+            lambda: Path("/proc/sys/net/ipv4/ip_forward").write_text("1")
+        )
 
     def start_backend(self) -> dict[str, Any]:
         """What flanneld does first; the Node it leaves behind."""
         self.backend: VxlanBackend | HostGwBackend
-        node = {"metadata": {"name": self.name}, "spec": {"podCIDR": str(self.subnet), "podCIDRs": [str(self.subnet)]}}
+        node = {
+            "metadata": {"name": self.name},
+            "spec": {"podCIDR": str(self.subnet), "podCIDRs": [str(self.subnet)]},
+        }
         if self._backend_type == "vxlan":
             self.backend = VxlanBackend(self.netlink, EXT_IF, self.address)
             self.backend.register(self.subnet)
@@ -88,7 +96,12 @@ class LabHost:
         """What a program prints, run on the host or in a pod."""
         where = self.pods[pod][0] if pod else self.namespace
         with entered(where.path):
-            process = subprocess.Popen(line.split(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            process = subprocess.Popen(
+                line.split(),
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+            )
         return process.communicate()[0]
 
     def close(self) -> None:
@@ -130,9 +143,13 @@ class LabHost:
 
 
 class Laboratory:
-    """Hosts on a switch. Use it as a context manager. Raises PermissionError without root."""
+    """Hosts on a switch. Use it as a context manager. Raises PermissionError without
+    root.
+    """
 
-    def __init__(self, hosts: Sequence[str] = ("worker", "worker2"), backend: str = "vxlan") -> None:
+    def __init__(
+        self, hosts: Sequence[str] = ("worker", "worker2"), backend: str = "vxlan"
+    ) -> None:
         self._stack = contextlib.ExitStack()
         try:
             directory = Path(tempfile.mkdtemp(prefix="lifecycle-overlay-"))
@@ -151,7 +168,9 @@ class Laboratory:
                 self._stack.callback(host.close)
                 host.plug_in(switch, fd, bridge)
                 self.hosts[name] = host
-            self.nodes = {name: host.start_backend() for name, host in self.hosts.items()}
+            self.nodes = {
+                name: host.start_backend() for name, host in self.hosts.items()
+            }
             for node in self.nodes.values():
                 self.announce("ADDED", node)
         except BaseException:

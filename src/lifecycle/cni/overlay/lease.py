@@ -1,11 +1,13 @@
-"""A subnet lease: this piece of the pod network belongs to that host, and this is how to reach it.
+"""A subnet lease: this piece of the pod network belongs to that host, and this is how
+to reach it.
 
-flannel keeps leases in one of two places. As Node annotations, next to the `podCIDR` that the node controller gave; or
-as keys of an etcd of its
-own, `/coreos.com/network/subnets/10.244.2.0-24`, which expire unless renewed.
+flannel keeps leases in one of two places. As Node annotations, next to the `podCIDR`
+that the node controller gave; or as keys of an etcd of its own,
+`/coreos.com/network/subnets/10.244.2.0-24`, which expire unless renewed.
 
-Upstream: flannel v0.28, `pkg/lease/lease.go`, `pkg/subnet/kube/{annotations,kube}.go`, `pkg/subnet/etcd/registry.go`.
-Left out: IPv6 leases, wireguard's attributes, renewal of the etcd leases.
+Upstream: flannel v0.28, `pkg/lease/lease.go`, `pkg/subnet/kube/{annotations,kube}.go`,
+`pkg/subnet/etcd/registry.go`. Left out: IPv6 leases, wireguard's attributes, renewal of
+the etcd leases.
 """
 
 from __future__ import annotations
@@ -51,7 +53,9 @@ class LeaseEvent:
 
 
 def annotation(name: str, prefix: str = ANNOTATION_PREFIX) -> str:
-    """`flannel.alpha.coreos.com/public-ip`; a prefix with a path gets a dash. Raises CNIError for two slashes."""
+    """`flannel.alpha.coreos.com/public-ip`; a prefix with a path gets a dash. Raises
+    CNIError for two slashes.
+    """
     if prefix.count("/") > 1:
         raise CNIError("subnet/kube: prefix can contain at most single slash")
     prefix += "" if "/" in prefix else "/"
@@ -61,7 +65,9 @@ def annotation(name: str, prefix: str = ANNOTATION_PREFIX) -> str:
 def lease_annotations(attrs: LeaseAttrs) -> dict[str, str]:
     """What flanneld writes on its own Node."""
     return {
-        annotation("backend-data"): json.dumps(attrs.backend_data, separators=(",", ":")),
+        annotation("backend-data"): json.dumps(
+            attrs.backend_data, separators=(",", ":")
+        ),
         annotation("backend-type"): attrs.backend_type,
         annotation("kube-subnet-manager"): "true",
         annotation("public-ip"): str(attrs.public_ip),
@@ -83,7 +89,9 @@ def pod_subnet(node: Mapping[str, Any]) -> Subnet:
 
 
 def node_to_lease(node: Mapping[str, Any]) -> Lease | None:
-    """The lease that a Node's annotations tell of; None if flannel does not manage it. Raises CNIError."""
+    """The lease that a Node's annotations tell of; None if flannel does not manage it.
+    Raises CNIError.
+    """
     notes = node["metadata"].get("annotations") or {}
     if notes.get(annotation("kube-subnet-manager")) != "true":
         return None
@@ -92,11 +100,16 @@ def node_to_lease(node: Mapping[str, Any]) -> Lease | None:
     except ValueError:
         raise CNIError("failed to parse IP") from None
     data = json.loads(notes.get(annotation("backend-data")) or "null")
-    return Lease(pod_subnet(node), LeaseAttrs(public_ip, notes.get(annotation("backend-type"), ""), data))
+    return Lease(
+        pod_subnet(node),
+        LeaseAttrs(public_ip, notes.get(annotation("backend-type"), ""), data),
+    )
 
 
 def etcd_key(subnet: Subnet, prefix: str = ETCD_PREFIX) -> str:
-    """Where a lease lies in etcd: a slash would begin a folder, so the length comes after a dash."""
+    """Where a lease lies in etcd: a slash would begin a folder, so the length comes
+    after a dash.
+    """
     return f"{prefix}/subnets/{subnet.network_address}-{subnet.prefixlen}"
 
 
@@ -106,12 +119,18 @@ def parse_etcd_key(key: str) -> Subnet:
     try:
         return ipaddress.IPv4Network(f"{address}/{int(length)}")
     except ValueError:
-        raise CNIError(f"{key} is not the key of a subnet lease{'' if dash else ' (no dash)'}") from None
+        raise CNIError(
+            f"{key} is not the key of a subnet lease{'' if dash else ' (no dash)'}"
+        ) from None
 
 
 def etcd_value(attrs: LeaseAttrs) -> str:
     """A lease's value in etcd."""
-    value: dict[str, Any] = {"PublicIP": str(attrs.public_ip), "PublicIPv6": None, "BackendType": attrs.backend_type}
+    value: dict[str, Any] = {
+        "PublicIP": str(attrs.public_ip),
+        "PublicIPv6": None,
+        "BackendType": attrs.backend_type,
+    }
     if attrs.backend_data is not None:
         value["BackendData"] = attrs.backend_data
     return json.dumps(value, separators=(",", ":"))
@@ -120,22 +139,38 @@ def etcd_value(attrs: LeaseAttrs) -> str:
 def etcd_lease(key: str, value: str) -> Lease:
     """The lease behind a key and its value. Raises CNIError."""
     raw = json.loads(value)
-    attrs = LeaseAttrs(ipaddress.IPv4Address(raw["PublicIP"]), raw.get("BackendType", ""), raw.get("BackendData"))
+    attrs = LeaseAttrs(
+        ipaddress.IPv4Address(raw["PublicIP"]),
+        raw.get("BackendType", ""),
+        raw.get("BackendData"),
+    )
     return Lease(parse_etcd_key(key), attrs)
 
 
 @dataclass(slots=True)
 class LeaseWatcher:
-    """The leases of the other hosts; turns a snapshot into what changed. One's own subnet is never reported."""
+    """The leases of the other hosts; turns a snapshot into what changed. One's own
+    subnet is never reported.
+    """
 
     own: Subnet
     leases: dict[Subnet, Lease] = field(default_factory=dict)
 
     def reset(self, leases: Iterable[Lease]) -> list[LeaseEvent]:
-        """A snapshot after a gap: additions first, then what is gone. (A lease that is known is not reported again, changed or not.)"""
+        """A snapshot after a gap: additions first, then what is gone. (A lease that is
+        known is not reported again, changed or not.)
+        """
         fresh = {lease.subnet: lease for lease in leases if lease.subnet != self.own}
-        batch = [LeaseEvent(ADDED, lease) for subnet, lease in fresh.items() if subnet not in self.leases]
-        batch += [LeaseEvent(REMOVED, lease) for subnet, lease in self.leases.items() if subnet not in fresh]
+        batch = [
+            LeaseEvent(ADDED, lease)
+            for subnet, lease in fresh.items()
+            if subnet not in self.leases
+        ]
+        batch += [
+            LeaseEvent(REMOVED, lease)
+            for subnet, lease in self.leases.items()
+            if subnet not in fresh
+        ]
         self.leases = fresh
         return batch
 

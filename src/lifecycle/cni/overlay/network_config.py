@@ -1,6 +1,7 @@
 """flannel's `net-conf.json`: the pod network, how it is cut, and the backend.
 
-With etcd, a host picks its own piece from here; with Kubernetes the node controller has done that already.
+With etcd, a host picks its own piece from here; with Kubernetes the node controller has
+done that already.
 
 Upstream: flannel v0.28, `pkg/subnet/config.go` (`ParseConfig`, `CheckNetworkConfig`),
 `pkg/subnet/etcd/local_manager.go` (`allocateSubnet`).
@@ -18,7 +19,9 @@ from lifecycle.cni.errors import CNIError
 from lifecycle.cni.overlay.lease import Subnet
 
 CHOICES = 100
-"""Of the free subnets, one of the first hundred is taken at random, so that hosts that start together seldom collide."""
+"""Of the free subnets, one of the first hundred is taken at random, so that hosts that
+start together seldom collide.
+"""
 
 
 @dataclass(slots=True, frozen=True)
@@ -36,7 +39,9 @@ def parse_config(text: str) -> NetworkConfig:
     """Read and check. Raises CNIError in upstream's words."""
     raw = json.loads(text)
     if not raw.get("Network"):
-        raise CNIError("please define a correct Network parameter in the flannel config")
+        raise CNIError(
+            "please define a correct Network parameter in the flannel config"
+        )
     network = ipaddress.IPv4Network(raw["Network"], strict=False)
     length = int(raw.get("SubnetLen", 0))
     if length > 30:
@@ -51,7 +56,9 @@ def parse_config(text: str) -> NetworkConfig:
     # the first piece is left out: an interface cannot have the network's own address
     low = _bound(raw, "SubnetMin", network, network.network_address + size, size)
     high = _bound(raw, "SubnetMax", network, network.broadcast_address + 1 - size, size)
-    return NetworkConfig(network, length, low, high, raw.get("Backend") or {"Type": "udp"})
+    return NetworkConfig(
+        network, length, low, high, raw.get("Backend") or {"Type": "udp"}
+    )
 
 
 def free_subnets(config: NetworkConfig, taken: Iterable[Subnet]) -> list[Subnet]:
@@ -67,9 +74,13 @@ def free_subnets(config: NetworkConfig, taken: Iterable[Subnet]) -> list[Subnet]
 
 
 def allocate_subnet(
-    config: NetworkConfig, taken: Iterable[Subnet], choose: Callable[[Sequence[Subnet]], Subnet]
+    config: NetworkConfig,
+    taken: Iterable[Subnet],
+    choose: Callable[[Sequence[Subnet]], Subnet],
 ) -> Subnet:
-    """A host's piece. `choose` picks one of the free ones. Raises CNIError if there is none."""
+    """A host's piece. `choose` picks one of the free ones. Raises CNIError if there is
+    none.
+    """
     free = free_subnets(config, taken)
     if not free:
         raise CNIError("out of subnets")
@@ -77,7 +88,11 @@ def allocate_subnet(
 
 
 def _bound(
-    raw: dict[str, Any], key: str, network: Subnet, default: ipaddress.IPv4Address, size: int
+    raw: dict[str, Any],
+    key: str,
+    network: Subnet,
+    default: ipaddress.IPv4Address,
+    size: int,
 ) -> ipaddress.IPv4Address:
     value = ipaddress.IPv4Address(raw[key]) if raw.get(key) else default
     if value not in network:

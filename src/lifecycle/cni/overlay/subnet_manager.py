@@ -1,8 +1,11 @@
-"""Leases in Kubernetes: each flanneld writes its own Node's annotations and watches everybody's.
+"""Leases in Kubernetes: each flanneld writes its own Node's annotations and watches
+everybody's.
 
-It needs no client of its own: give it the events of a watch of nodes, and send the patch it asks for.
+It needs no client of its own: give it the events of a watch of nodes, and send the
+patch it asks for.
 
-Upstream: flannel v0.28, `pkg/subnet/kube/kube.go` (`kubeSubnetManager`: `AcquireLease`, `handleAddLeaseEvent`, `handleUpdateLeaseEvent`).
+Upstream: flannel v0.28, `pkg/subnet/kube/kube.go` (`kubeSubnetManager`: `AcquireLease`,
+`handleAddLeaseEvent`, `handleUpdateLeaseEvent`).
 """
 
 from __future__ import annotations
@@ -34,23 +37,32 @@ class Backend(Protocol):
         ...
 
 
-def acquire_lease(node: Mapping[str, Any], attrs: LeaseAttrs, network: Subnet) -> tuple[Lease, dict[str, Any] | None]:
-    """A host's own lease, and the patch of its Node's status that announces it (None: it is announced already). Raises CNIError."""
+def acquire_lease(
+    node: Mapping[str, Any], attrs: LeaseAttrs, network: Subnet
+) -> tuple[Lease, dict[str, Any] | None]:
+    """A host's own lease, and the patch of its Node's status that announces it (None:
+    it is announced already). Raises CNIError.
+    """
     subnet = pod_subnet(node)
     if not subnet.subnet_of(network):
         name = node["metadata"]["name"]
         raise CNIError(
-            f'subnet "{network}" specified in the flannel net config doesn\'t contain "{subnet}" PodCIDR of the "{name}" node'
+            f'subnet "{network}" specified in the flannel net config doesn\'t contain'
+            f' "{subnet}" PodCIDR of the "{name}" node'
         )
     wanted = lease_annotations(attrs)
     present = node["metadata"].get("annotations") or {}
     changed = {key: value for key, value in wanted.items() if present.get(key) != value}
-    return Lease(subnet, attrs), {"metadata": {"annotations": changed}} if changed else None
+    return Lease(subnet, attrs), (
+        {"metadata": {"annotations": changed}} if changed else None
+    )
 
 
 @dataclass(slots=True)
 class NodeLeases:
-    """Events of nodes → events of leases. A node that changed without changing its lease says nothing."""
+    """Events of nodes → events of leases. A node that changed without changing its
+    lease says nothing.
+    """
 
     own: Subnet
     _watcher: LeaseWatcher = field(init=False)
@@ -60,7 +72,9 @@ class NodeLeases:
         self._watcher = LeaseWatcher(self.own)
 
     def node_event(self, kind: str, node: Mapping[str, Any]) -> list[LeaseEvent]:
-        """`kind` as in a watch: ADDED, MODIFIED, DELETED. Nodes without a readable lease are passed over."""
+        """`kind` as in a watch: ADDED, MODIFIED, DELETED. Nodes without a readable
+        lease are passed over.
+        """
         name = node["metadata"]["name"]
         try:
             lease = node_to_lease(node)
@@ -77,8 +91,12 @@ class NodeLeases:
         return self._watcher.update(LeaseEvent(ADDED, lease))
 
 
-async def run(events: AsyncIterator[Mapping[str, Any]], own: Subnet, backend: Backend) -> None:
-    """flanneld's loop: from a watch of nodes, `{type, object}` each, to the kernel, until the watch ends."""
+async def run(
+    events: AsyncIterator[Mapping[str, Any]], own: Subnet, backend: Backend
+) -> None:
+    """flanneld's loop: from a watch of nodes, `{type, object}` each, to the kernel,
+    until the watch ends.
+    """
     leases = NodeLeases(own)
     async for event in events:
         batch = leases.node_event(event["type"], event["object"])

@@ -1,17 +1,19 @@
-"""The VXLAN backend: a pod's whole Ethernet frame travels as the payload of a UDP datagram between hosts.
+"""The VXLAN backend: a pod's whole Ethernet frame travels as the payload of a UDP
+datagram between hosts.
 
-One device for each host, `flannel.1`. Three entries for each *other* host make it work, and the kernel learns nothing by itself:
+One device for each host, `flannel.1`. Three entries for each *other* host make it work,
+and the kernel learns nothing by itself:
 
-| entry | says |
-|---|---|
-| route `10.244.2.0/24 via 10.244.2.0 dev flannel.1 onlink` | that subnet is behind the tunnel; the next hop is its device's address |
-| ARP `10.244.2.0 lladdr <VTEP MAC>` | that next hop's MAC address: no question is ever broadcast |
-| FDB `<VTEP MAC> dst 172.19.0.3` | behind that MAC address is this host |
+| entry | says | |---|---| | route `10.244.2.0/24 via 10.244.2.0 dev flannel.1 onlink` |
+that subnet is behind the tunnel; the next hop is its device's address | | ARP
+`10.244.2.0 lladdr <VTEP MAC>` | that next hop's MAC address: no question is ever
+broadcast | | FDB `<VTEP MAC> dst 172.19.0.3` | behind that MAC address is this host |
 
-The tunnel costs 50 bytes of each packet: outer IP 20, UDP 8, VXLAN 8, inner Ethernet 14. So the MTU in the pods is 1450.
+The tunnel costs 50 bytes of each packet: outer IP 20, UDP 8, VXLAN 8, inner Ethernet
+14. So the MTU in the pods is 1450.
 
-Upstream: flannel v0.28, `pkg/backend/vxlan/{vxlan,device,vxlan_network}.go`. Left out: IPv6, `directRouting`, GBP,
-re-creating a device that somebody deleted.
+Upstream: flannel v0.28, `pkg/backend/vxlan/{vxlan,device,vxlan_network}.go`. Left out:
+IPv6, `directRouting`, GBP, re-creating a device that somebody deleted.
 """
 
 from __future__ import annotations
@@ -29,7 +31,9 @@ from lifecycle.cni.overlay.lease import ADDED, Lease, LeaseAttrs, LeaseEvent, Su
 
 DEFAULT_VNI = 1
 KERNEL_PORT, IANA_PORT = 8472, 4789
-"""Linux had VXLAN before the number was assigned, and kept its own as default; flannel leaves it to the kernel (port 0)."""
+"""Linux had VXLAN before the number was assigned, and kept its own as default; flannel
+leaves it to the kernel (port 0).
+"""
 OVERHEAD = {"outer IP": 20, "UDP": 8, "VXLAN": 8, "inner Ethernet": 14}
 ENCAP_OVERHEAD = sum(OVERHEAD.values())
 
@@ -48,7 +52,10 @@ def parse_vxlan_config(backend: Mapping[str, Any], default_mtu: int) -> VxlanCon
     """Keys are matched whatever their case, as Go's decoder does."""
     raw = {key.lower(): value for key, value in backend.items()}
     return VxlanConfig(
-        raw.get("vni", DEFAULT_VNI), raw.get("port", 0), raw.get("mtu", default_mtu), raw.get("learning", False)
+        raw.get("vni", DEFAULT_VNI),
+        raw.get("port", 0),
+        raw.get("mtu", default_mtu),
+        raw.get("learning", False),
     )
 
 
@@ -65,18 +72,24 @@ def entries_for(lease: Lease) -> Entries:
     """The three entries: (next hop, MAC), (MAC, host), (subnet, next hop)."""
     mac = str((lease.attrs.backend_data or {})["VtepMAC"])
     hop = str(lease.subnet.network_address)
-    return Entries((hop, mac), (mac, str(lease.attrs.public_ip)), (str(lease.subnet), hop))
+    return Entries(
+        (hop, mac), (mac, str(lease.attrs.public_ip)), (str(lease.subnet), hop)
+    )
 
 
 def new_hardware_addr() -> str:
-    """A random MAC address: unicast, locally administered. Upstream: `pkg/mac/mac.go`."""
+    """A random MAC address: unicast, locally administered. Upstream:
+    `pkg/mac/mac.go`.
+    """
     first, *rest = os.urandom(6)
     return ":".join(f"{byte:02x}" for byte in ((first | 2) & 0xFE, *rest))
 
 
 @dataclass(slots=True)
 class VxlanBackend:
-    """The device of one host. `netlink` is open in the host's namespace; `ext_if` is the interface that leads to other hosts."""
+    """The device of one host. `netlink` is open in the host's namespace; `ext_if` is
+    the interface that leads to other hosts.
+    """
 
     netlink: Netlink
     ext_if: str
@@ -97,10 +110,14 @@ class VxlanBackend:
     @property
     def attrs(self) -> LeaseAttrs:
         """What others must know about this host."""
-        return LeaseAttrs(self.public_ip, "vxlan", {"VNI": self.config.vni, "VtepMAC": self.mac})
+        return LeaseAttrs(
+            self.public_ip, "vxlan", {"VNI": self.config.vni, "VtepMAC": self.mac}
+        )
 
     def register(self, own: Subnet) -> Link:
-        """Make the device. Its address is the subnet's own, /32: a source for what the host itself sends. Raises OSError."""
+        """Make the device. Its address is the subnet's own, /32: a source for what the
+        host itself sends. Raises OSError.
+        """
         self.netlink.vxlan_add(
             self.name,
             self.config.vni,
@@ -117,7 +134,9 @@ class VxlanBackend:
         return self.netlink.link(self.name)
 
     def handle(self, events: list[LeaseEvent]) -> None:
-        """Programme the kernel: ARP, FDB, and last the route. Leases of other backends are not ours."""
+        """Programme the kernel: ARP, FDB, and last the route. Leases of other backends
+        are not ours.
+        """
         index = self.netlink.link(self.name).index
         for event in events:
             if event.lease.attrs.backend_type != "vxlan":

@@ -1,9 +1,11 @@
-"""The bridge plugin: a Linux bridge on the host as switch, a veth pair for each pod, one end plugged into the bridge.
+"""The bridge plugin: a Linux bridge on the host as switch, a veth pair for each pod,
+one end plugged into the bridge.
 
-With IPAM it works on layer 3: addresses, routes, and – `isGateway` – the gateway's address on the bridge itself.
-Without, it plugs and switches on, no more.
+With IPAM it works on layer 3: addresses, routes, and – `isGateway` – the gateway's
+address on the bridge itself. Without, it plugs and switches on, no more.
 
-Upstream: `containernetworking/plugins`, `plugins/main/bridge/bridge.go`, v1.9. Left out: `macspoofchk` (needs nftables' bridge family).
+Upstream: `containernetworking/plugins`, `plugins/main/bridge/bridge.go`, v1.9. Left
+out: `macspoofchk` (needs nftables' bridge family).
 """
 
 from __future__ import annotations
@@ -24,7 +26,14 @@ from lifecycle.cni.netlink import Link, LinkNotFoundError, Netlink
 from lifecycle.cni.netlink_wire import go_errno
 from lifecycle.cni.plugins import ipam
 from lifecycle.cni.plugins.checks import check_bridge
-from lifecycle.cni.plugins.go_structs import BOOL, INT, PLUGIN_CONF, STRING, Slice, Struct
+from lifecycle.cni.plugins.go_structs import (
+    BOOL,
+    INT,
+    PLUGIN_CONF,
+    STRING,
+    Slice,
+    Struct,
+)
 from lifecycle.cni.plugins.ipmasq import setup_ip_masq, teardown_ip_masq
 from lifecycle.cni.plugins.netconf import dns_configured, open_netns, plugin_config
 from lifecycle.cni.plugins.skel import CmdArgs, load_args, plugin_main, prev_result
@@ -40,16 +49,39 @@ _NET_CONF = Struct(
     {
         **PLUGIN_CONF,
         **dict.fromkeys(
-            ("isGateway", "isDefaultGateway", "forceAddress", "ipMasq", "hairpinMode", "promiscMode"), BOOL
+            (
+                "isGateway",
+                "isDefaultGateway",
+                "forceAddress",
+                "ipMasq",
+                "hairpinMode",
+                "promiscMode",
+            ),
+            BOOL,
         ),
-        **dict.fromkeys(("preserveDefaultVlan", "macspoofchk", "enabledad", "disableContainerInterface"), BOOL),
+        **dict.fromkeys(
+            (
+                "preserveDefaultVlan",
+                "macspoofchk",
+                "enabledad",
+                "disableContainerInterface",
+            ),
+            BOOL,
+        ),
         "portIsolation": BOOL,
         "bridge": STRING,
         "mtu": INT,
         "vlan": INT,
-        "vlanTrunk": Slice(Struct({"minID": INT, "maxID": INT, "id": INT}, "main.VlanTrunk"), "[]*main.VlanTrunk"),
-        "args": Struct({"cni": _MAC}, 'struct { Cni main.BridgeArgs "json:\\"cni,omitempty\\"" }'),
-        "runtimeConfig": Struct({"mac": STRING}, 'struct { Mac string "json:\\"mac,omitempty\\"" }'),
+        "vlanTrunk": Slice(
+            Struct({"minID": INT, "maxID": INT, "id": INT}, "main.VlanTrunk"),
+            "[]*main.VlanTrunk",
+        ),
+        "args": Struct(
+            {"cni": _MAC}, 'struct { Cni main.BridgeArgs "json:\\"cni,omitempty\\"" }'
+        ),
+        "runtimeConfig": Struct(
+            {"mac": STRING}, 'struct { Mac string "json:\\"mac,omitempty\\"" }'
+        ),
     },
     "main.NetConf",
 )
@@ -63,7 +95,10 @@ def load_net_conf(args: CmdArgs) -> dict[str, Any]:
         raise CNIError(f"invalid VLAN ID {vlan} (must be between 0 and {MAX_VLAN})")
     conf["vlans"] = collect_vlan_trunk(conf.get("vlanTrunk") or ())
     conf["mac"] = load_args(args.args, ("MAC",)).get("MAC", "")
-    for place in ((conf.get("args") or {}).get("cni") or {}, conf.get("runtimeConfig") or {}):
+    for place in (
+        (conf.get("args") or {}).get("cni") or {},
+        conf.get("runtimeConfig") or {},
+    ):
         conf["mac"] = place.get("mac") or conf["mac"]
     return conf
 
@@ -83,7 +118,10 @@ def collect_vlan_trunk(trunk: Any) -> list[int]:
             vlans.update(range(low, high + 1))
         elif low is not None or high is not None:
             missing = "minID" if low is None else "maxID"
-            raise CNIError(f"minID and maxID should be configured simultaneously, {missing} is missing")
+            raise CNIError(
+                f"minID and maxID should be configured simultaneously, {missing} is"
+                " missing"
+            )
         if single is not None:
             if not 0 < single <= MAX_VLAN:
                 raise CNIError("incorrect trunk id parameter")
@@ -91,8 +129,11 @@ def collect_vlan_trunk(trunk: Any) -> list[int]:
     return sorted(vlans)
 
 
-def calc_gateways(result: results.Result, conf: dict[str, Any]) -> dict[int, list[Interface]]:
-    """Gateway addresses by IP version; fills in what the result lacks: interface, gateway, default route.
+def calc_gateways(
+    result: results.Result, conf: dict[str, Any]
+) -> dict[int, list[Interface]]:
+    """Gateway addresses by IP version; fills in what the result lacks: interface,
+    gateway, default route.
 
     A gateway that IPAM did not name is the first address of the subnet.
     """
@@ -105,25 +146,40 @@ def calc_gateways(result: results.Result, conf: dict[str, Any]) -> dict[int, lis
             ip["gateway"] = str(next_ip(address.network.network_address))
         default = "0.0.0.0/0" if address.version == 4 else "::/0"
         if conf.get("isDefaultGateway") and address.version not in found_default:
-            if not any(route["dst"] == default and route.get("gw") for route in result.get("routes", ())):
-                result.setdefault("routes", []).append({"dst": default, "gw": ip["gateway"]})
+            if not any(
+                route["dst"] == default and route.get("gw")
+                for route in result.get("routes", ())
+            ):
+                result.setdefault("routes", []).append(
+                    {"dst": default, "gw": ip["gateway"]}
+                )
             found_default.add(address.version)
         if conf["is_gateway"]:
-            gateways[address.version].append(parse_cidr(f"{ip['gateway']}/{address.network.prefixlen}"))
+            gateways[address.version].append(
+                parse_cidr(f"{ip['gateway']}/{address.network.prefixlen}")
+            )
     return gateways
 
 
 def ensure_bridge(host: Netlink, conf: dict[str, Any]) -> Link:
-    """The bridge, made if it is missing. Raises CNIError if something else has its name."""
+    """The bridge, made if it is missing. Raises CNIError if something else has its
+    name.
+    """
     name = conf["bridge"]
     if not name:
-        raise CNIError('failed to create bridge "": could not add "": LinkAttrs.Name cannot be empty')
+        raise CNIError(
+            'failed to create bridge "": could not add "": LinkAttrs.Name cannot be'
+            " empty"
+        )
     try:
         filtering = bool(conf.get("vlan") or conf.get("vlanTrunk") is not None)
         host.bridge_add(name, mtu=conf.get("mtu", 0), vlan_filtering=filtering)
     except OSError as why:
         if why.errno != errno.EEXIST:
-            raise CNIError(f'failed to create bridge "{name}": could not add "{name}": {go_errno(why)}') from None
+            raise CNIError(
+                f'failed to create bridge "{name}": could not add "{name}":'
+                f" {go_errno(why)}"
+            ) from None
     bridge = _bridge_by_name(host, name)
     if conf.get("promiscMode"):
         host.link_set(bridge.index, promiscuous=True)
@@ -133,22 +189,32 @@ def ensure_bridge(host: Netlink, conf: dict[str, Any]) -> Link:
 
 
 def ensure_addr(host: Netlink, link: Link, address: Interface, force: bool) -> None:
-    """The gateway's address on the bridge. Another address of the same network is an error, or (`force`) goes. Raises CNIError."""
+    """The gateway's address on the bridge. Another address of the same network is an
+    error, or (`force`) goes. Raises CNIError.
+    """
     for present in host.addrs(link.index, address.version):
         if present == address:
             return
-        if address.version == 4 or address.ip in present.network or present.ip in address.network:
+        if (
+            address.version == 4
+            or address.ip in present.network
+            or present.ip in address.network
+        ):
             if not force:
                 raise CNIError(
-                    f'failed to set bridge addr: "{link.name}" already has an IP address different from {address}'
+                    f'failed to set bridge addr: "{link.name}" already has an IP'
+                    f" address different from {address}"
                 )
             host.addr_del(link.index, present)
     try:
         host.addr_add(link.index, address)
     except OSError as why:
         if why.errno != errno.EEXIST:
-            raise CNIError(f'could not add IP address {address} to "{link.name}": {go_errno(why)}') from None
-    # set explicitly, else a bridge takes the lowest address of its ports, which come and go
+            raise CNIError(
+                f'could not add IP address {address} to "{link.name}": {go_errno(why)}'
+            ) from None
+    # set explicitly, else a bridge takes the lowest address of its ports, which come
+    # and go
     host.link_set(link.index, mac=link.mac)
 
 
@@ -157,15 +223,21 @@ def plug(host: Netlink, bridge: Link, port: Link, conf: dict[str, Any]) -> None:
     try:
         host.link_set(port.index, master=bridge.index)
     except OSError as why:
-        raise CNIError(f'failed to connect "{port.name}" to bridge {bridge.name}: {go_errno(why)}') from None
+        raise CNIError(
+            f'failed to connect "{port.name}" to bridge {bridge.name}: {go_errno(why)}'
+        ) from None
     try:
         host.bridge_port_set(port.index, hairpin=bool(conf.get("hairpinMode")))
     except OSError as why:
-        raise CNIError(f"failed to setup hairpin mode for {port.name}: {go_errno(why)}") from None
+        raise CNIError(
+            f"failed to setup hairpin mode for {port.name}: {go_errno(why)}"
+        ) from None
     try:
         host.bridge_port_set(port.index, isolated=bool(conf.get("portIsolation")))
     except OSError as why:
-        raise CNIError(f"failed to set isolated on for {port.name}: {go_errno(why)}") from None
+        raise CNIError(
+            f"failed to set isolated on for {port.name}: {go_errno(why)}"
+        ) from None
     vlan, vlans = conf.get("vlan", 0), conf["vlans"]
     try:
         if (vlan or vlans) and not conf.get("preserveDefaultVlan"):
@@ -175,7 +247,9 @@ def plug(host: Netlink, bridge: Link, port: Link, conf: dict[str, Any]) -> None:
         for tagged in vlans:
             host.bridge_vlan(port.index, tagged)
     except OSError as why:
-        raise CNIError(f'failed to setup vlan tag on interface "{port.name}": {go_errno(why)}') from None
+        raise CNIError(
+            f'failed to setup vlan tag on interface "{port.name}": {go_errno(why)}'
+        ) from None
 
 
 def cmd_add(args: CmdArgs) -> results.Result:
@@ -192,7 +266,14 @@ def cmd_add(args: CmdArgs) -> results.Result:
         with open_netns(args.netns) as inside:
             host_fd = current_netns()
             try:
-                port, pod_end = setup_veth(inside, host, host_fd, args.if_name, mtu=conf.get("mtu", 0), mac=conf["mac"])
+                port, pod_end = setup_veth(
+                    inside,
+                    host,
+                    host_fd,
+                    args.if_name,
+                    mtu=conf.get("mtu", 0),
+                    mac=conf["mac"],
+                )
             finally:
                 os.close(host_fd)
             plug(host, bridge, port, conf)
@@ -243,12 +324,20 @@ def _layer_3(
         raise CNIError("IPAM plugin returned missing IP config")
     gateways = calc_gateways(result, conf)
     with entered(args.netns):
-        ipam.try_sysctl(f"net/ipv6/conf/{args.if_name}/accept_dad", "1" if conf.get("enabledad") else "0")
+        ipam.try_sysctl(
+            f"net/ipv6/conf/{args.if_name}/accept_dad",
+            "1" if conf.get("enabledad") else "0",
+        )
         ipam.try_sysctl(f"net/ipv4/conf/{args.if_name}/arp_notify", "1")
         ipam.configure_iface(inside, args.if_name, result)
     for version, addresses in gateways.items():
         for address in addresses:
-            ensure_addr(host, _gateway_link(host, bridge, conf, result), address, bool(conf.get("forceAddress")))
+            ensure_addr(
+                host,
+                _gateway_link(host, bridge, conf, result),
+                address,
+                bool(conf.get("forceAddress")),
+            )
         if addresses:
             ipam.enable_forward(version)
     if conf.get("ipMasq"):
@@ -256,8 +345,12 @@ def _layer_3(
         setup_ip_masq(own, conf["name"], args.container_id, conf.get("ipMasqBackend"))
 
 
-def _gateway_link(host: Netlink, bridge: Link, conf: dict[str, Any], result: results.Result) -> Link:
-    """Where the gateway's address goes: the bridge, or – in a VLAN – a veth pair of the host's own, plugged into that VLAN."""
+def _gateway_link(
+    host: Netlink, bridge: Link, conf: dict[str, Any], result: results.Result
+) -> Link:
+    """Where the gateway's address goes: the bridge, or – in a VLAN – a veth pair of the
+    host's own, plugged into that VLAN.
+    """
     if not conf.get("vlan"):
         return bridge
     name = f"{bridge.name}.{conf['vlan']}"
@@ -269,7 +362,12 @@ def _gateway_link(host: Netlink, bridge: Link, conf: dict[str, Any], result: res
             port, _ = setup_veth(host, host, fd, name, mtu=bridge.mtu)
         finally:
             os.close(fd)
-        plug(host, bridge, port, {**conf, "vlans": [], "hairpinMode": False, "portIsolation": False})
+        plug(
+            host,
+            bridge,
+            port,
+            {**conf, "vlans": [], "hairpinMode": False, "portIsolation": False},
+        )
         host.link_set(host.link(name).index, up=True)
         link = host.link(name)
     if not any(interface["name"] == name for interface in result["interfaces"]):
@@ -278,7 +376,9 @@ def _gateway_link(host: Netlink, bridge: Link, conf: dict[str, Any], result: res
 
 
 def _finish(host: Netlink, conf: dict[str, Any], result: results.Result) -> None:
-    """Wait for the port to be up, then read the addresses again: a bridge's changes with its first port."""
+    """Wait for the port to be up, then read the addresses again: a bridge's changes
+    with its first port.
+    """
     bridge, port, _, *_ = result["interfaces"]
     for pause in () if conf.get("disableContainerInterface") else PORT_STATE_RETRIES:
         time.sleep(pause)
@@ -287,7 +387,9 @@ def _finish(host: Netlink, conf: dict[str, Any], result: results.Result) -> None
             break
     else:
         if not conf.get("disableContainerInterface"):
-            raise CNIError(f"bridge port in error state: {host.link(port['name']).oper_state}")
+            raise CNIError(
+                f"bridge port in error state: {host.link(port['name']).oper_state}"
+            )
     port["mac"] = host.link(port["name"]).mac
     bridge["mac"] = _bridge_by_name(host, conf["bridge"]).mac
 
@@ -299,7 +401,11 @@ def cmd_del(args: CmdArgs) -> None:
     addresses: list[Interface] = []
     if args.netns:
         with contextlib.suppress(NSPathNotExistError), Netlink(args.netns) as inside:
-            addresses = [address for address in del_link(inside, args.if_name) if is_global_unicast(address.ip)]
+            addresses = [
+                address
+                for address in del_link(inside, args.if_name)
+                if is_global_unicast(address.ip)
+            ]
     if ipam_type:
         ipam.exec_ipam("DEL", ipam_type, args)
         if conf.get("ipMasq"):
@@ -328,13 +434,19 @@ def _bridge_by_name(host: Netlink, name: str) -> Link:
     except LinkNotFoundError:
         raise CNIError(f'could not lookup "{name}": Link not found') from None
     if link.kind != "bridge":
-        raise CNIError(f'failed to create bridge "{name}": "{name}" already exists but is not a bridge')
+        raise CNIError(
+            f'failed to create bridge "{name}": "{name}" already exists but is not a'
+            " bridge"
+        )
     return link
 
 
 def main() -> int:
     """The executable."""
-    return plugin_main("bridge", {"ADD": cmd_add, "DEL": cmd_del, "CHECK": cmd_check, "STATUS": cmd_status})
+    return plugin_main(
+        "bridge",
+        {"ADD": cmd_add, "DEL": cmd_del, "CHECK": cmd_check, "STATUS": cmd_status},
+    )
 
 
 if __name__ == "__main__":

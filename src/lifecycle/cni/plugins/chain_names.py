@@ -1,6 +1,8 @@
-"""Names of iptables chains that belong to one container: 28 characters, the most of which come from a hash.
+"""Names of iptables chains that belong to one container: 28 characters, the most of
+which come from a hash.
 
-Upstream: `containernetworking/plugins`, `pkg/utils/utils.go` (`FormatChainName`, `MustFormatChainNameWithPrefix`, `FormatComment`), v1.9.
+Upstream: `containernetworking/plugins`, `pkg/utils/utils.go` (`FormatChainName`,
+`MustFormatChainNameWithPrefix`, `FormatComment`), v1.9.
 """
 
 from __future__ import annotations

@@ -1,10 +1,13 @@
-"""Configurations are JSON, and a field of the wrong type is refused in the words of Go's decoder.
+"""Configurations are JSON, and a field of the wrong type is refused in the words of
+Go's decoder.
 
-The plugins of upstream decode their configuration into structs before they look at anything; what does not fit is named by the innermost
-struct and the whole path: `json: cannot unmarshal number into Go struct field IPAMConfig.ipam.dataDir of type string`. The first
-misfit in the order of the text is the one that is told.
+The plugins of upstream decode their configuration into structs before they look at
+anything; what does not fit is named by the innermost struct and the whole path: `json:
+cannot unmarshal number into Go struct field IPAMConfig.ipam.dataDir of type string`.
+The first misfit in the order of the text is the one that is told.
 
-Upstream: Go's `encoding/json` (`UnmarshalTypeError`); `containernetworking/cni`, `pkg/types/types.go` (`PluginConf`, `DNS`), CNI v1.3.
+Upstream: Go's `encoding/json` (`UnmarshalTypeError`); `containernetworking/cni`,
+`pkg/types/types.go` (`PluginConf`, `DNS`), CNI v1.3.
 """
 
 from __future__ import annotations
@@ -32,7 +35,9 @@ class Slice:
 
 @dataclass(slots=True, frozen=True)
 class Struct:
-    """An object; keys that are not among `fields` do not matter. `opaque`: it decodes itself, so its own fields are not named."""
+    """An object; keys that are not among `fields` do not matter. `opaque`: it decodes
+    itself, so its own fields are not named.
+    """
 
     fields: Mapping[str, Shape]
     go_type: str
@@ -41,7 +46,11 @@ class Struct:
     @property
     def name(self) -> str:
         """Without its package; empty for a type that was written out in place."""
-        return "" if self.go_type.startswith("struct {") else self.go_type.rpartition(".")[2]
+        return (
+            ""
+            if self.go_type.startswith("struct {")
+            else self.go_type.rpartition(".")[2]
+        )
 
 
 @dataclass(slots=True, frozen=True)
@@ -53,11 +62,20 @@ class Table:
 
 Shape = Scalar | Slice | Struct | Table
 
-STRING, BOOL, INT = Scalar("string", "string"), Scalar("bool", "bool"), Scalar("number", "int")
+STRING, BOOL, INT = (
+    Scalar("string", "string"),
+    Scalar("bool", "bool"),
+    Scalar("number", "int"),
+)
 IP = Scalar("string", "net.IP")
 STRINGS = Slice(STRING, "[]string")
-ROUTES = Slice(Struct({"dst": STRING, "gw": IP}, "types.route", opaque=True), "[]*types.Route")
-DNS = Struct({"nameservers": STRINGS, "domain": STRING, "search": STRINGS, "options": STRINGS}, "types.DNS")
+ROUTES = Slice(
+    Struct({"dst": STRING, "gw": IP}, "types.route", opaque=True), "[]*types.Route"
+)
+DNS = Struct(
+    {"nameservers": STRINGS, "domain": STRING, "search": STRINGS, "options": STRINGS},
+    "types.DNS",
+)
 PLUGIN_CONF: Mapping[str, Shape] = {
     "cniVersion": STRING,
     "name": STRING,
@@ -70,29 +88,51 @@ PLUGIN_CONF: Mapping[str, Shape] = {
 """What every main plugin's configuration has."""
 
 
-def misfit(value: Any, shape: Shape, place: tuple[str, ...] = (), struct: str = "") -> str:
-    """What Go says of the first value of a wrong type; empty if all fit. `null` fits everything."""
+def misfit(
+    value: Any, shape: Shape, place: tuple[str, ...] = (), struct: str = ""
+) -> str:
+    """What Go says of the first value of a wrong type; empty if all fit. `null` fits
+    everything.
+    """
     if value is None:
         return ""
     kind = _KINDS.get(type(value), "number")
     match shape:
         case Struct() if kind == "object":
-            known = ((value[key], shape.fields[key], key) for key in value if key in shape.fields)
+            known = (
+                (value[key], shape.fields[key], key)
+                for key in value
+                if key in shape.fields
+            )
             if shape.opaque:
-                return _first(misfit(found, wanted, place, struct) for found, wanted, _ in known)
-            return _first(misfit(found, wanted, (*place, key), shape.name) for found, wanted, key in known)
+                return _first(
+                    misfit(found, wanted, place, struct) for found, wanted, _ in known
+                )
+            return _first(
+                misfit(found, wanted, (*place, key), shape.name)
+                for found, wanted, key in known
+            )
         case Slice() if kind == "array":
             return _first(misfit(item, shape.item, place, struct) for item in value)
         case Table() if kind == "object":
             return ""
-        case Scalar() if kind == shape.kind and not (shape is INT and isinstance(value, float)):
+        case Scalar() if kind == shape.kind and not (
+            shape is INT and isinstance(value, float)
+        ):
             return ""
     found_kind = f"number {value}" if shape is INT and kind == "number" else kind
     where = f"struct field {struct}.{'.'.join(place)}" if place else "value"
-    return f"json: cannot unmarshal {found_kind} into Go {where} of type {shape.go_type}"
+    return (
+        f"json: cannot unmarshal {found_kind} into Go {where} of type {shape.go_type}"
+    )
 
 
-_KINDS: Mapping[type, str] = {str: "string", bool: "bool", list: "array", dict: "object"}
+_KINDS: Mapping[type, str] = {
+    str: "string",
+    bool: "bool",
+    list: "array",
+    dict: "object",
+}
 
 
 def _first(complaints: Iterable[str]) -> str:

@@ -1,6 +1,8 @@
-"""The main plugin's side of IPAM: run the IPAM plugin with one's own input and environment, then apply what it decided.
+"""The main plugin's side of IPAM: run the IPAM plugin with one's own input and
+environment, then apply what it decided.
 
-Upstream: `containernetworking/plugins`, `pkg/ipam/ipam.go`, `ipam_linux.go` (`ConfigureIface`), v1.9; `cni/pkg/invoke/delegate.go`.
+Upstream: `containernetworking/plugins`, `pkg/ipam/ipam.go`, `ipam_linux.go`
+(`ConfigureIface`), v1.9; `cni/pkg/invoke/delegate.go`.
 """
 
 from __future__ import annotations
@@ -24,9 +26,13 @@ DAD_SETTLE_SECONDS = 5.0
 
 
 def exec_ipam(command: str, plugin: str, args: CmdArgs) -> bytes:
-    """Run the IPAM plugin; same configuration, same environment, perhaps another command. Raises CNIError."""
+    """Run the IPAM plugin; same configuration, same environment, perhaps another
+    command. Raises CNIError.
+    """
     path = find_in_path(plugin, args.path)
-    return exec_plugin_now(path, args.stdin_data, {**os.environ, "CNI_COMMAND": command})
+    return exec_plugin_now(
+        path, args.stdin_data, {**os.environ, "CNI_COMMAND": command}
+    )
 
 
 def exec_add(plugin: str, args: CmdArgs) -> results.Result:
@@ -48,13 +54,19 @@ def try_sysctl(name: str, value: str) -> None:
 
 def enable_forward(version: int) -> None:
     """Let the kernel pass on packets that are not its own. Raises OSError."""
-    path = Path("/proc/sys/net/ipv4/ip_forward" if version == 4 else "/proc/sys/net/ipv6/conf/all/forwarding")
+    path = Path(
+        "/proc/sys/net/ipv4/ip_forward"
+        if version == 4
+        else "/proc/sys/net/ipv6/conf/all/forwarding"
+    )
     if path.read_text().strip() != "1":
         path.write_text("1")
 
 
 def configure_iface(netlink: Netlink, if_name: str, result: results.Result) -> None:
-    """Put addresses and routes of a result onto an interface. Called in its namespace, `netlink` open there. Raises CNIError."""
+    """Put addresses and routes of a result onto an interface. Called in its namespace,
+    `netlink` open there. Raises CNIError.
+    """
     interfaces = result.get("interfaces", ())
     if not interfaces:
         raise CNIError("no interfaces to configure")
@@ -68,9 +80,14 @@ def configure_iface(netlink: Netlink, if_name: str, result: results.Result) -> N
         index = ip.get("interface")
         if index is None:
             continue
-        shown = f"{{Interface:{index} Address:{ip['address']} Gateway:{ip.get('gateway', '<nil>')}}}"
+        shown = (
+            f"{{Interface:{index} Address:{ip['address']}"
+            f" Gateway:{ip.get('gateway', '<nil>')}}}"
+        )
         if not 0 <= index < len(interfaces) or interfaces[index]["name"] != if_name:
-            raise CNIError(f'failed to add IP addr {shown} to "{if_name}": invalid interface index')
+            raise CNIError(
+                f'failed to add IP addr {shown} to "{if_name}": invalid interface index'
+            )
         address = parse_cidr(ip["address"])
         if address.version == 6 and not enabled_ipv6:
             for name in ("lo", if_name):
@@ -80,7 +97,9 @@ def configure_iface(netlink: Netlink, if_name: str, result: results.Result) -> N
         try:
             netlink.addr_add(link.index, address)
         except OSError as why:
-            raise CNIError(f'failed to add IP addr {shown} to "{if_name}": {go_errno(why)}') from None
+            raise CNIError(
+                f'failed to add IP addr {shown} to "{if_name}": {go_errno(why)}'
+            ) from None
         if ip.get("gateway"):
             gateways.setdefault(parse_ip(ip["gateway"]).version, ip["gateway"])
     netlink.link_set(link.index, up=True)
@@ -102,14 +121,20 @@ def configure_iface(netlink: Netlink, if_name: str, result: results.Result) -> N
         except OSError as why:
             if why.errno == errno.EEXIST and gateway is None:
                 continue
-            where = f"{destination} via {gateway or '<nil>'} dev {if_name} metric {wanted.priority}"
+            where = (
+                f"{destination} via {gateway or '<nil>'} dev {if_name} metric"
+                f" {wanted.priority}"
+            )
             raise CNIError(
-                f"failed to add route '{where} (Scope: universe, Table: {route.get('table') or 0})': {go_errno(why)}"
+                f"failed to add route '{where} (Scope: universe, Table:"
+                f" {route.get('table') or 0})': {go_errno(why)}"
             ) from None
 
 
 def settle_addresses(netlink: Netlink, if_name: str) -> None:
-    """Wait until no IPv6 address is tentative any more (duplicate address detection), five seconds at most."""
+    """Wait until no IPv6 address is tentative any more (duplicate address detection),
+    five seconds at most.
+    """
     deadline = time.monotonic() + DAD_SETTLE_SECONDS
     while time.monotonic() < deadline:
         lines = Path("/proc/net/if_inet6").read_text().split("\n")

@@ -1,7 +1,7 @@
 """Masquerading of what a pod sends out of its network: a chain for each container.
 
-Upstream: `containernetworking/plugins`, `pkg/ip/ipmasq_iptables_linux.go` (`SetupIPMasq`, `TeardownIPMasq`), v1.9.
-Left out: the nftables backend.
+Upstream: `containernetworking/plugins`, `pkg/ip/ipmasq_iptables_linux.go`
+(`SetupIPMasq`, `TeardownIPMasq`), v1.9. Left out: the nftables backend.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ Rule = tuple[str, Sequence[str]]
 
 
 def masquerade_rules(address: Interface, network: str, container_id: str) -> list[Rule]:
-    """Within the network nothing is changed, nor for multicast; all else leaves under the host's address."""
+    """Within the network nothing is changed, nor for multicast; all else leaves under
+    the host's address.
+    """
     chain = format_chain_name(network, container_id)
     comment = ["-m", "comment", "--comment", format_comment(network, container_id)]
     inside = f"{address.ip}/{address.network.prefixlen}"
@@ -31,7 +33,12 @@ def masquerade_rules(address: Interface, network: str, container_id: str) -> lis
     ]
 
 
-def setup_ip_masq(addresses: Iterable[Interface], network: str, container_id: str, backend: str | None = None) -> None:
+def setup_ip_masq(
+    addresses: Iterable[Interface],
+    network: str,
+    container_id: str,
+    backend: str | None = None,
+) -> None:
     """Raises CNIError."""
     if backend not in (None, "iptables"):
         raise CNIError(f'unknown ipmasq backend "{backend}"')
@@ -42,7 +49,9 @@ def setup_ip_masq(addresses: Iterable[Interface], network: str, container_id: st
             iptables.append_unique("nat", chain, rule)
 
 
-def teardown_ip_masq(addresses: Iterable[Interface], network: str, container_id: str) -> None:
+def teardown_ip_masq(
+    addresses: Iterable[Interface], network: str, container_id: str
+) -> None:
     """Raises CNIError. Rules that are gone are no error."""
     for address in addresses:
         iptables = IPTables(address.version)

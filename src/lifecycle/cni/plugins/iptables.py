@@ -1,6 +1,7 @@
 """iptables, called as a program, a rule at a time: the way the plugins do it.
 
-Upstream: `coreos/go-iptables` (`AppendUnique`, `ChainExists`, …), `containernetworking/plugins`, `pkg/utils/iptables.go`, v1.9.
+Upstream: `coreos/go-iptables` (`AppendUnique`, `ChainExists`, …),
+`containernetworking/plugins`, `pkg/utils/iptables.go`, v1.9.
 """
 
 from __future__ import annotations
@@ -17,13 +18,17 @@ class IPTablesError(CNIError):
     """The program failed. `status`: its exit code."""
 
     def __init__(self, command: Sequence[str], status: int, stderr: str) -> None:
-        super().__init__(f"running [{' '.join(command)}]: exit status {status}: {stderr}")
+        super().__init__(
+            f"running [{' '.join(command)}]: exit status {status}: {stderr}"
+        )
         self.status = status
         self.stderr = stderr
 
     @property
     def is_not_exist(self) -> bool:
-        """The rule or the chain is not there, in the words of either flavour of the program."""
+        """The rule or the chain is not there, in the words of either flavour of the
+        program.
+        """
         gone = (
             "does a matching rule exist in that chain",
             "No chain/target/match by that name",
@@ -38,9 +43,15 @@ class IPTables:
     """The rules of one IP version in the calling process' namespace."""
 
     def __init__(self, version: int = 4) -> None:
-        program = shutil.which("iptables" if version == 4 else "ip6tables", path="/usr/sbin:/sbin:/usr/bin:/bin")
+        program = shutil.which(
+            "iptables" if version == 4 else "ip6tables",
+            path="/usr/sbin:/sbin:/usr/bin:/bin",
+        )
         if program is None:
-            raise CNIError(f'exec: "{"iptables" if version == 4 else "ip6tables"}": executable file not found in $PATH')
+            raise CNIError(
+                f'exec: "{"iptables" if version == 4 else "ip6tables"}": executable'
+                " file not found in $PATH"
+            )
         self._program = program
 
     def run(self, table: str, *arguments: str) -> str:
@@ -65,7 +76,9 @@ class IPTables:
         """Append a rule that is not there yet."""
         self.insert_unique(table, chain, rule, prepend=False)
 
-    def insert_unique(self, table: str, chain: str, rule: Sequence[str], *, prepend: bool) -> None:
+    def insert_unique(
+        self, table: str, chain: str, rule: Sequence[str], *, prepend: bool
+    ) -> None:
         """Append a rule, or put it first, if it is not there yet."""
         if not self.exists(table, chain, rule):
             self.run(table, *(("-I", chain, "1") if prepend else ("-A", chain)), *rule)

@@ -1,4 +1,5 @@
-"""The loopback plugin: switches on `lo` in the pod's namespace. Runtimes run it before any other network.
+"""The loopback plugin: switches on `lo` in the pod's namespace. Runtimes run it before
+any other network.
 
 Upstream: `containernetworking/plugins`, `plugins/main/loopback/loopback.go`, v1.9.
 """
@@ -21,8 +22,14 @@ NAME = "lo"
 
 
 def cmd_add(args: CmdArgs) -> results.Result:
-    """ADD. A result that came in goes out as it was; else `lo` and its addresses. Raises CNIError."""
-    conf = plugin_config(args.conf, Struct(PLUGIN_CONF, "types.NetConf"), "failed to parse network config")
+    """ADD. A result that came in goes out as it was; else `lo` and its addresses.
+    Raises CNIError.
+    """
+    conf = plugin_config(
+        args.conf,
+        Struct(PLUGIN_CONF, "types.NetConf"),
+        "failed to parse network config",
+    )
     addresses = []
     with Netlink(args.netns) as inside:
         link = inside.link(NAME)
@@ -31,14 +38,23 @@ def cmd_add(args: CmdArgs) -> results.Result:
             found = inside.addrs(link.index, version)
             for address in found:
                 if not address.ip.is_loopback:
-                    raise CNIError(f'loopback interface found with non-loopback address "{address.ip}"')
+                    raise CNIError(
+                        "loopback interface found with non-loopback address"
+                        f' "{address.ip}"'
+                    )
             addresses += found[:1]
     if conf.get("prevResult") is not None:
         raw = {"cniVersion": args.cni_version, **conf["prevResult"]}
         return results.create(args.cni_version, raw)
-    interface: dict[str, Any] = {"name": NAME, "mac": "00:00:00:00:00:00", "sandbox": args.netns}
+    interface: dict[str, Any] = {
+        "name": NAME,
+        "mac": "00:00:00:00:00:00",
+        "sandbox": args.netns,
+    }
     ips = [{"interface": 0, "address": str(address)} for address in addresses]
-    return results.create("1.1.0", {"cniVersion": "1.1.0", "interfaces": [interface], "ips": ips})
+    return results.create(
+        "1.1.0", {"cniVersion": "1.1.0", "interfaces": [interface], "ips": ips}
+    )
 
 
 def cmd_del(args: CmdArgs) -> None:

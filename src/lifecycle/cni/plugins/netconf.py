@@ -1,6 +1,7 @@
 """What all main plugins need of their configuration and their namespace.
 
-Upstream: `containernetworking/cni`, `pkg/types/types.go` (`PluginConf`); `plugins/pkg/ns/ns_linux.go` (`GetNS`), v1.9.
+Upstream: `containernetworking/cni`, `pkg/types/types.go` (`PluginConf`);
+`plugins/pkg/ns/ns_linux.go` (`GetNS`), v1.9.
 """
 
 from __future__ import annotations
@@ -15,8 +16,12 @@ from lifecycle.cni.netlink import Netlink
 from lifecycle.cni.plugins.go_structs import Struct, misfit
 
 
-def plugin_config(conf: Mapping[str, Any], shape: Struct, complaint: str = "failed to load netconf") -> dict[str, Any]:
-    """The configuration without its nulls, if all of it has the right types. Raises CNIError in the words of Go's decoder."""
+def plugin_config(
+    conf: Mapping[str, Any], shape: Struct, complaint: str = "failed to load netconf"
+) -> dict[str, Any]:
+    """The configuration without its nulls, if all of it has the right types. Raises
+    CNIError in the words of Go's decoder.
+    """
     said = misfit(conf, shape)
     if said:
         raise CNIError(f"{complaint}: {said}" if complaint else said)
@@ -24,9 +29,13 @@ def plugin_config(conf: Mapping[str, Any], shape: Struct, complaint: str = "fail
 
 
 def dns_configured(conf: Mapping[str, Any]) -> bool:
-    """Whether the plugin's own configuration has DNS settings, which then win over IPAM's."""
+    """Whether the plugin's own configuration has DNS settings, which then win over
+    IPAM's.
+    """
     dns = conf.get("dns") or {}
-    return any(dns.get(key) is not None for key in ("nameservers", "search", "options")) or bool(dns.get("domain"))
+    return any(
+        dns.get(key) is not None for key in ("nameservers", "search", "options")
+    ) or bool(dns.get("domain"))
 
 
 @contextlib.contextmanager

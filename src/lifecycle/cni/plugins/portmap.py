@@ -1,12 +1,12 @@
 """portmap: forwards ports of the host to the pod.
 
-A chained plugin: it takes the pod's address from the result before it, and passes that result on.
+A chained plugin: it takes the pod's address from the result before it, and passes that
+result on.
 
 Nothing reserves the host's port: the last one who claims it gets the traffic.
 
-Upstream: `containernetworking/plugins`, `plugins/meta/portmap/main.go`, `chain.go`, v1.9. Left out: the nftables
-backend, the removal of stale
-conntrack entries for UDP.
+Upstream: `containernetworking/plugins`, `plugins/meta/portmap/main.go`, `chain.go`,
+v1.9. Left out: the nftables backend, the removal of stale conntrack entries for UDP.
 """
 
 from __future__ import annotations
@@ -22,7 +22,15 @@ from lifecycle.cni.errors import CNIError
 from lifecycle.cni.netlink import Netlink
 from lifecycle.cni.plugins import ipam
 from lifecycle.cni.plugins.chain_names import format_chain_name
-from lifecycle.cni.plugins.go_structs import BOOL, INT, PLUGIN_CONF, STRING, STRINGS, Slice, Struct
+from lifecycle.cni.plugins.go_structs import (
+    BOOL,
+    INT,
+    PLUGIN_CONF,
+    STRING,
+    STRINGS,
+    Slice,
+    Struct,
+)
 from lifecycle.cni.plugins.iptables import IPTables, IPTablesError
 from lifecycle.cni.plugins.netconf import plugin_config
 from lifecycle.cni.plugins.portmap_rules import (
@@ -38,7 +46,10 @@ from lifecycle.cni.plugins.portmap_rules import (
 from lifecycle.cni.plugins.skel import CmdArgs, plugin_main, prev_result
 
 _UNREADABLE = "failed to parse network configuration"
-_ENTRY = Struct({"hostPort": INT, "containerPort": INT, "protocol": STRING, "hostIP": STRING}, "main.PortMapEntry")
+_ENTRY = Struct(
+    {"hostPort": INT, "containerPort": INT, "protocol": STRING, "hostIP": STRING},
+    "main.PortMapEntry",
+)
 _RUNTIME = 'struct { PortMaps []main.PortMapEntry "json:\\"portMappings,omitempty\\"" }'
 _PORT_MAP_CONF = Struct(
     {
@@ -50,16 +61,23 @@ _PORT_MAP_CONF = Struct(
         "markMasqBit": INT,
         "externalSetMarkChain": STRING,
         "backend": STRING,
-        "runtimeConfig": Struct({"portMappings": Slice(_ENTRY, "[]main.PortMapEntry")}, _RUNTIME),
+        "runtimeConfig": Struct(
+            {"portMappings": Slice(_ENTRY, "[]main.PortMapEntry")}, _RUNTIME
+        ),
     },
     "main.PortMapConf",
 )
 
 
 def parse_config(args: CmdArgs) -> tuple[dict[str, Any], list[Interface]]:
-    """The configuration, and the pod's addresses: the first of each IP version on its own interface. Raises CNIError."""
+    """The configuration, and the pod's addresses: the first of each IP version on its
+    own interface. Raises CNIError.
+    """
     conf = plugin_config(args.conf, _PORT_MAP_CONF, _UNREADABLE)
-    if conf.get("markMasqBit") is not None and conf.get("externalSetMarkChain") is not None:
+    if (
+        conf.get("markMasqBit") is not None
+        and conf.get("externalSetMarkChain") is not None
+    ):
         raise CNIError("Cannot specify externalSetMarkChain and markMasqBit")
     if not 0 <= (conf.get("markMasqBit") or 0) <= 31:
         raise CNIError("MasqMarkBit must be between 0 and 31")
@@ -77,8 +95,14 @@ def parse_config(args: CmdArgs) -> tuple[dict[str, Any], list[Interface]]:
         interfaces = result.get("interfaces", ())
         for ip in result.get("ips", ()):
             index = ip.get("interface")
-            one = interfaces[index] if index is not None and 0 <= index < len(interfaces) else None
-            if one is not None and (one["name"] != args.if_name or not one.get("sandbox")):
+            one = (
+                interfaces[index]
+                if index is not None and 0 <= index < len(interfaces)
+                else None
+            )
+            if one is not None and (
+                one["name"] != args.if_name or not one.get("sandbox")
+            ):
                 continue
             address = parse_cidr(ip["address"])
             addresses.setdefault(address.version, address)
@@ -95,7 +119,9 @@ def cmd_add(args: CmdArgs) -> results.Result:
             forward_ports(conf, args.container_id, address)
             if address.version == 4 and conf.get("snat", True):
                 _enable_localnet_routing(address)
-    return results.create(args.cni_version, {"cniVersion": args.cni_version, **conf["prevResult"]})
+    return results.create(
+        args.cni_version, {"cniVersion": args.cni_version, **conf["prevResult"]}
+    )
 
 
 def forward_ports(conf: dict[str, Any], container_id: str, address: Interface) -> None:
@@ -158,14 +184,21 @@ def cmd_check(args: CmdArgs) -> None:
         try:
             if not iptables.chain_exists("nat", chain.name):
                 raise CNIError(f"chain {chain.name} not found in iptables table nat")
-            for where, rule in [*((chain.name, rule) for rule in chain.rules), *chain.entries()]:
+            for where, rule in [
+                *((chain.name, rule) for rule in chain.rules),
+                *chain.entries(),
+            ]:
                 if not _has(iptables, where, rule):
                     listed = " ".join(f"[{' '.join(one)}]" for one in chain.rules)
-                    raise CNIError(f"rule [{listed}] in chain {where} not found in table nat")
+                    raise CNIError(
+                        f"rule [{listed}] in chain {where} not found in table nat"
+                    )
         except IPTablesError:
             raise
         except CNIError as why:
-            raise CNIError(f"could not check ipv{address.version} dnat: {why}") from None
+            raise CNIError(
+                f"could not check ipv{address.version} dnat: {why}"
+            ) from None
 
 
 def _has(iptables: IPTables, chain: str, rule: list[str]) -> bool:
@@ -186,10 +219,18 @@ def _parsed(args: CmdArgs) -> tuple[dict[str, Any], list[Interface]]:
 def _enable_localnet_routing(address: Interface) -> None:
     """Let 127.0.0.1 reach the pod through the interface that leads to it."""
     with Netlink() as host:
-        by_length = sorted(host.routes(4), key=lambda r: r.destination.prefixlen if r.destination else 0, reverse=True)
+        by_length = sorted(
+            host.routes(4),
+            key=lambda r: r.destination.prefixlen if r.destination else 0,
+            reverse=True,
+        )
         for route in by_length:
-            if route.link and (route.destination is None or address.ip in route.destination):
-                name = next((link.name for link in host.links() if link.index == route.link), "")
+            if route.link and (
+                route.destination is None or address.ip in route.destination
+            ):
+                name = next(
+                    (link.name for link in host.links() if link.index == route.link), ""
+                )
                 if name:
                     ipam.sysctl(f"net/ipv4/conf/{name}/route_localnet", "1")
                 return

@@ -1,13 +1,12 @@
 """portmap's rules as data: which chains, with which rules, entered from where.
 
-| chain | holds |
-|---|---|
-| `CNI-HOSTPORT-DNAT` | for all containers: which ports lead to which container's chain |
-| `CNI-DN-<hash>` | one container's: marks what must be masqueraded, then rewrites the destination |
-| `CNI-HOSTPORT-SETMARK`, `CNI-HOSTPORT-MASQ` | set the mark; masquerade what is marked |
+| chain | holds | |---|---| | `CNI-HOSTPORT-DNAT` | for all containers: which ports lead
+to which container's chain | | `CNI-DN-<hash>` | one container's: marks what must be
+masqueraded, then rewrites the destination | | `CNI-HOSTPORT-SETMARK`,
+`CNI-HOSTPORT-MASQ` | set the mark; masquerade what is marked |
 
-Upstream: `containernetworking/plugins`, `plugins/meta/portmap/portmap_iptables.go` (`fillDnatRules`,
-`genSetMarkChain`, …), `utils.go`, v1.9.
+Upstream: `containernetworking/plugins`, `plugins/meta/portmap/portmap_iptables.go`
+(`fillDnatRules`, `genSetMarkChain`, …), `utils.go`, v1.9.
 """
 
 from __future__ import annotations
@@ -31,7 +30,9 @@ MULTIPORT_LIMIT = 15
 
 @dataclass(slots=True)
 class Chain:
-    """A chain of the `nat` table. `entry_rules` get `-j <name>` and are put into each of `entry_chains`."""
+    """A chain of the `nat` table. `entry_rules` get `-j <name>` and are put into each
+    of `entry_chains`.
+    """
 
     name: str
     rules: list[list[str]] = field(default_factory=list)
@@ -41,24 +42,43 @@ class Chain:
 
     def entries(self) -> list[tuple[str, list[str]]]:
         """The rules that lead here, with the chain each stands in."""
-        return [(chain, [*rule, "-j", self.name]) for chain in self.entry_chains for rule in self.entry_rules]
+        return [
+            (chain, [*rule, "-j", self.name])
+            for chain in self.entry_chains
+            for rule in self.entry_rules
+        ]
 
 
 def toplevel_dnat_chain() -> Chain:
-    """What is addressed to the host itself, from outside or from the host, is looked up here."""
+    """What is addressed to the host itself, from outside or from the host, is looked up
+    here.
+    """
     entry = ["-m", "addrtype", "--dst-type", "LOCAL"]
-    return Chain(TOP_LEVEL_DNAT_CHAIN, entry_chains=("PREROUTING", "OUTPUT"), entry_rules=[entry])
+    return Chain(
+        TOP_LEVEL_DNAT_CHAIN, entry_chains=("PREROUTING", "OUTPUT"), entry_rules=[entry]
+    )
 
 
 def set_mark_chain(bit: int) -> Chain:
     """Mark a packet: it must be masqueraded later."""
     mark = f"{1 << bit:#x}"
-    rule = ["-m", "comment", "--comment", "CNI portfwd masquerade mark", "-j", "MARK", "--set-xmark", f"{mark}/{mark}"]
+    rule = [
+        "-m",
+        "comment",
+        "--comment",
+        "CNI portfwd masquerade mark",
+        "-j",
+        "MARK",
+        "--set-xmark",
+        f"{mark}/{mark}",
+    ]
     return Chain(SET_MARK_CHAIN, [rule])
 
 
 def mark_masq_chain(bit: int) -> Chain:
-    """Masquerade what is marked; first of all in POSTROUTING, before what bridge and ptp put there."""
+    """Masquerade what is marked; first of all in POSTROUTING, before what bridge and
+    ptp put there.
+    """
     mark = f"{1 << bit:#x}"
     entry = ["-m", "comment", "--comment", "CNI portfwd requiring masquerade"]
     rule = ["-m", "mark", "--mark", f"{mark}/{mark}", "-j", "MASQUERADE"]
@@ -67,11 +87,18 @@ def mark_masq_chain(bit: int) -> Chain:
 
 def dnat_chain(network: str, container_id: str) -> Chain:
     """A container's own chain, still empty."""
-    return Chain(format_chain_name(network, container_id, "DN-"), entry_chains=(TOP_LEVEL_DNAT_CHAIN,))
+    return Chain(
+        format_chain_name(network, container_id, "DN-"),
+        entry_chains=(TOP_LEVEL_DNAT_CHAIN,),
+    )
 
 
-def filled_dnat_chain(conf: Mapping[str, Any], container_id: str, address: Interface) -> Chain:
-    """A container's own chain: a rule for each port, and before it what marks hairpin and localhost traffic."""
+def filled_dnat_chain(
+    conf: Mapping[str, Any], container_id: str, address: Interface
+) -> Chain:
+    """A container's own chain: a rule for each port, and before it what marks hairpin
+    and localhost traffic.
+    """
     chain = dnat_chain(conf["name"], container_id)
     mappings = conf["runtimeConfig"]["portMappings"]
     version = address.version
@@ -90,7 +117,9 @@ def filled_dnat_chain(conf: Mapping[str, Any], container_id: str, address: Inter
                 "--destination-ports",
                 some,
             ]
-            chain.entry_rules.append(entry + list(conf.get(f"conditionsV{version}") or ()))
+            chain.entry_rules.append(
+                entry + list(conf.get(f"conditionsV{version}") or ())
+            )
     set_mark = conf.get("externalSetMarkChain") or SET_MARK_CHAIN
     everywhere = "0.0.0.0/0" if version == 4 else "::/0"
     own = f"{address.ip}/{address.network.prefixlen}"
@@ -102,25 +131,51 @@ def filled_dnat_chain(conf: Mapping[str, Any], container_id: str, address: Inter
                 continue
             base += [] if unspecified else ["-d", mapping["hostIP"]]
         if conf.get("snat", True):
-            chain.rules.append([*base, "-s", everywhere if conf.get("masqAll") else own, "-j", set_mark])
+            chain.rules.append(
+                [
+                    *base,
+                    "-s",
+                    everywhere if conf.get("masqAll") else own,
+                    "-j",
+                    set_mark,
+                ]
+            )
             if version == 4 and not conf.get("masqAll"):
                 chain.rules.append([*base, "-s", "127.0.0.1", "-j", set_mark])
-        chain.rules.append([*base, "-j", "DNAT", "--to-destination", _ip_port(address, mapping["containerPort"])])
+        chain.rules.append(
+            [
+                *base,
+                "-j",
+                "DNAT",
+                "--to-destination",
+                _ip_port(address, mapping["containerPort"]),
+            ]
+        )
     return chain
 
 
-def all_chains(conf: Mapping[str, Any], container_id: str, address: Interface) -> list[Chain]:
-    """All chains that forwarding to this container needs, in the order in which they are set up."""
+def all_chains(
+    conf: Mapping[str, Any], container_id: str, address: Interface
+) -> list[Chain]:
+    """All chains that forwarding to this container needs, in the order in which they
+    are set up.
+    """
     chains = []
     bit = conf.get("markMasqBit")
     bit = DEFAULT_MARK_BIT if bit is None else bit
     if conf.get("snat", True) and not conf.get("externalSetMarkChain"):
         chains = [set_mark_chain(bit), mark_masq_chain(bit)]
-    return [*chains, toplevel_dnat_chain(), filled_dnat_chain(conf, container_id, address)]
+    return [
+        *chains,
+        toplevel_dnat_chain(),
+        filled_dnat_chain(conf, container_id, address),
+    ]
 
 
 def _host_ip(text: str) -> tuple[int, bool]:
-    """IP version, and whether it stands for all addresses. What is no address at all is, upstream, none of version 4."""
+    """IP version, and whether it stands for all addresses. What is no address at all
+    is, upstream, none of version 4.
+    """
     try:
         address = parse_ip(text)
     except CNIError:
@@ -137,7 +192,9 @@ def _by_protocol(mappings: Sequence[Mapping[str, Any]]) -> dict[str, list[int]]:
 
 def _split(ports: Sequence[int]) -> list[str]:
     """The multiport match takes fifteen at most."""
-    pieces = [ports[at : at + MULTIPORT_LIMIT] for at in range(0, len(ports), MULTIPORT_LIMIT)]
+    pieces = [
+        ports[at : at + MULTIPORT_LIMIT] for at in range(0, len(ports), MULTIPORT_LIMIT)
+    ]
     return [",".join(map(str, piece)) for piece in pieces]
 
 

@@ -1,8 +1,10 @@
-"""The point-to-point plugin: a veth pair and nothing else. Every packet of the pod goes to the host, which has a route for each pod.
+"""The point-to-point plugin: a veth pair and nothing else. Every packet of the pod goes
+to the host, which has a route for each pod.
 
-A veth cannot be told to be point-to-point, so it is made to look so: the pod's address keeps its subnet mask, but the
-subnet's own route is replaced by
-two others – the gateway is on the link, everything else in the subnet is behind the gateway. That is what kind uses.
+A veth cannot be told to be point-to-point, so it is made to look so: the pod's address
+keeps its subnet mask, but the subnet's own route is replaced by two others – the
+gateway is on the link, everything else in the subnet is behind the gateway. That is
+what kind uses.
 
 Upstream: `containernetworking/plugins`, `plugins/main/ptp/ptp.go`, v1.9.
 """
@@ -20,10 +22,21 @@ from lifecycle.cni import results
 from lifecycle.cni.addresses import Interface, parse_cidr, parse_ip
 from lifecycle.cni.errors import CNIError
 from lifecycle.cni.namespaces import NSPathNotExistError, current_netns, entered
-from lifecycle.cni.netlink import SCOPE_HOST, SCOPE_LINK, SCOPE_NOWHERE, Link, Netlink, Route
+from lifecycle.cni.netlink import (
+    SCOPE_HOST,
+    SCOPE_LINK,
+    SCOPE_NOWHERE,
+    Link,
+    Netlink,
+    Route,
+)
 from lifecycle.cni.netlink_wire import go_errno
 from lifecycle.cni.plugins import ipam
-from lifecycle.cni.plugins.checks import check_addresses_and_routes, check_pod_end, check_sandbox
+from lifecycle.cni.plugins.checks import (
+    check_addresses_and_routes,
+    check_pod_end,
+    check_sandbox,
+)
 from lifecycle.cni.plugins.go_structs import BOOL, INT, PLUGIN_CONF, Struct
 from lifecycle.cni.plugins.ipmasq import setup_ip_masq, teardown_ip_masq
 from lifecycle.cni.plugins.netconf import dns_configured, open_netns, plugin_config
@@ -48,10 +61,17 @@ def pod_routes(address: Interface, gateway: str, link: int = 0) -> list[Route]:
 
 def host_route(address: Interface, link: int = 0) -> Route:
     """The host's way to one pod."""
-    return Route(ipaddress.ip_network(f"{address.ip}/{address.max_prefixlen}"), None, link, scope=SCOPE_HOST)
+    return Route(
+        ipaddress.ip_network(f"{address.ip}/{address.max_prefixlen}"),
+        None,
+        link,
+        scope=SCOPE_HOST,
+    )
 
 
-def setup_container_veth(inside: Netlink, host: Netlink, args: CmdArgs, mtu: int, result: results.Result) -> Link:
+def setup_container_veth(
+    inside: Netlink, host: Netlink, args: CmdArgs, mtu: int, result: results.Result
+) -> Link:
     """The pair, and all of the pod's side; the host's end. Raises CNIError."""
     host_fd = current_netns()
     try:
@@ -72,31 +92,48 @@ def setup_container_veth(inside: Netlink, host: Netlink, args: CmdArgs, mtu: int
         try:
             inside.route_del(own)
         except OSError as why:
-            raise CNIError(f"failed to delete route {own.destination}: {go_errno(why)}") from None
-        for route in pod_routes(address, ip["gateway"], pod_end.index) if ip.get("gateway") else ():
+            raise CNIError(
+                f"failed to delete route {own.destination}: {go_errno(why)}"
+            ) from None
+        for route in (
+            pod_routes(address, ip["gateway"], pod_end.index)
+            if ip.get("gateway")
+            else ()
+        ):
             try:
                 inside.route_add(route)
             except OSError as why:
-                raise CNIError(f"failed to add route {route.destination}: {go_errno(why)}") from None
+                raise CNIError(
+                    f"failed to add route {route.destination}: {go_errno(why)}"
+                ) from None
     return host_end
 
 
 def setup_host_veth(host: Netlink, link: Link, result: results.Result) -> None:
-    """The gateway's address on the host's end – the same one on each pair –, and the route to the pod. Raises CNIError."""
+    """The gateway's address on the host's end – the same one on each pair –, and the
+    route to the pod. Raises CNIError.
+    """
     for ip in result["ips"]:
         if not ip.get("gateway"):
-            raise CNIError(f"failed to add IP addr ({NO_ADDRESS}) to veth: numerical result out of range")
+            raise CNIError(
+                f"failed to add IP addr ({NO_ADDRESS}) to veth: numerical result out of"
+                " range"
+            )
         address, gateway = parse_cidr(ip["address"]), parse_ip(ip["gateway"])
         own = parse_cidr(f"{gateway}/{gateway.max_prefixlen}")
         try:
             host.addr_add(link.index, own)
         except OSError as why:
-            raise CNIError(f"failed to add IP addr ({own}) to veth: {go_errno(why)}") from None
+            raise CNIError(
+                f"failed to add IP addr ({own}) to veth: {go_errno(why)}"
+            ) from None
         try:
             host.route_add(host_route(address, link.index))
         except OSError as why:
             if why.errno != errno.EEXIST:
-                raise CNIError(f"failed to add route on host: {go_errno(why)}") from None
+                raise CNIError(
+                    f"failed to add route on host: {go_errno(why)}"
+                ) from None
 
 
 def cmd_add(args: CmdArgs) -> results.Result:
@@ -114,7 +151,9 @@ def cmd_add(args: CmdArgs) -> results.Result:
             link = setup_container_veth(inside, host, args, conf.get("mtu", 0), result)
             setup_host_veth(host, link, result)
         if conf.get("ipMasq"):
-            setup_ip_masq(addresses, conf["name"], args.container_id, conf.get("ipMasqBackend"))
+            setup_ip_masq(
+                addresses, conf["name"], args.container_id, conf.get("ipMasqBackend")
+            )
     except (CNIError, OSError):
         with contextlib.suppress(CNIError):
             ipam.exec_ipam("DEL", ipam_type, args)
@@ -143,10 +182,20 @@ def cmd_check(args: CmdArgs) -> None:
     with open_netns(args.netns) as inside:
         ipam.exec_ipam("CHECK", (conf.get("ipam") or {}).get("type", ""), args)
         result = prev_result(args, "ptp: Required prevResult missing")
-        mine = [i for i in result.get("interfaces", ()) if i["name"] == args.if_name and i.get("sandbox") == args.netns]
+        mine = [
+            i
+            for i in result.get("interfaces", ())
+            if i["name"] == args.if_name and i.get("sandbox") == args.netns
+        ]
         check_sandbox(args, mine[0] if mine else {})
         missing = "ptp: Container Interface name in prevResult: {} not found"
-        check_pod_end(inside, mine[0], "Error: Container interface {} not of type veth/p2p", "ptp: ", missing)
+        check_pod_end(
+            inside,
+            mine[0],
+            "Error: Container interface {} not of type veth/p2p",
+            "ptp: ",
+            missing,
+        )
         check_addresses_and_routes(inside, args.if_name, result)
 
 
@@ -157,7 +206,10 @@ def cmd_status(args: CmdArgs) -> None:
 
 def main() -> int:
     """The executable."""
-    return plugin_main("ptp", {"ADD": cmd_add, "DEL": cmd_del, "CHECK": cmd_check, "STATUS": cmd_status})
+    return plugin_main(
+        "ptp",
+        {"ADD": cmd_add, "DEL": cmd_del, "CHECK": cmd_check, "STATUS": cmd_status},
+    )
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
-"""What every plugin does first and last: read the environment and standard input, check both, call the command, print JSON.
+"""What every plugin does first and last: read the environment and standard input, check
+both, call the command, print JSON.
 
-Upstream: `containernetworking/cni`, `pkg/skel/skel.go` (`dispatcher`), `pkg/ns/ns_linux.go` (`CheckNetNS`), CNI v1.3.
+Upstream: `containernetworking/cni`, `pkg/skel/skel.go` (`dispatcher`),
+`pkg/ns/ns_linux.go` (`CheckNetNS`), CNI v1.3.
 """
 
 from __future__ import annotations
@@ -14,14 +16,25 @@ from typing import Any, TextIO
 from lifecycle.cni import errors, results
 from lifecycle.cni.errors import CNIError
 from lifecycle.cni.go_json import marshal, unmarshal
-from lifecycle.cni.naming import validate_container_id, validate_interface_name, validate_network_name
+from lifecycle.cni.naming import (
+    validate_container_id,
+    validate_interface_name,
+    validate_network_name,
+)
 from lifecycle.cni.plugins.go_structs import STRING, Struct, misfit
-from lifecycle.cni.versions import ALL, greater_than_or_equal_to, incompatible, version_info
+from lifecycle.cni.versions import (
+    ALL,
+    greater_than_or_equal_to,
+    incompatible,
+    version_info,
+)
 
 
 @dataclass(slots=True)
 class CmdArgs:
-    """One call. `conf`: standard input, decoded; `stdin_data`: as it came, to be handed to an IPAM plugin."""
+    """One call. `conf`: standard input, decoded; `stdin_data`: as it came, to be handed
+    to an IPAM plugin.
+    """
 
     container_id: str
     netns: str
@@ -49,14 +62,23 @@ _REQUIRED = {
     "CNI_PATH": {"ADD", "CHECK", "DEL", "GC", "STATUS"},
     "CNI_NETNS_OVERRIDE": set(),
 }
-_VALIDATED = {"CNI_CONTAINERID": validate_container_id, "CNI_IFNAME": validate_interface_name}
+_VALIDATED = {
+    "CNI_CONTAINERID": validate_container_id,
+    "CNI_IFNAME": validate_interface_name,
+}
 _NAMED = Struct({"name": STRING}, 'struct { Name string "json:\\"name\\"" }')
-_VERSIONED = Struct({"cniVersion": STRING}, 'struct { CNIVersion string "json:\\"cniVersion\\"" }')
+_VERSIONED = Struct(
+    {"cniVersion": STRING}, 'struct { CNIVersion string "json:\\"cniVersion\\"" }'
+)
 _SINCE = {"CHECK": "0.4.0", "GC": "1.1.0", "STATUS": "1.1.0"}
 
 
-def cmd_args_from_env(env: Mapping[str, str], stdin: Callable[[], str]) -> tuple[str, CmdArgs]:
-    """The command and its arguments. Raises CNIError with upstream's code for whatever is missing."""
+def cmd_args_from_env(
+    env: Mapping[str, str], stdin: Callable[[], str]
+) -> tuple[str, CmdArgs]:
+    """The command and its arguments. Raises CNIError with upstream's code for whatever
+    is missing.
+    """
     command, missing = env.get("CNI_COMMAND", ""), []
     if not command:
         missing.append("CNI_COMMAND")
@@ -66,7 +88,10 @@ def cmd_args_from_env(env: Mapping[str, str], stdin: Callable[[], str]) -> tuple
         elif command in commands and name in _VALIDATED:
             _VALIDATED[name](env[name])
     if missing:
-        raise CNIError(f"required env variables [{','.join(missing)}] missing", errors.INVALID_ENVIRONMENT_VARIABLES)
+        raise CNIError(
+            f"required env variables [{','.join(missing)}] missing",
+            errors.INVALID_ENVIRONMENT_VARIABLES,
+        )
     text = "" if command == "VERSION" else stdin()
     args = CmdArgs(
         env.get("CNI_CONTAINERID", ""),
@@ -83,25 +108,42 @@ def cmd_args_from_env(env: Mapping[str, str], stdin: Callable[[], str]) -> tuple
 
 
 def dispatch(
-    commands: Mapping[str, Command], env: Mapping[str, str], stdin: Callable[[], str], supported: Sequence[str] = ALL
+    commands: Mapping[str, Command],
+    env: Mapping[str, str],
+    stdin: Callable[[], str],
+    supported: Sequence[str] = ALL,
 ) -> str:
-    """Run the command that the environment names; the text to print. Raises CNIError."""
+    """Run the command that the environment names; the text to print. Raises
+    CNIError.
+    """
     command, args = cmd_args_from_env(env, stdin)
     if command == "VERSION":
         return marshal(version_info(supported), sort=False) + "\n"
     if command not in ("ADD", "DEL", *_SINCE):
-        raise CNIError(f"unknown CNI_COMMAND: {command}", errors.INVALID_ENVIRONMENT_VARIABLES)
+        raise CNIError(
+            f"unknown CNI_COMMAND: {command}", errors.INVALID_ENVIRONMENT_VARIABLES
+        )
     said = misfit(args.conf, _VERSIONED)
     if said:
-        raise CNIError(f"decoding version from network config: {said}", errors.DECODING_FAILURE)
+        raise CNIError(
+            f"decoding version from network config: {said}", errors.DECODING_FAILURE
+        )
     if command in _SINCE:
         if not _at_least(args.cni_version, _SINCE[command]):
-            raise CNIError(f"config version does not allow {command}", errors.INCOMPATIBLE_CNI_VERSION)
+            raise CNIError(
+                f"config version does not allow {command}",
+                errors.INCOMPATIBLE_CNI_VERSION,
+            )
         if not any(_at_least(version, args.cni_version) for version in supported):
-            raise CNIError(f"plugin version does not allow {command}", errors.INCOMPATIBLE_CNI_VERSION)
+            raise CNIError(
+                f"plugin version does not allow {command}",
+                errors.INCOMPATIBLE_CNI_VERSION,
+            )
     details = incompatible(args.cni_version, supported)
     if details:
-        raise CNIError("incompatible CNI versions", errors.INCOMPATIBLE_CNI_VERSION, details)
+        raise CNIError(
+            "incompatible CNI versions", errors.INCOMPATIBLE_CNI_VERSION, details
+        )
     result = commands[command](args) if command in commands else None
     if (
         command in ("ADD", "DEL")
@@ -111,11 +153,18 @@ def dispatch(
     ):
         same = "plugin's netns and netns from CNI_NETNS should not be the same"
         raise CNIError(same, errors.INVALID_NET_NS)
-    return results.shown(results.convert(result, args.cni_version)) if result is not None else ""
+    return (
+        results.shown(results.convert(result, args.cni_version))
+        if result is not None
+        else ""
+    )
 
 
 def plugin_main(
-    name: str, commands: Mapping[str, Command], env: Mapping[str, str] | None = None, out: TextIO | None = None
+    name: str,
+    commands: Mapping[str, Command],
+    env: Mapping[str, str] | None = None,
+    out: TextIO | None = None,
 ) -> int:
     """A plugin's `main`: prints, and returns the exit code."""
     env, out = os.environ if env is None else env, out or sys.stdout
@@ -134,20 +183,26 @@ def plugin_main(
     return 1
 
 
-def prev_result(args: CmdArgs, complaint: str = "Required prevResult missing") -> results.Result:
+def prev_result(
+    args: CmdArgs, complaint: str = "Required prevResult missing"
+) -> results.Result:
     """The result so far, in the newest version. Raises CNIError if there is none."""
     raw = args.conf.get("prevResult")
     if raw is None:
         raise CNIError(complaint)
     try:
-        result = results.create(args.cni_version, {"cniVersion": args.cni_version, **raw})
+        result = results.create(
+            args.cni_version, {"cniVersion": args.cni_version, **raw}
+        )
     except CNIError as why:
         raise why.wrapped("could not parse prevResult") from None
     return results.convert(result, "1.1.0")
 
 
 def load_args(text: str, known: Sequence[str]) -> dict[str, str]:
-    """CNI_ARGS: `K=V;K2=V2`. What is not known is refused, unless `IgnoreUnknown=1` is among it. Raises CNIError."""
+    """CNI_ARGS: `K=V;K2=V2`. What is not known is refused, unless `IgnoreUnknown=1` is
+    among it. Raises CNIError.
+    """
     found: dict[str, str] = {}
     unknown = []
     for pair in text.split(";") if text else ():
@@ -161,7 +216,8 @@ def load_args(text: str, known: Sequence[str]) -> dict[str, str]:
     ignore = found.pop("IgnoreUnknown", "0").lower()
     if ignore not in ("0", "1", "true", "false"):
         raise CNIError(
-            f'ARGS: error parsing value of pair "IgnoreUnknown={ignore}": boolean unmarshal error: invalid input {ignore}'
+            f'ARGS: error parsing value of pair "IgnoreUnknown={ignore}": boolean'
+            f" unmarshal error: invalid input {ignore}"
         )
     if unknown and ignore not in ("1", "true"):
         raise CNIError(f"ARGS: unknown args [{' '.join(unknown)}]")
@@ -182,7 +238,9 @@ def _validated_config(text: str) -> dict[str, Any]:
     except ValueError as why:
         conf, said = None, str(why)
     if said:
-        raise CNIError(f"error unmarshall network config: {said}", errors.DECODING_FAILURE)
+        raise CNIError(
+            f"error unmarshall network config: {said}", errors.DECODING_FAILURE
+        )
     if not conf or not conf.get("name"):
         raise CNIError("missing network name", errors.INVALID_NETWORK_CONFIG)
     validate_network_name(conf["name"])

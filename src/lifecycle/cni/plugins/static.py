@@ -1,4 +1,5 @@
-"""static: the IPAM plugin that hands out what its configuration says, without keeping books.
+"""static: the IPAM plugin that hands out what its configuration says, without keeping
+books.
 
 Upstream: `containernetworking/plugins`, `plugins/ipam/static/main.go`, v1.9.
 """
@@ -12,7 +13,16 @@ from typing import Any
 from lifecycle.cni import results
 from lifecycle.cni.addresses import parse_cidr, parse_ip
 from lifecycle.cni.errors import CNIError
-from lifecycle.cni.plugins.go_structs import DNS, IP, ROUTES, STRING, STRINGS, Shape, Slice, Struct
+from lifecycle.cni.plugins.go_structs import (
+    DNS,
+    IP,
+    ROUTES,
+    STRING,
+    STRINGS,
+    Shape,
+    Slice,
+    Struct,
+)
 from lifecycle.cni.plugins.netconf import plugin_config
 from lifecycle.cni.plugins.skel import CmdArgs, load_args, plugin_main, prev_result
 from lifecycle.cni.versions import greater_than_or_equal_to
@@ -29,9 +39,12 @@ _NET = Struct(
         "name": STRING,
         "cniVersion": STRING,
         "ipam": Struct(_IPAM_CONFIG, "main.IPAMConfig"),
-        "runtimeConfig": Struct({"ips": STRINGS}, 'struct { IPs []string "json:\\"ips,omitempty\\"" }'),
+        "runtimeConfig": Struct(
+            {"ips": STRINGS}, 'struct { IPs []string "json:\\"ips,omitempty\\"" }'
+        ),
         "args": Struct(
-            {"cni": Struct({"ips": STRINGS}, "main.IPAMArgs")}, 'struct { A *main.IPAMArgs "json:\\"cni\\"" }'
+            {"cni": Struct({"ips": STRINGS}, "main.IPAMArgs")},
+            'struct { A *main.IPAMArgs "json:\\"cni\\"" }',
         ),
     },
     "main.Net",
@@ -39,18 +52,28 @@ _NET = Struct(
 
 
 def load_addresses(conf: Mapping[str, Any], env_args: str) -> list[dict[str, str]]:
-    """The addresses, each perhaps with a gateway. `args` and `runtimeConfig` replace the configured ones. Raises CNIError."""
+    """The addresses, each perhaps with a gateway. `args` and `runtimeConfig` replace
+    the configured ones. Raises CNIError.
+    """
     conf = plugin_config(conf, _NET, "")
     ipam = conf.get("ipam")
     if ipam is None:
         raise CNIError("IPAM config missing 'ipam' key")
     addresses = [
-        {"address": a.get("address") or "", "gateway": str(parse_ip(a["gateway"])) if a.get("gateway") else ""}
+        {
+            "address": a.get("address") or "",
+            "gateway": str(parse_ip(a["gateway"])) if a.get("gateway") else "",
+        }
         for a in ipam.get("addresses") or ()
     ]
     env = load_args(env_args, ("IP", "GATEWAY"))
     for item in env.get("IP", "").split(",") if env.get("IP") else ():
-        addresses.append({"address": _cidr(item.strip(), "the 'ip' field is expected to be"), "gateway": ""})
+        addresses.append(
+            {
+                "address": _cidr(item.strip(), "the 'ip' field is expected to be"),
+                "gateway": "",
+            }
+        )
     for item in env.get("GATEWAY", "").split(",") if env.get("GATEWAY") else ():
         try:
             gateway = parse_ip(item.strip())
@@ -59,16 +82,25 @@ def load_addresses(conf: Mapping[str, Any], env_args: str) -> list[dict[str, str
         for one in addresses:
             if one["address"] and gateway in parse_cidr(one["address"]).network:
                 one["gateway"] = str(gateway)
-    for place in ((conf.get("args") or {}).get("cni") or {}, conf.get("runtimeConfig") or {}):
+    for place in (
+        (conf.get("args") or {}).get("cni") or {},
+        conf.get("runtimeConfig") or {},
+    ):
         if place.get("ips"):
             words = "an entry in the 'ips' field is NOT"
-            addresses = [{"address": _cidr(item, words), "gateway": ""} for item in place["ips"]]
+            addresses = [
+                {"address": _cidr(item, words), "gateway": ""} for item in place["ips"]
+            ]
     for one in addresses:
         one["address"] = _cidr(one["address"], "the 'address' field is expected to be")
     versions = [parse_cidr(one["address"]).version for one in addresses]
     version = conf.get("cniVersion") or ""
-    if max(versions.count(4), versions.count(6)) > 1 and not greater_than_or_equal_to(version, "0.3.0"):
-        raise CNIError(f"CNI version {version} does not support more than 1 address per family")
+    if max(versions.count(4), versions.count(6)) > 1 and not greater_than_or_equal_to(
+        version, "0.3.0"
+    ):
+        raise CNIError(
+            f"CNI version {version} does not support more than 1 address per family"
+        )
     return addresses
 
 
@@ -81,9 +113,17 @@ def _cidr(text: str, words: str) -> str:
 
 def cmd_add(args: CmdArgs) -> results.Result:
     """ADD. Raises CNIError."""
-    ips = [{key: value for key, value in one.items() if value} for one in load_addresses(args.conf, args.args)]
+    ips = [
+        {key: value for key, value in one.items() if value}
+        for one in load_addresses(args.conf, args.args)
+    ]
     ipam = args.conf["ipam"]
-    result = {"cniVersion": "1.1.0", "ips": ips, "routes": ipam.get("routes"), "dns": ipam.get("dns")}
+    result = {
+        "cniVersion": "1.1.0",
+        "ips": ips,
+        "routes": ipam.get("routes"),
+        "dns": ipam.get("dns"),
+    }
     return results.create("1.1.0", result)
 
 
@@ -92,7 +132,9 @@ def cmd_del(args: CmdArgs) -> None:
 
 
 def cmd_check(args: CmdArgs) -> None:
-    """CHECK: an address of ours that the result has must have our gateway. Raises CNIError."""
+    """CHECK: an address of ours that the result has must have our gateway. Raises
+    CNIError.
+    """
     addresses = load_addresses(args.conf, args.args)
     result = prev_result(args)
     for one in addresses:

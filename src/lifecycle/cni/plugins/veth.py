@@ -1,6 +1,8 @@
-"""A veth pair: one end in the pod's namespace under the wanted name, the other on the host under a random one.
+"""A veth pair: one end in the pod's namespace under the wanted name, the other on the
+host under a random one.
 
-Upstream: `containernetworking/plugins`, `pkg/ip/link_linux.go` (`SetupVeth`, `DelLinkByNameAddr`), v1.9.
+Upstream: `containernetworking/plugins`, `pkg/ip/link_linux.go` (`SetupVeth`,
+`DelLinkByNameAddr`), v1.9.
 """
 
 from __future__ import annotations
@@ -23,7 +25,14 @@ def random_veth_name() -> str:
 
 
 def setup_veth(
-    inside: Netlink, host: Netlink, host_fd: int, if_name: str, *, mtu: int, mac: str = "", host_name: str = ""
+    inside: Netlink,
+    host: Netlink,
+    host_fd: int,
+    if_name: str,
+    *,
+    mtu: int,
+    mac: str = "",
+    host_name: str = "",
 ) -> tuple[Link, Link]:
     """Host end and pod end, the host end up. Raises CNIError.
 
@@ -38,7 +47,10 @@ def setup_veth(
             if why.errno == errno.EEXIST:
                 if not host_name and _exists(inside, peer):
                     continue
-                raise CNIError(f'container veth name ("{if_name}") peer provided ("{peer}") already exists') from None
+                raise CNIError(
+                    f'container veth name ("{if_name}") peer provided ("{peer}")'
+                    " already exists"
+                ) from None
             raise CNIError(f"failed to make veth pair: {go_errno(why)}") from None
         except ValueError as why:
             raise CNIError(f"failed to make veth pair: {why}") from None
@@ -47,7 +59,9 @@ def setup_veth(
     try:
         host_link = host.link(peer)
     except LinkNotFoundError:
-        raise CNIError(f'failed to lookup "{peer}" in the host namespace: Link not found') from None
+        raise CNIError(
+            f'failed to lookup "{peer}" in the host namespace: Link not found'
+        ) from None
     host.link_set(host_link.index, up=True)
     try_sysctl(f"net/ipv6/conf/{peer}/accept_ra", "0")
     return host.link(peer), inside.link(if_name)

@@ -1,11 +1,12 @@
 """CronJobs: a Job for every time the clock says so.
 
-A run that was missed while nobody watched is made up for, but only the last one, and only within
-`startingDeadlineSeconds`. The Job's name ends in its due time in minutes, so that two controllers cannot start the
-same run twice.
+A run that was missed while nobody watched is made up for, but only the last one, and
+only within `startingDeadlineSeconds`. The Job's name ends in its due time in minutes,
+so that two controllers cannot start the same run twice.
 
-Upstream: `pkg/controller/cronjob/cronjob_controllerv2.go` (`syncCronJob`, `cleanupFinishedJobs`), `utils.go`
-(`getJobFromTemplate2`), v1.36. Left out: schedules that name their zone themselves (`TZ=…`), which validation refuses.
+Upstream: `pkg/controller/cronjob/cronjob_controllerv2.go` (`syncCronJob`,
+`cleanupFinishedJobs`), `utils.go` (`getJobFromTemplate2`), v1.36. Left out: schedules
+that name their zone themselves (`TZ=…`), which validation refuses.
 """
 
 from __future__ import annotations
@@ -34,7 +35,11 @@ from lifecycle.controllers.job.job_status import is_job_finished, job_condition
 from lifecycle.controllers.keyed_worker import run_workers
 from lifecycle.controllers.namespace_terminating import is_namespace_terminating
 from lifecycle.controllers.object_copy import mutable_copy
-from lifecycle.controllers.owner_references import get_controller_of, is_controlled_by, new_controller_ref
+from lifecycle.controllers.owner_references import (
+    get_controller_of,
+    is_controlled_by,
+    new_controller_ref,
+)
 
 SCHEDULED_TIMESTAMP = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 
@@ -42,19 +47,32 @@ SCHEDULED_TIMESTAMP = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 class CronJobController:
     """Starts Jobs when they are due."""
 
-    def __init__(self, client: Client, informers: SharedInformerFactory, *, clock: Clock, names: NameSource) -> None:
+    def __init__(
+        self,
+        client: Client,
+        informers: SharedInformerFactory,
+        *,
+        clock: Clock,
+        names: NameSource,
+    ) -> None:
         self._client = client
         self._clock = clock
-        self._resource, self._job_resource = resource("cronjobs.batch"), resource("jobs.batch")
+        self._resource, self._job_resource = (
+            resource("cronjobs.batch"),
+            resource("jobs.batch"),
+        )
         self._cron_jobs = informers.informer(self._resource)
         self._jobs = informers.informer(self._job_resource)
         self._recorder = EventRecorder(client, "cronjob-controller", clock=clock)
         self._queue: RateLimitingQueue[str] = RateLimitingQueue()
         self._cron_jobs.add_event_handler(
-            add=lambda cj: self._queue.add(meta_namespace_key(cj)), update=self._cron_job_updated
+            add=lambda cj: self._queue.add(meta_namespace_key(cj)),
+            update=self._cron_job_updated,
         )
         self._jobs.add_event_handler(
-            add=self._job_changed, update=lambda old, new: self._job_changed(new), delete=self._job_changed
+            add=self._job_changed,
+            update=lambda old, new: self._job_changed(new),
+            delete=self._job_changed,
         )
 
     async def run(self) -> None:
@@ -62,18 +80,26 @@ class CronJobController:
         try:
             await self._jobs.wait_for_sync()
             await self._cron_jobs.wait_for_sync()
-            await run_workers(self._queue, self._sync, workers=5, name="cronjob-controller")
+            await run_workers(
+                self._queue, self._sync, workers=5, name="cronjob-controller"
+            )
         finally:
             await self._recorder.stop()
 
     def _cron_job_updated(self, old: Object, new: Object) -> None:
         key, spec = meta_namespace_key(new), new["spec"]
-        if any(old["spec"].get(name) != spec.get(name) for name in ("schedule", "timeZone")):
-            try:  # another timetable: wait for its next run, rather than start one that the new table would have had
+        if any(
+            old["spec"].get(name) != spec.get(name) for name in ("schedule", "timeZone")
+        ):
+            try:
+                # another timetable: wait for its next run, rather than start one that
+                # the new table would have had
                 schedule = next_after(spec["schedule"], _zone_of(spec))
             except UnknownTimeZoneError:
                 schedule = next_after(spec["schedule"])
-            self._queue.add_after(key, next_schedule_delay(new, self._clock.now(), schedule))
+            self._queue.add_after(
+                key, next_schedule_delay(new, self._clock.now(), schedule)
+            )
         else:
             self._queue.add(key)
 
@@ -108,7 +134,9 @@ class CronJobController:
             if not status.get("active"):
                 status.pop("active", None)
             if status != (cached.get("status") or {}):
-                await self._client.update(self._resource, cron_job, subresource="status")
+                await self._client.update(
+                    self._resource, cron_job, subresource="status"
+                )
         if delay is not None:
             self._queue.add_after(key, delay)
 
@@ -119,16 +147,25 @@ class CronJobController:
         status = cron_job["status"]
         for job in jobs:
             name = job["metadata"]["name"]
-            active = any(reference["uid"] == job["metadata"]["uid"] for reference in status.get("active") or ())
+            active = any(
+                reference["uid"] == job["metadata"]["uid"]
+                for reference in status.get("active") or ()
+            )
             if not is_job_finished(job):
                 if not active and not await self._is_active_by_now(cron_job, job):
-                    message = f"Saw a job that the controller did not create or forgot: {name}"
+                    message = (
+                        "Saw a job that the controller did not create or forgot:"
+                        f" {name}"
+                    )
                     self._recorder.event(cron_job, "Warning", "UnexpectedJob", message)
                 continue
             complete = job_condition(job, "Complete")
             if active:
                 _no_longer_active(cron_job, job)
-                message = f"Saw completed job: {name}, condition: {'Complete' if complete else 'Failed'}"
+                message = (
+                    f"Saw completed job: {name}, condition:"
+                    f" {'Complete' if complete else 'Failed'}"
+                )
                 self._recorder.event(cron_job, "Normal", "SawCompletedJob", message)
             end = (job.get("status") or {}).get("completionTime", "")
             if complete and end > status.get("lastSuccessfulTime", ""):
@@ -155,14 +192,18 @@ class CronJobController:
     async def _get_job(self, reference: Object) -> Object | None:
         """The Job from the server: the cache may not have seen it yet."""
         try:
-            return await self._client.get(self._job_resource, reference["name"], reference["namespace"])
+            return await self._client.get(
+                self._job_resource, reference["name"], reference["namespace"]
+            )
         except StatusError as error:
             if error.code == 404:
                 return None
             raise
 
     async def _clean_up(self, cron_job: Object, jobs: list[Object]) -> None:
-        """Old finished Jobs beyond the limits go; of those that never started, the last."""
+        """Old finished Jobs beyond the limits go; of those that never started, the
+        last.
+        """
         spec = cron_job["spec"]
         for kind, limit in (
             ("Complete", spec.get("successfulJobsHistoryLimit")),
@@ -171,8 +212,16 @@ class CronJobController:
             if limit is None:
                 continue
             finished = sorted(
-                (job for job in jobs if job_condition(job, kind) and "deletionTimestamp" not in job["metadata"]),
-                key=lambda job: ((job.get("status") or {}).get("startTime", "~"), job["metadata"]["name"]),
+                (
+                    job
+                    for job in jobs
+                    if job_condition(job, kind)
+                    and "deletionTimestamp" not in job["metadata"]
+                ),
+                key=lambda job: (
+                    (job.get("status") or {}).get("startTime", "~"),
+                    job["metadata"]["name"],
+                ),
             )
             for job in finished[: max(0, len(finished) - limit)]:
                 await self._delete(cron_job, job)
@@ -182,19 +231,28 @@ class CronJobController:
         name = job["metadata"]["name"]
         try:
             await self._client.delete(
-                self._job_resource, name, cron_job["metadata"]["namespace"], propagation="Background"
+                self._job_resource,
+                name,
+                cron_job["metadata"]["namespace"],
+                propagation="Background",
             )
         except StatusError as error:
-            self._recorder.event(cron_job, "Warning", "FailedDelete", f"Deleted job: {error.message}")
+            self._recorder.event(
+                cron_job, "Warning", "FailedDelete", f"Deleted job: {error.message}"
+            )
             return False
         _no_longer_active(cron_job, job)
-        self._recorder.event(cron_job, "Normal", "SuccessfulDelete", f"Deleted job {name}")
+        self._recorder.event(
+            cron_job, "Normal", "SuccessfulDelete", f"Deleted job {name}"
+        )
         return True
 
     # The next one.
 
     async def _start_if_due(self, cron_job: Object) -> float | None:
-        """Start what is due; after how many seconds to look again. Raises StatusError, ReplaceError."""
+        """Start what is due; after how many seconds to look again. Raises StatusError,
+        ReplaceError.
+        """
         spec, status, now = cron_job["spec"], cron_job["status"], self._clock.now()
         try:
             zone = _zone_of(spec)
@@ -214,7 +272,10 @@ class CronJobController:
         if due is None:
             return next_schedule_delay(cron_job, now, schedule)
         if missed > TOO_MANY_MISSED:
-            message = "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew"
+            message = (
+                "too many missed start times. Set or decrease"
+                " .spec.startingDeadlineSeconds or check clock skew"
+            )
             self._recorder.event(cron_job, "Warning", "TooManyMissedTimes", message)
         deadline = spec.get("startingDeadlineSeconds")
         last = status.get("lastScheduleTime")
@@ -222,28 +283,40 @@ class CronJobController:
             message = f"Missed scheduled time to start a job: {_rfc1123(due)}"
             self._recorder.event(cron_job, "Warning", "MissSchedule", message)
         elif (last is not None and parse_time(last) == due) or any(
-            reference["name"] == _job_name(cron_job, due) for reference in status.get("active") or ()
+            reference["name"] == _job_name(cron_job, due)
+            for reference in status.get("active") or ()
         ):
             pass  # this run has been started
         elif status.get("active") and spec.get("concurrencyPolicy") == "Forbid":
-            message = "Not starting job because prior execution is running and concurrency policy is Forbid"
+            message = (
+                "Not starting job because prior execution is running and concurrency"
+                " policy is Forbid"
+            )
             self._recorder.event(cron_job, "Normal", "JobAlreadyActive", message)
         elif not await self._start(cron_job, due, zone):
             return None
         return next_schedule_delay(cron_job, now, schedule)
 
     async def _start(self, cron_job: Object, due: float, zone: tzinfo) -> bool:
-        """Start a run, in place of those that still run if the policy is Replace. Whether there is anything to write down."""
+        """Start a run, in place of those that still run if the policy is Replace.
+        Whether there is anything to write down.
+        """
         status, namespace = cron_job["status"], cron_job["metadata"]["namespace"]
         if cron_job["spec"].get("concurrencyPolicy") == "Replace":
             for reference in list(status.get("active") or ()):
                 try:
-                    running = await self._client.get(self._job_resource, reference["name"], namespace)
+                    running = await self._client.get(
+                        self._job_resource, reference["name"], namespace
+                    )
                 except StatusError as error:
-                    self._recorder.event(cron_job, "Warning", "FailedGet", f"Get job: {error.message}")
+                    self._recorder.event(
+                        cron_job, "Warning", "FailedGet", f"Get job: {error.message}"
+                    )
                     raise
                 if not await self._delete(cron_job, running):
-                    raise ReplaceError(f"could not replace job {namespace}/{reference['name']}")
+                    raise ReplaceError(
+                        f"could not replace job {namespace}/{reference['name']}"
+                    )
         wanted = _job_from_template(cron_job, due, zone)
         try:
             job = await self._client.create(self._job_resource, wanted, namespace)
@@ -251,14 +324,27 @@ class CronJobController:
             if is_namespace_terminating(error):
                 raise
             if error.reason != "AlreadyExists":
-                self._recorder.event(cron_job, "Warning", "FailedCreate", f"Error creating job: {error.message}")
+                self._recorder.event(
+                    cron_job,
+                    "Warning",
+                    "FailedCreate",
+                    f"Error creating job: {error.message}",
+                )
                 raise
-            # Ours, if we were interrupted between making it and noting it; else somebody took the name.
-            job = await self._client.get(self._job_resource, wanted["metadata"]["name"], namespace)
+            # Ours, if we were interrupted between making it and noting it; else
+            # somebody took the name.
+            job = await self._client.get(
+                self._job_resource, wanted["metadata"]["name"], namespace
+            )
             if not is_controlled_by(job, cron_job):
                 return False
         else:
-            self._recorder.event(cron_job, "Normal", "SuccessfulCreate", f"Created job {job['metadata']['name']}")
+            self._recorder.event(
+                cron_job,
+                "Normal",
+                "SuccessfulCreate",
+                f"Created job {job['metadata']['name']}",
+            )
         status["active"] = [*(status.get("active") or ()), object_reference(job)]
         status["lastScheduleTime"] = format_time(due)
         return True
@@ -285,7 +371,9 @@ def _zone_of(spec: Object) -> tzinfo:
 
 def _no_longer_active(cron_job: Object, job: Object) -> None:
     status, uid = cron_job["status"], job["metadata"]["uid"]
-    status["active"] = [reference for reference in status.get("active") or () if reference["uid"] != uid]
+    status["active"] = [
+        reference for reference in status.get("active") or () if reference["uid"] != uid
+    ]
 
 
 def _job_name(cron_job: Object, due: float) -> str:
@@ -293,19 +381,33 @@ def _job_name(cron_job: Object, due: float) -> str:
 
 
 def _job_from_template(cron_job: Object, due: float, zone: tzinfo) -> Object:
-    """The Job of a run; its annotation gives the due time as the CronJob's zone tells it."""
+    """The Job of a run; its annotation gives the due time as the CronJob's zone tells
+    it.
+    """
     template = cron_job["spec"]["jobTemplate"]
     meta = template.get("metadata") or {}
-    stamp = format_time(due) if zone is UTC else datetime.fromtimestamp(due, zone).isoformat(timespec="seconds")
+    stamp = (
+        format_time(due)
+        if zone is UTC
+        else datetime.fromtimestamp(due, zone).isoformat(timespec="seconds")
+    )
     metadata: Object = {
         "name": _job_name(cron_job, due),
         "namespace": cron_job["metadata"]["namespace"],
-        "annotations": {**(meta.get("annotations") or {}), SCHEDULED_TIMESTAMP: stamp.replace("+00:00", "Z")},
+        "annotations": {
+            **(meta.get("annotations") or {}),
+            SCHEDULED_TIMESTAMP: stamp.replace("+00:00", "Z"),
+        },
         "ownerReferences": [new_controller_ref(cron_job)],
     }
     if meta.get("labels"):
         metadata["labels"] = meta["labels"]
-    return {"kind": "Job", "apiVersion": "batch/v1", "metadata": metadata, "spec": template["spec"]}
+    return {
+        "kind": "Job",
+        "apiVersion": "batch/v1",
+        "metadata": metadata,
+        "spec": template["spec"],
+    }
 
 
 def _rfc1123(seconds: float) -> str:

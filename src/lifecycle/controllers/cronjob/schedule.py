@@ -1,11 +1,13 @@
 """When a cron expression is next due.
 
-Five fields – minute, hour, day of month, month, day of week – or a descriptor such as `@hourly`. If both day fields
-are restricted, either one will do; that is cron's oldest surprise. Times are those of the CronJob's `timeZone`, UTC
-without one. Hours and minutes are counted as they pass, not as the wall clock names them: an hour that summer time
-skips never comes, and one that it repeats comes twice.
+Five fields – minute, hour, day of month, month, day of week – or a descriptor such as
+`@hourly`. If both day fields are restricted, either one will do; that is cron's oldest
+surprise. Times are those of the CronJob's `timeZone`, UTC without one. Hours and
+minutes are counted as they pass, not as the wall clock names them: an hour that summer
+time skips never comes, and one that it repeats comes twice.
 
-Upstream: `github.com/robfig/cron/v3/spec.go` (`SpecSchedule.Next`, `dayMatches`), `parser.go`.
+Upstream: `github.com/robfig/cron/v3/spec.go` (`SpecSchedule.Next`, `dayMatches`),
+`parser.go`.
 """
 
 from __future__ import annotations
@@ -22,10 +24,27 @@ _NAMES = {
     3: {
         name: i
         for i, name in enumerate(
-            ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"], 1
+            [
+                "jan",
+                "feb",
+                "mar",
+                "apr",
+                "may",
+                "jun",
+                "jul",
+                "aug",
+                "sep",
+                "oct",
+                "nov",
+                "dec",
+            ],
+            1,
         )
     },
-    4: {name: i for i, name in enumerate(["sun", "mon", "tue", "wed", "thu", "fri", "sat"])},
+    4: {
+        name: i
+        for i, name in enumerate(["sun", "mon", "tue", "wed", "thu", "fri", "sat"])
+    },
 }
 _BOUNDS = ((0, 59), (0, 23), (1, 31), (1, 12), (0, 6))
 _DESCRIPTORS = {
@@ -47,7 +66,9 @@ def next_after(expression: str, zone: tzinfo = UTC) -> Schedule:
         period = max(1, int(parse_duration(expression.removeprefix("@every "))))
         return lambda after: float(int(after) + period)
     fields = _DESCRIPTORS.get(expression, expression).split()
-    minutes, hours, days, months, weekdays = (_values(text, at) for at, text in enumerate(fields))
+    minutes, hours, days, months, weekdays = (
+        _values(text, at) for at, text in enumerate(fields)
+    )
     either = fields[2][0] not in "*?" and fields[4][0] not in "*?"
 
     def day_matches(t: datetime) -> bool:
@@ -55,13 +76,17 @@ def next_after(expression: str, zone: tzinfo = UTC) -> Schedule:
         return (by_date or by_weekday) if either else (by_date and by_weekday)
 
     def following(after: float) -> float | None:
-        t = _later(datetime.fromtimestamp(int(after) // 60 * 60, zone), timedelta(minutes=1))
+        t = _later(
+            datetime.fromtimestamp(int(after) // 60 * 60, zone), timedelta(minutes=1)
+        )
         last_year = t.year + _HORIZON
         while t.year <= last_year:
             if t.month not in months:
                 t = _at(datetime(t.year + t.month // 12, t.month % 12 + 1, 1), zone)
             elif not day_matches(t):
-                t = _midnight(_at(datetime(t.year, t.month, t.day) + timedelta(days=1), zone))
+                t = _midnight(
+                    _at(datetime(t.year, t.month, t.day) + timedelta(days=1), zone)
+                )
             elif t.hour not in hours:
                 t = _later(t, timedelta(hours=1) - timedelta(minutes=t.minute))
             elif t.minute not in minutes:
@@ -79,7 +104,9 @@ def _later(t: datetime, by: timedelta) -> datetime:
 
 
 def _at(wall: datetime, zone: tzinfo) -> datetime:
-    """When a clock in the zone shows this; if it never does, one of the two moments that come near. Upstream: Go's `time.Date`."""
+    """When a clock in the zone shows this; if it never does, one of the two moments
+    that come near. Upstream: Go's `time.Date`.
+    """
     as_if = wall.replace(tzinfo=UTC)
     shift = as_if.astimezone(zone).utcoffset() or timedelta()
     moment = as_if - shift
@@ -89,7 +116,9 @@ def _at(wall: datetime, zone: tzinfo) -> datetime:
 
 
 def _midnight(t: datetime) -> datetime:
-    """Where summer time begins at midnight, a day starts at one o'clock or is reached an hour early."""
+    """Where summer time begins at midnight, a day starts at one o'clock or is reached
+    an hour early.
+    """
     return _later(t, timedelta(hours=24 - t.hour if t.hour > 12 else -t.hour))
 
 

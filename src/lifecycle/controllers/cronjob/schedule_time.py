@@ -1,9 +1,11 @@
 """Which run is due, and how long to sleep until the next.
 
-A controller that was away may have missed many runs. Only the last of them is made up for, and it is found without
-walking through all: the distance between two runs tells about how many fit in between.
+A controller that was away may have missed many runs. Only the last of them is made up
+for, and it is found without walking through all: the distance between two runs tells
+about how many fit in between.
 
-Upstream: `pkg/controller/cronjob/utils.go` (`mostRecentScheduleTime`, `nextScheduleTime`, `nextScheduleTimeDuration`), v1.36.
+Upstream: `pkg/controller/cronjob/utils.go` (`mostRecentScheduleTime`,
+`nextScheduleTime`, `nextScheduleTimeDuration`), v1.36.
 """
 
 from __future__ import annotations
@@ -15,7 +17,9 @@ from lifecycle.api.wire import Object
 from lifecycle.controllers.cronjob.schedule import Schedule
 
 NEXT_SCHEDULE_DELTA = 0.1
-"""Seconds after the due time at which the controller looks: never a moment too early."""
+"""Seconds after the due time at which the controller looks: never a moment too
+early.
+"""
 TOO_MANY_MISSED = 100
 
 
@@ -24,7 +28,9 @@ class InvalidScheduleError(Exception):
 
 
 class MostRecent(NamedTuple):
-    """`at`: the last run that is due and was not started, if there is one; `missed`: about how many there are."""
+    """`at`: the last run that is due and was not started, if there is one; `missed`:
+    about how many there are.
+    """
 
     since: float
     at: float | None
@@ -34,7 +40,8 @@ class MostRecent(NamedTuple):
 def most_recent_schedule_time(
     cron_job: Object, now: float, schedule: Schedule, *, within_deadline: bool = True
 ) -> MostRecent:
-    """Runs due since the last one started (since the creation if there was none), or within the starting deadline.
+    """Runs due since the last one started (since the creation if there was none), or
+    within the starting deadline.
 
     Raises InvalidScheduleError.
     """
@@ -46,16 +53,21 @@ def most_recent_schedule_time(
     first = schedule(since)
     second = schedule(first) if first is not None else None
     if first is None:
-        raise InvalidScheduleError("time difference between two schedules is less than 1 second")
+        raise InvalidScheduleError(
+            "time difference between two schedules is less than 1 second"
+        )
     if now < first:
         return MostRecent(since, None, 0)
     if second is None:
-        raise InvalidScheduleError("time difference between two schedules is less than 1 second")
+        raise InvalidScheduleError(
+            "time difference between two schedules is less than 1 second"
+        )
     if now < second:
         return MostRecent(since, first, 0)
     period = round(second - first)
     missed = int(now - first) // period + 1
-    # one period further back than it seems, since the distance need not be the same every time
+    # one period further back than it seems, since the distance need not be the same
+    # every time
     at, found = schedule(first + (missed - 2) * period), None
     while at is not None and at <= now:
         at, found = schedule(at), at
@@ -63,12 +75,20 @@ def most_recent_schedule_time(
 
 
 def next_schedule_delay(cron_job: Object, now: float, schedule: Schedule) -> float:
-    """Seconds until the controller has to look again. Upstream: `nextScheduleTimeDuration`."""
+    """Seconds until the controller has to look again. Upstream:
+    `nextScheduleTimeDuration`.
+    """
     try:
-        since, at, missed = most_recent_schedule_time(cron_job, now, schedule, within_deadline=False)
+        since, at, missed = most_recent_schedule_time(
+            cron_job, now, schedule, within_deadline=False
+        )
     except InvalidScheduleError:
         start: float | None = now
     else:
         start = at if at is not None else now if missed else since
     following = schedule(start if start is not None else now)
-    return max(0.0, following - now) + NEXT_SCHEDULE_DELTA if following is not None else NEXT_SCHEDULE_DELTA
+    return (
+        max(0.0, following - now) + NEXT_SCHEDULE_DELTA
+        if following is not None
+        else NEXT_SCHEDULE_DELTA
+    )

@@ -1,12 +1,12 @@
 """A daemon's pod for a node, and whether the node should have one.
 
-The controller does not place pods any more (it did until v1.12): it makes a pod that only one node can take, and
-the scheduler does the rest. So that a daemon comes where others must not, its pods tolerate most of what can be
-wrong with a node.
+The controller does not place pods any more (it did until v1.12): it makes a pod that
+only one node can take, and the scheduler does the rest. So that a daemon comes where
+others must not, its pods tolerate most of what can be wrong with a node.
 
-Upstream: `pkg/controller/daemon/util/daemonset_util.go` (`AddOrUpdateDaemonPodTolerations`,
-`ReplaceDaemonSetPodNodeNameNodeAffinity`, `CreatePodTemplate`), `daemon_controller.go` (`NodeShouldRunDaemonPod`),
-v1.36.
+Upstream: `pkg/controller/daemon/util/daemonset_util.go`
+(`AddOrUpdateDaemonPodTolerations`, `ReplaceDaemonSetPodNodeNameNodeAffinity`,
+`CreatePodTemplate`), `daemon_controller.go` (`NodeShouldRunDaemonPod`), v1.36.
 """
 
 from __future__ import annotations
@@ -42,7 +42,11 @@ class Should(NamedTuple):
 
 def template_generation(ds: Object) -> str:
     """What the old annotation says; empty without it."""
-    return str((ds["metadata"].get("annotations") or {}).get(DEPRECATED_TEMPLATE_GENERATION, ""))
+    return str(
+        (ds["metadata"].get("annotations") or {}).get(
+            DEPRECATED_TEMPLATE_GENERATION, ""
+        )
+    )
 
 
 def daemon_spec(spec: Object) -> Object:
@@ -57,9 +61,13 @@ def daemon_spec(spec: Object) -> Object:
 
 
 def only_on(spec: Object, node: str) -> Object:
-    """The spec, for one node only: other terms about nodes are replaced, since the controller has judged them already."""
+    """The spec, for one node only: other terms about nodes are replaced, since the
+    controller has judged them already.
+    """
     affinity = spec.get("affinity") or {}
-    term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}
+    term = {
+        "matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]
+    }
     node_affinity = {
         **(affinity.get("nodeAffinity") or {}),
         "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]},
@@ -86,7 +94,9 @@ def node_should_run_daemon_pod(ds: Object, node: Object) -> Should:
     if spec.get("nodeName") and spec["nodeName"] != name:
         return Should(False, False)
     required = required_node_affinity(spec)
-    if required is not None and not required(name, node["metadata"].get("labels") or {}):
+    if required is not None and not required(
+        name, node["metadata"].get("labels") or {}
+    ):
         return Should(False, False)
     taints = (node.get("spec") or {}).get("taints") or ()
     tolerations = daemon_spec(spec)["tolerations"]
@@ -104,6 +114,10 @@ def node_of(pod: Object) -> str:
     ) or {}
     for term in affinity.get("nodeSelectorTerms") or ():
         for field in term.get("matchFields") or ():
-            if field["key"] == "metadata.name" and field["operator"] == "In" and len(field["values"]) == 1:
+            if (
+                field["key"] == "metadata.name"
+                and field["operator"] == "In"
+                and len(field["values"]) == 1
+            ):
                 return str(field["values"][0])
     return ""

@@ -1,11 +1,12 @@
 """DaemonSets: one pod on every node that should have one.
 
-A sync compares nodes with pods. A failed pod is deleted, and the next one comes later each time; pods on nodes that
-no longer should have one are deleted; of several pods on a node the oldest stays. Then a step of the rollout, the
-status, and the history.
+A sync compares nodes with pods. A failed pod is deleted, and the next one comes later
+each time; pods on nodes that no longer should have one are deleted; of several pods on
+a node the oldest stays. Then a step of the rollout, the status, and the history.
 
-Upstream: `pkg/controller/daemon/daemon_controller.go` (`syncDaemonSet`, `manage`, `podsShouldBeOnNode`,
-`syncNodes`), `update.go` (`constructHistory`, `cleanupHistory`), v1.36.
+Upstream: `pkg/controller/daemon/daemon_controller.go` (`syncDaemonSet`, `manage`,
+`podsShouldBeOnNode`, `syncNodes`), `update.go` (`constructHistory`, `cleanupHistory`),
+v1.36.
 """
 
 from __future__ import annotations
@@ -26,7 +27,11 @@ from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.client.store import meta_namespace_key
 from lifecycle.client.workqueue import RateLimitingQueue
-from lifecycle.controllers.daemonset.daemon_pods import daemon_pod, node_of, node_should_run_daemon_pod
+from lifecycle.controllers.daemonset.daemon_pods import (
+    daemon_pod,
+    node_of,
+    node_should_run_daemon_pod,
+)
 from lifecycle.controllers.daemonset.daemon_set_status import daemon_set_status
 from lifecycle.controllers.daemonset.rolling_update import is_updated, rolling_update
 from lifecycle.controllers.deployment.pod_template_hash import compute_hash
@@ -41,7 +46,10 @@ from lifecycle.controllers.history.revisions import (
 from lifecycle.controllers.keyed_worker import RetryError, run_workers
 from lifecycle.controllers.object_copy import mutable_copy
 from lifecycle.controllers.owned_pods import OwnedPods
-from lifecycle.controllers.owner_references import CONTROLLER_UID_INDEX, index_by_controller_uid
+from lifecycle.controllers.owner_references import (
+    CONTROLLER_UID_INDEX,
+    index_by_controller_uid,
+)
 from lifecycle.controllers.pod_control import PodControl
 from lifecycle.controllers.pod_readiness import is_pod_available, pod_phase
 
@@ -52,7 +60,14 @@ BACKOFF_INITIAL, BACKOFF_MAX = 1.0, 900.0
 class DaemonSetController:
     """Keeps every DaemonSet's pods where they belong."""
 
-    def __init__(self, client: Client, informers: SharedInformerFactory, *, clock: Clock, names: NameSource) -> None:
+    def __init__(
+        self,
+        client: Client,
+        informers: SharedInformerFactory,
+        *,
+        clock: Clock,
+        names: NameSource,
+    ) -> None:
         self._client = client
         self._clock = clock
         self._resource = resource("daemonsets.apps")
@@ -65,20 +80,34 @@ class DaemonSetController:
         self._expectations = ControllerExpectations(clock)
         self._queue: RateLimitingQueue[str] = RateLimitingQueue()
         self._failures: dict[tuple[str, str, str], tuple[float, float]] = {}
-        self._pods = OwnedPods(informers, self._sets, "DaemonSet", self._pod_changed, self._expectations)
+        self._pods = OwnedPods(
+            informers, self._sets, "DaemonSet", self._pod_changed, self._expectations
+        )
         self._sets.add_event_handler(
             add=lambda ds: self._queue.add(meta_namespace_key(ds)),
             update=lambda old, new: self._queue.add(meta_namespace_key(new)),
             delete=self._set_deleted,
         )
-        self._nodes.add_event_handler(add=self._node_added, update=self._node_updated, delete=self._node_added)
+        self._nodes.add_event_handler(
+            add=self._node_added, update=self._node_updated, delete=self._node_added
+        )
 
     async def run(self) -> None:
         """Work until cancelled."""
         try:
-            for informer in (self._pods.informer, self._nodes, self._revisions, self._sets):
+            for informer in (
+                self._pods.informer,
+                self._nodes,
+                self._revisions,
+                self._sets,
+            ):
                 await informer.wait_for_sync()
-            await run_workers(self._queue, self._sync_daemon_set, workers=2, name="daemonset-controller")
+            await run_workers(
+                self._queue,
+                self._sync_daemon_set,
+                workers=2,
+                name="daemonset-controller",
+            )
         finally:
             await self._recorder.stop()
 
@@ -102,11 +131,17 @@ class DaemonSetController:
                 self._queue.add(meta_namespace_key(ds))
 
     def _node_updated(self, old: Object, new: Object) -> None:
-        same_taints = (old.get("spec") or {}).get("taints") == (new.get("spec") or {}).get("taints")
-        if same_taints and old["metadata"].get("labels") == new["metadata"].get("labels"):
+        same_taints = (old.get("spec") or {}).get("taints") == (
+            new.get("spec") or {}
+        ).get("taints")
+        if same_taints and old["metadata"].get("labels") == new["metadata"].get(
+            "labels"
+        ):
             return  # a heartbeat
         for ds in self._sets.indexer.list():
-            if node_should_run_daemon_pod(ds, old) != node_should_run_daemon_pod(ds, new):
+            if node_should_run_daemon_pod(ds, old) != node_should_run_daemon_pod(
+                ds, new
+            ):
                 self._queue.add(meta_namespace_key(ds))
 
     # The sync.
@@ -124,18 +159,28 @@ class DaemonSetController:
         nodes = self._nodes.indexer.list()
         error: Exception | None = None
         if self._expectations.satisfied(key):
-            pods_on = self._by_node(await self._pods.claim(self._client, ds, self._resource, selector))
+            pods_on = self._by_node(
+                await self._pods.claim(self._client, ds, self._resource, selector)
+            )
             error = await self._manage(ds, nodes, pods_on, revision_hash)
             rolling = ds["spec"]["updateStrategy"]["type"] == "RollingUpdate"
             if rolling and error is None and self._expectations.satisfied(key):
-                step = rolling_update(ds, nodes, pods_on, revision_hash, self._clock.now())
-                error = await self._sync_nodes(ds, step.delete, step.create, revision_hash)
+                step = rolling_update(
+                    ds, nodes, pods_on, revision_hash, self._clock.now()
+                )
+                error = await self._sync_nodes(
+                    ds, step.delete, step.create, revision_hash
+                )
             await self._cleanup_history(ds, old)
         pods_on = self._by_node(self._pods.of(ds))
         status = daemon_set_status(ds, nodes, pods_on, revision_hash, self._clock.now())
         if status != (ds.get("status") or {}):
             try:
-                await self._client.update(self._resource, {**mutable_copy(ds), "status": status}, subresource="status")
+                await self._client.update(
+                    self._resource,
+                    {**mutable_copy(ds), "status": status},
+                    subresource="status",
+                )
             except StatusError as refused:
                 if refused.code == 409:
                     raise RetryError(f"{key} has changed since") from refused
@@ -151,7 +196,11 @@ class DaemonSetController:
         return found
 
     async def _manage(
-        self, ds: Object, nodes: Sequence[Object], pods_on: dict[str, list[Object]], revision_hash: str
+        self,
+        ds: Object,
+        nodes: Sequence[Object],
+        pods_on: dict[str, list[Object]],
+        revision_hash: str,
     ) -> Exception | None:
         create: list[str] = []
         delete: list[Object] = []
@@ -165,25 +214,38 @@ class DaemonSetController:
             elif should.continue_running:
                 delete += self._failed(ds, name, pods)
                 running = [
-                    pod for pod in pods if pod_phase(pod) != "Failed" and "deletionTimestamp" not in pod["metadata"]
+                    pod
+                    for pod in pods
+                    if pod_phase(pod) != "Failed"
+                    and "deletionTimestamp" not in pod["metadata"]
                 ]
                 delete += self._superfluous(ds, running, revision_hash)
             else:
-                delete += [pod for pod in pods if "deletionTimestamp" not in pod["metadata"]]
+                delete += [
+                    pod for pod in pods if "deletionTimestamp" not in pod["metadata"]
+                ]
         for name, pods in pods_on.items():
-            if name and name not in known:  # the node is gone, so nobody will tell that these ended
+            if (
+                name and name not in known
+            ):  # the node is gone, so nobody will tell that these ended
                 delete += [
                     pod
                     for pod in pods
-                    if "deletionTimestamp" not in pod["metadata"] and not pod["spec"].get("nodeName")
+                    if "deletionTimestamp" not in pod["metadata"]
+                    and not pod["spec"].get("nodeName")
                 ]
         return await self._sync_nodes(ds, delete, create, revision_hash)
 
     def _failed(self, ds: Object, node: str, pods: Sequence[Object]) -> list[Object]:
-        """Failed pods whose time has come. Each failure on a node doubles the wait before the next."""
+        """Failed pods whose time has come. Each failure on a node doubles the wait
+        before the next.
+        """
         found, now = [], self._clock.now()
         for pod in pods:
-            if pod_phase(pod) not in ("Failed", "Succeeded") or "deletionTimestamp" in pod["metadata"]:
+            if (
+                pod_phase(pod) not in ("Failed", "Succeeded")
+                or "deletionTimestamp" in pod["metadata"]
+            ):
                 continue
             key = (ds["metadata"]["uid"], str(ds["metadata"].get("generation")), node)
             wait, until = self._failures.get(key, (0.0, 0.0))
@@ -194,22 +256,37 @@ class DaemonSetController:
             self._failures[key] = wait, now + wait
             meta = pod["metadata"]
             kind, word = (
-                ("FailedDaemonPod", "failed") if pod_phase(pod) == "Failed" else ("SucceededDaemonPod", "succeeded")
+                ("FailedDaemonPod", "failed")
+                if pod_phase(pod) == "Failed"
+                else ("SucceededDaemonPod", "succeeded")
             )
             event_type = "Warning" if word == "failed" else "Normal"
-            ending = "will try to kill it" if word == "failed" else "will try to delete it"
-            message = f"Found {word} daemon pod {meta['namespace']}/{meta['name']} on node {node}, {ending}"
+            ending = (
+                "will try to kill it" if word == "failed" else "will try to delete it"
+            )
+            message = (
+                f"Found {word} daemon pod {meta['namespace']}/{meta['name']} on node"
+                f" {node}, {ending}"
+            )
             self._recorder.event(ds, event_type, kind, message)
             found.append(pod)
         return found
 
     @staticmethod
-    def _superfluous(ds: Object, pods: list[Object], revision_hash: str) -> list[Object]:
+    def _superfluous(
+        ds: Object, pods: list[Object], revision_hash: str
+    ) -> list[Object]:
         """All but the oldest, unless a surge means two."""
         if len(pods) < 2:
             return []
         rolling = ds["spec"]["updateStrategy"].get("rollingUpdate") or {}
-        pods = sorted(pods, key=lambda pod: (pod["metadata"]["creationTimestamp"], pod["metadata"]["name"]))
+        pods = sorted(
+            pods,
+            key=lambda pod: (
+                pod["metadata"]["creationTimestamp"],
+                pod["metadata"]["name"],
+            ),
+        )
         if rolling.get("maxSurge") not in (None, 0, "0%"):
             old = [pod for pod in pods if not is_updated(ds, pod, revision_hash)]
             new = [pod for pod in pods if is_updated(ds, pod, revision_hash)]
@@ -217,7 +294,11 @@ class DaemonSetController:
         return pods[1:]
 
     async def _sync_nodes(
-        self, ds: Object, delete: Sequence[Object], create: Sequence[str], revision_hash: str
+        self,
+        ds: Object,
+        delete: Sequence[Object],
+        create: Sequence[str],
+        revision_hash: str,
     ) -> Exception | None:
         """Creates in growing batches, then all deletes. The first error."""
         if not create and not delete:
@@ -230,9 +311,12 @@ class DaemonSetController:
         done, size, error = 0, 1, None
         while done < len(create) and error is None:
             batch = create[done : done + size]
-            bodies = [orjson.dumps(daemon_pod(ds, node, revision_hash)) for node in batch]
+            bodies = [
+                orjson.dumps(daemon_pod(ds, node, revision_hash)) for node in batch
+            ]
             results = await asyncio.gather(
-                *(self._pod_control.create_pod(body, namespace, ds) for body in bodies), return_exceptions=True
+                *(self._pod_control.create_pod(body, namespace, ds) for body in bodies),
+                return_exceptions=True,
             )
             errors = [result for result in results if isinstance(result, Exception)]
             error = errors[0] if errors else None
@@ -242,7 +326,9 @@ class DaemonSetController:
             self._expectations.creation_observed(key)
         for pod, name in zip(delete, names, strict=True):
             try:
-                await self._pod_control.delete_pod(pod["metadata"]["name"], namespace, ds)
+                await self._pod_control.delete_pod(
+                    pod["metadata"]["name"], namespace, ds
+                )
             except StatusError as refused:
                 self._expectations.deletion_observed(key, name)
                 if refused.code != 404:
@@ -252,8 +338,14 @@ class DaemonSetController:
     # History.
 
     async def _construct_history(self, ds: Object) -> tuple[Object, list[Object]]:
-        """The revision of the present template, made or renumbered if need be, and the others."""
-        revisions = in_order(self._revisions.indexer.by_index(CONTROLLER_UID_INDEX, ds["metadata"]["uid"]))
+        """The revision of the present template, made or renumbered if need be, and the
+        others.
+        """
+        revisions = in_order(
+            self._revisions.indexer.by_index(
+                CONTROLLER_UID_INDEX, ds["metadata"]["uid"]
+            )
+        )
         data = template_patch(ds)
         current = [revision for revision in revisions if revision["data"] == data]
         old = [revision for revision in revisions if revision["data"] != data]
@@ -267,31 +359,56 @@ class DaemonSetController:
         template = ds["spec"]["template"]
         collisions = (ds.get("status") or {}).get("collisionCount")
         name_hash = compute_hash(template, collisions)
-        labels = {**(template["metadata"].get("labels") or {}), REVISION_LABEL: name_hash}
+        labels = {
+            **(template["metadata"].get("labels") or {}),
+            REVISION_LABEL: name_hash,
+        }
         revision = new_revision(ds, data, number, name_hash, labels)
         try:
-            return await self._client.create(self._revisions.resource, revision, ds["metadata"]["namespace"]), old
+            return (
+                await self._client.create(
+                    self._revisions.resource, revision, ds["metadata"]["namespace"]
+                ),
+                old,
+            )
         except StatusError as error:
             if error.code != 409:
                 raise
             name = revision["metadata"]["name"]
-            there = await self._client.get(self._revisions.resource, name, ds["metadata"]["namespace"])
+            there = await self._client.get(
+                self._revisions.resource, name, ds["metadata"]["namespace"]
+            )
             if there["data"] == data:
                 return there, old
-            status = {**(ds.get("status") or {}), "collisionCount": (collisions or 0) + 1}
-            await self._client.update(self._resource, {**mutable_copy(ds), "status": status}, subresource="status")
+            status = {
+                **(ds.get("status") or {}),
+                "collisionCount": (collisions or 0) + 1,
+            }
+            await self._client.update(
+                self._resource,
+                {**mutable_copy(ds), "status": status},
+                subresource="status",
+            )
             raise RetryError(f"the name {name} is taken by another template") from error
 
     async def _cleanup_history(self, ds: Object, old: list[Object]) -> None:
         limit = ds["spec"].get("revisionHistoryLimit", 10)
-        used = {(pod["metadata"].get("labels") or {}).get(REVISION_LABEL) for pod in self._pods.of(ds)}
+        used = {
+            (pod["metadata"].get("labels") or {}).get(REVISION_LABEL)
+            for pod in self._pods.of(ds)
+        }
         idle = [
-            revision for revision in old if (revision["metadata"].get("labels") or {}).get(REVISION_LABEL) not in used
+            revision
+            for revision in old
+            if (revision["metadata"].get("labels") or {}).get(REVISION_LABEL)
+            not in used
         ]
         for revision in idle[: max(0, len(old) - limit)]:
             try:
                 await self._client.delete(
-                    self._revisions.resource, revision["metadata"]["name"], revision["metadata"]["namespace"]
+                    self._revisions.resource,
+                    revision["metadata"]["name"],
+                    revision["metadata"]["namespace"],
                 )
             except StatusError as error:
                 if error.code != 404:

@@ -1,6 +1,7 @@
 """What a DaemonSet says of its nodes.
 
-Upstream: `pkg/controller/daemon/daemon_controller.go` (`updateDaemonSetStatus`, `storeDaemonSetStatus`), v1.36.
+Upstream: `pkg/controller/daemon/daemon_controller.go` (`updateDaemonSetStatus`,
+`storeDaemonSetStatus`), v1.36.
 """
 
 from __future__ import annotations
@@ -14,7 +15,11 @@ from lifecycle.controllers.pod_readiness import is_pod_available, is_pod_ready
 
 
 def daemon_set_status(
-    ds: Object, nodes: Sequence[Object], pods_on: Mapping[str, list[Object]], revision_hash: str, now: float
+    ds: Object,
+    nodes: Sequence[Object],
+    pods_on: Mapping[str, list[Object]],
+    revision_hash: str,
+    now: float,
 ) -> Object:
     """The whole status. Of several pods on a node the oldest speaks for it."""
     desired = current = misscheduled = ready = updated = available = 0
@@ -23,7 +28,10 @@ def daemon_set_status(
         should = node_should_run_daemon_pod(ds, node)
         pods = sorted(
             pods_on.get(node["metadata"]["name"], []),
-            key=lambda pod: (pod["metadata"]["creationTimestamp"], pod["metadata"]["name"]),
+            key=lambda pod: (
+                pod["metadata"]["creationTimestamp"],
+                pod["metadata"]["name"],
+            ),
         )
         if not should.run:
             misscheduled += bool(pods)
@@ -47,7 +55,12 @@ def daemon_set_status(
         "numberAvailable": available,
         "numberUnavailable": desired - available,
     }
-    always = ("currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady")
+    always = (
+        "currentNumberScheduled",
+        "numberMisscheduled",
+        "desiredNumberScheduled",
+        "numberReady",
+    )
     old = ds.get("status") or {}
     status = {name: value for name, value in status.items() if value or name in always}
     for name in ("collisionCount", "conditions"):

@@ -1,10 +1,11 @@
 """Replacing daemon pods: which may go now, and where a second one may come first.
 
-With `maxUnavailable` the old pod goes and the new one comes. With `maxSurge` the new one comes first and the old
-one goes once the new one is available. Old pods that serve nobody go at once in either case: nothing is lost.
+With `maxUnavailable` the old pod goes and the new one comes. With `maxSurge` the new
+one comes first and the old one goes once the new one is available. Old pods that serve
+nobody go at once in either case: nothing is lost.
 
-Upstream: `pkg/controller/daemon/update.go` (`rollingUpdate`, `updatedDesiredNodeCounts`, `findUpdatedPodsOnNode`),
-v1.36.
+Upstream: `pkg/controller/daemon/update.go` (`rollingUpdate`,
+`updatedDesiredNodeCounts`, `findUpdatedPodsOnNode`), v1.36.
 """
 
 from __future__ import annotations
@@ -39,40 +40,67 @@ class Step(NamedTuple):
 
 
 def is_updated(ds: Object, pod: Object, revision_hash: str) -> bool:
-    """Whether the pod is of the newest template: by hash, or by the older count of templates."""
+    """Whether the pod is of the newest template: by hash, or by the older count of
+    templates.
+    """
     labels = pod["metadata"].get("labels") or {}
     generation = template_generation(ds)
     return labels.get(REVISION_LABEL) == revision_hash or bool(
-        generation and labels.get(TEMPLATE_GENERATION) == generation and REVISION_LABEL not in labels
+        generation
+        and labels.get(TEMPLATE_GENERATION) == generation
+        and REVISION_LABEL not in labels
     )
 
 
 def rolling_update(
-    ds: Object, nodes: Sequence[Object], pods_on: Mapping[str, list[Object]], revision_hash: str, now: float
+    ds: Object,
+    nodes: Sequence[Object],
+    pods_on: Mapping[str, list[Object]],
+    revision_hash: str,
+    now: float,
 ) -> Step:
-    """The next step of a rollout; nothing to do is an empty one. `now`: seconds since 1970.
+    """The next step of a rollout; nothing to do is an empty one. `now`: seconds since
+    1970.
 
-    Nodes that should have no pod, but still have one, take part: their old pods go, too, when their turn comes.
+    Nodes that should have no pod, but still have one, take part: their old pods go,
+    too, when their turn comes.
     """
     rolling = ds["spec"]["updateStrategy"].get("rollingUpdate") or {}
-    desired = {n["metadata"]["name"] for n in nodes if node_should_run_daemon_pod(ds, n).run}
+    desired = {
+        n["metadata"]["name"] for n in nodes if node_should_run_daemon_pod(ds, n).run
+    }
     surge = scaled_value(rolling.get("maxSurge", 0), len(desired), round_up=True)
-    max_unavailable = scaled_value(rolling.get("maxUnavailable", 1), len(desired), round_up=True)
+    max_unavailable = scaled_value(
+        rolling.get("maxUnavailable", 1), len(desired), round_up=True
+    )
     if not surge and not max_unavailable:
         max_unavailable = 1
     names = [n["metadata"]["name"] for n in nodes]
     taking_part = [name for name in names if name in desired or pods_on.get(name)]
-    states = {name: _old_and_new(ds, pods_on.get(name, []), revision_hash) for name in taking_part}
+    states = {
+        name: _old_and_new(ds, pods_on.get(name, []), revision_hash)
+        for name in taking_part
+    }
     min_ready = ds["spec"].get("minReadySeconds", 0)
 
     def available(pod: Object | None) -> bool:
         return pod is not None and is_pod_available(pod, min_ready, now)
 
-    return _surge(states, desired, surge, available) if surge else _replace(states, max_unavailable, available)
+    return (
+        _surge(states, desired, surge, available)
+        if surge
+        else _replace(states, max_unavailable, available)
+    )
 
 
-def _replace(states: Mapping[str, _State], max_unavailable: int, available: Callable[[Object | None], bool]) -> Step:
-    """Take old pods away, as long as no more than so many nodes are without an available one."""
+def _replace(
+    states: Mapping[str, _State],
+    max_unavailable: int,
+    available: Callable[[Object | None], bool],
+) -> Step:
+    """Take old pods away, as long as no more than so many nodes are without an
+    available one.
+    """
     unavailable = 0
     useless: list[Object] = []
     candidates: list[Object] = []
@@ -90,11 +118,16 @@ def _replace(states: Mapping[str, _State], max_unavailable: int, available: Call
 
 
 def _surge(
-    states: Mapping[str, _State], desired: set[str], surge: int, available: Callable[[Object | None], bool]
+    states: Mapping[str, _State],
+    desired: set[str],
+    surge: int,
+    available: Callable[[Object | None], bool],
 ) -> Step:
-    """Put new pods beside old ones, so many at most; take an old one away when the new one is available.
+    """Put new pods beside old ones, so many at most; take an old one away when the new
+    one is available.
 
-    An available pod where none should be stays until there are more than enough elsewhere.
+    An available pod where none should be stays until there are more than enough
+    elsewhere.
     """
     surging = number_available = 0
     to_delete: list[Object] = []
@@ -124,8 +157,12 @@ def _surge(
 
 
 def _old_and_new(ds: Object, pods: Sequence[Object], revision_hash: str) -> _State:
-    """A node's pods that are to stay. More than one old or new one is for others to tidy up."""
+    """A node's pods that are to stay. More than one old or new one is for others to
+    tidy up.
+    """
     staying = [pod for pod in pods if "deletionTimestamp" not in pod["metadata"]]
     old = [pod for pod in staying if not is_updated(ds, pod, revision_hash)]
     new = [pod for pod in staying if is_updated(ds, pod, revision_hash)]
-    return _State(old[0] if old else None, new[0] if new else None, len(old) > 1 or len(new) > 1)
+    return _State(
+        old[0] if old else None, new[0] if new else None, len(old) > 1 or len(new) > 1
+    )

@@ -1,9 +1,11 @@
 """The conditions of a Deployment, and how they change.
 
-`lastUpdateTime` moves when a condition is written with a new reason; `lastTransitionTime` only when its status
-changes. A condition that is set again with the same status and reason is left exactly as it is.
+`lastUpdateTime` moves when a condition is written with a new reason;
+`lastTransitionTime` only when its status changes. A condition that is set again with
+the same status and reason is left exactly as it is.
 
-Upstream: `pkg/controller/deployment/util/deployment_util.go` (`SetDeploymentCondition`, …), v1.36.
+Upstream: `pkg/controller/deployment/util/deployment_util.go` (`SetDeploymentCondition`,
+…), v1.36.
 """
 
 from __future__ import annotations
@@ -29,7 +31,9 @@ MINIMUM_REPLICAS_AVAILABLE = "MinimumReplicasAvailable"
 MINIMUM_REPLICAS_UNAVAILABLE = "MinimumReplicasUnavailable"
 
 
-def new_condition(condition_type: str, status: str, reason: str, message: str, now: float) -> Condition:
+def new_condition(
+    condition_type: str, status: str, reason: str, message: str, now: float
+) -> Condition:
     """A condition dated now (seconds since 1970)."""
     stamp = format_time(now)
     return {
@@ -44,11 +48,15 @@ def new_condition(condition_type: str, status: str, reason: str, message: str, n
 
 def get_deployment_condition(status: Object, condition_type: str) -> Condition | None:
     """The condition of that type."""
-    return next((c for c in status.get("conditions") or () if c["type"] == condition_type), None)
+    return next(
+        (c for c in status.get("conditions") or () if c["type"] == condition_type), None
+    )
 
 
 def set_deployment_condition(status: Object, condition: Condition) -> None:
-    """Set a condition in a status that is the caller's own; it moves to the end of the list."""
+    """Set a condition in a status that is the caller's own; it moves to the end of the
+    list.
+    """
     current = get_deployment_condition(status, condition["type"])
     if current is not None and current["status"] == condition["status"]:
         if current["reason"] == condition["reason"]:
@@ -60,7 +68,9 @@ def set_deployment_condition(status: Object, condition: Condition) -> None:
 
 def remove_deployment_condition(status: Object, condition_type: str) -> None:
     """Drop a condition from a status that is the caller's own."""
-    conditions = [c for c in status.get("conditions") or () if c["type"] != condition_type]
+    conditions = [
+        c for c in status.get("conditions") or () if c["type"] != condition_type
+    ]
     if conditions:
         status["conditions"] = conditions
     else:

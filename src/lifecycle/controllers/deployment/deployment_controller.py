@@ -1,15 +1,17 @@
 """Deployments: from one template to the next, without ever having too few pods.
 
-The controller writes ReplicaSets and nothing else: how many pods each template may have now. That pods come and
-go is the ReplicaSet controller's doing; the two never talk, they read each other's objects.
+The controller writes ReplicaSets and nothing else: how many pods each template may have
+now. That pods come and go is the ReplicaSet controller's doing; the two never talk,
+they read each other's objects.
 
-One sync of one Deployment takes the first of these that applies: being deleted → count only; paused → resize what is
-there; asked to roll back → do that; scaled → resize; else one step of the rollout. Then the status is written. A write
-that loses a race against its own earlier one (the copy is older than what this very sync wrote) fails with a conflict
-and the key comes back; the recorded cluster does the same.
+One sync of one Deployment takes the first of these that applies: being deleted → count
+only; paused → resize what is there; asked to roll back → do that; scaled → resize; else
+one step of the rollout. Then the status is written. A write that loses a race against
+its own earlier one (the copy is older than what this very sync wrote) fails with a
+conflict and the key comes back; the recorded cluster does the same.
 
-Upstream: `pkg/controller/deployment/deployment_controller.go` (`DeploymentController`, `syncDeployment`),
-v1.36.
+Upstream: `pkg/controller/deployment/deployment_controller.go` (`DeploymentController`,
+`syncDeployment`), v1.36.
 """
 
 from __future__ import annotations
@@ -31,7 +33,12 @@ from lifecycle.controllers.deployment.replica_set_scaling import DeploymentContr
 from lifecycle.controllers.deployment.rollback import get_rollback_to, rollback
 from lifecycle.controllers.deployment.rolling import rollout_rolling
 from lifecycle.controllers.deployment.rollout_status import status_of
-from lifecycle.controllers.deployment.sync import check_paused_conditions, is_scaling_event, sync, sync_status_only
+from lifecycle.controllers.deployment.sync import (
+    check_paused_conditions,
+    is_scaling_event,
+    sync,
+    sync_status_only,
+)
 from lifecycle.controllers.keyed_worker import run_workers
 from lifecycle.controllers.object_copy import mutable_copy
 from lifecycle.controllers.owner_references import (
@@ -48,7 +55,14 @@ MAX_RETRIES = 15
 class DeploymentController:
     """Rolls every Deployment towards its template and size."""
 
-    def __init__(self, client: Client, informers: SharedInformerFactory, *, clock: Clock, names: NameSource) -> None:
+    def __init__(
+        self,
+        client: Client,
+        informers: SharedInformerFactory,
+        *,
+        clock: Clock,
+        names: NameSource,
+    ) -> None:
         self._client = client
         self._deployments = informers.informer(resource("deployments.apps"))
         self._replica_sets = informers.informer(resource("replicasets.apps"))
@@ -59,10 +73,14 @@ class DeploymentController:
         self._control = DeploymentControl(client, self._recorder, clock)
         self._queue: RateLimitingQueue[str] = RateLimitingQueue()
         self._deployments.add_event_handler(
-            add=self._enqueue, update=lambda old, new: self._enqueue(new), delete=self._enqueue
+            add=self._enqueue,
+            update=lambda old, new: self._enqueue(new),
+            delete=self._enqueue,
         )
         self._replica_sets.add_event_handler(
-            add=self._add_replica_set, update=self._update_replica_set, delete=self._delete_replica_set
+            add=self._add_replica_set,
+            update=self._update_replica_set,
+            delete=self._delete_replica_set,
         )
         self._pods.add_event_handler(delete=self._delete_pod)
 
@@ -86,7 +104,9 @@ class DeploymentController:
     def _enqueue(self, d: Object) -> None:
         self._queue.add(meta_namespace_key(d))
 
-    def _resolve_controller_ref(self, namespace: str, reference: Object) -> Object | None:
+    def _resolve_controller_ref(
+        self, namespace: str, reference: Object
+    ) -> Object | None:
         if reference["kind"] != "Deployment":
             return None
         d = self._deployments.indexer.get_by_key(f"{namespace}/{reference['name']}")
@@ -122,7 +142,11 @@ class DeploymentController:
 
     def _delete_replica_set(self, rs: Object) -> None:
         reference = get_controller_of(rs)
-        d = self._resolve_controller_ref(rs["metadata"]["namespace"], reference) if reference else None
+        d = (
+            self._resolve_controller_ref(rs["metadata"]["namespace"], reference)
+            if reference
+            else None
+        )
         if d is not None:
             self._enqueue(d)
 
@@ -141,11 +165,19 @@ class DeploymentController:
         reference = get_controller_of(pod)
         if reference is None or reference["kind"] != "ReplicaSet":
             return
-        rs = self._replica_sets.indexer.get_by_key(f"{pod['metadata']['namespace']}/{reference['name']}")
+        rs = self._replica_sets.indexer.get_by_key(
+            f"{pod['metadata']['namespace']}/{reference['name']}"
+        )
         owner = get_controller_of(rs) if rs is not None else None
-        d = self._resolve_controller_ref(pod["metadata"]["namespace"], owner) if owner else None
+        d = (
+            self._resolve_controller_ref(pod["metadata"]["namespace"], owner)
+            if owner
+            else None
+        )
         if d is not None and not is_rolling_update(d):
-            replica_sets = self._replica_sets.indexer.by_index(CONTROLLER_UID_INDEX, d["metadata"]["uid"])
+            replica_sets = self._replica_sets.indexer.by_index(
+                CONTROLLER_UID_INDEX, d["metadata"]["uid"]
+            )
             if not any(self._pods_of(rs) for rs in replica_sets):
                 self._enqueue(d)
 
@@ -185,7 +217,9 @@ class DeploymentController:
             await rollout_rolling(self._control, d, replica_sets, enqueue_after)
         else:
             pod_map = {rs["metadata"]["uid"]: self._pods_of(rs) for rs in replica_sets}
-            await rollout_recreate(self._control, d, replica_sets, pod_map, enqueue_after)
+            await rollout_recreate(
+                self._control, d, replica_sets, pod_map, enqueue_after
+            )
 
     async def _get_replica_sets_for_deployment(self, d: Object) -> list[Object]:
         """The ReplicaSets that are this Deployment's, after adopting and releasing."""
@@ -195,12 +229,18 @@ class DeploymentController:
         orphans = indexer.by_index(CONTROLLER_UID_INDEX, ORPHAN + meta["namespace"])
         selector = selector_from_label_selector(d["spec"]["selector"])
         manager = ControllerRefManager(
-            self._client, d, self._deployments.resource, self._replica_sets.resource, selector
+            self._client,
+            d,
+            self._deployments.resource,
+            self._replica_sets.resource,
+            selector,
         )
         return await manager.claim([*own, *orphans])
 
     async def _refuse_to_select_all(self, d: Object) -> None:
-        message = "This deployment is selecting all pods. A non-empty selector is required."
+        message = (
+            "This deployment is selecting all pods. A non-empty selector is required."
+        )
         self._recorder.event(d, "Warning", "SelectingAll", message)
         generation = d["metadata"].get("generation", 0)
         if status_of(d).get("observedGeneration", 0) < generation:

@@ -1,9 +1,10 @@
 """The other strategy: everything old goes, then everything new comes.
 
-The wait in the middle is for the old *pods*, not for the ReplicaSets' numbers: a pod that is being deleted
-still runs, still holds its volume and its port.
+The wait in the middle is for the old *pods*, not for the ReplicaSets' numbers: a pod
+that is being deleted still runs, still holds its volume and its port.
 
-Upstream: `pkg/controller/deployment/recreate.go` (`rolloutRecreate`, `oldPodsRunning`), v1.36.
+Upstream: `pkg/controller/deployment/recreate.go` (`rolloutRecreate`, `oldPodsRunning`),
+v1.36.
 """
 
 from __future__ import annotations
@@ -12,11 +13,17 @@ from collections.abc import Mapping, Sequence
 
 from lifecycle.api.wire import Object
 from lifecycle.controllers.deployment.fenceposts import replicas_of
-from lifecycle.controllers.deployment.new_replica_set import get_all_replica_sets_and_sync_revision
+from lifecycle.controllers.deployment.new_replica_set import (
+    get_all_replica_sets_and_sync_revision,
+)
 from lifecycle.controllers.deployment.progress import EnqueueAfter, sync_rollout_status
 from lifecycle.controllers.deployment.replica_set_scaling import DeploymentControl
 from lifecycle.controllers.deployment.replica_set_selection import filter_active
-from lifecycle.controllers.deployment.rollout_status import deployment_complete, status_of, status_sum
+from lifecycle.controllers.deployment.rollout_status import (
+    deployment_complete,
+    status_of,
+    status_sum,
+)
 from lifecycle.controllers.pod_readiness import is_pod_terminal
 
 PodMap = Mapping[str, Sequence[Object]]
@@ -24,10 +31,16 @@ PodMap = Mapping[str, Sequence[Object]]
 
 
 async def rollout_recreate(
-    control: DeploymentControl, d: Object, replica_sets: Sequence[Object], pod_map: PodMap, enqueue_after: EnqueueAfter
+    control: DeploymentControl,
+    d: Object,
+    replica_sets: Sequence[Object],
+    pod_map: PodMap,
+    enqueue_after: EnqueueAfter,
 ) -> None:
     """One step of a recreation. Raises StatusError."""
-    new_rs, old = await get_all_replica_sets_and_sync_revision(control, d, replica_sets, create_if_not_existed=False)
+    new_rs, old = await get_all_replica_sets_and_sync_revision(
+        control, d, replica_sets, create_if_not_existed=False
+    )
     scaled_down = False
     for rs in filter_active(old):
         scaled, _ = await control.scale_replica_set_and_record_event(rs, 0, d)
@@ -36,7 +49,9 @@ async def rollout_recreate(
         await sync_rollout_status(control, [*old, new_rs], new_rs, d, enqueue_after)
         return
     if new_rs is None:
-        new_rs, old = await get_all_replica_sets_and_sync_revision(control, d, replica_sets, create_if_not_existed=True)
+        new_rs, old = await get_all_replica_sets_and_sync_revision(
+            control, d, replica_sets, create_if_not_existed=True
+        )
         assert new_rs is not None
     await control.scale_replica_set_and_record_event(new_rs, replicas_of(d), d)
     if deployment_complete(d, status_of(d)):
@@ -44,9 +59,16 @@ async def rollout_recreate(
     await sync_rollout_status(control, [*old, new_rs], new_rs, d, enqueue_after)
 
 
-def old_pods_running(new_rs: Object | None, old: Sequence[Object], pod_map: PodMap) -> bool:
+def old_pods_running(
+    new_rs: Object | None, old: Sequence[Object], pod_map: PodMap
+) -> bool:
     """Whether a pod of an old template has not ended yet."""
     if status_sum(old, "replicas") > 0:
         return True
     new_uid = new_rs["metadata"]["uid"] if new_rs is not None else None
-    return any(not is_pod_terminal(pod) for uid, pods in pod_map.items() if uid != new_uid for pod in pods)
+    return any(
+        not is_pod_terminal(pod)
+        for uid, pods in pod_map.items()
+        if uid != new_uid
+        for pod in pods
+    )

@@ -1,12 +1,14 @@
-"""Revisions: how a Deployment numbers its ReplicaSets, so that `kubectl rollout undo` has something to go back to.
+"""Revisions: how a Deployment numbers its ReplicaSets, so that `kubectl rollout undo`
+has something to go back to.
 
-All of it lives in annotations. The newest ReplicaSet carries the highest `revision`; one that is used again
-after an undo gets a new number and keeps the former ones in `revision-history`. `desired-replicas` and
-`max-replicas` record for which size of the Deployment a ReplicaSet was last scaled: that is how the controller
-notices that the Deployment itself was scaled, and in which proportion to share out the difference.
+All of it lives in annotations. The newest ReplicaSet carries the highest `revision`;
+one that is used again after an undo gets a new number and keeps the former ones in
+`revision-history`. `desired-replicas` and `max-replicas` record for which size of the
+Deployment a ReplicaSet was last scaled: that is how the controller notices that the
+Deployment itself was scaled, and in which proportion to share out the difference.
 
-Upstream: `pkg/controller/deployment/util/deployment_util.go` (`SetNewReplicaSetAnnotations`, `MaxRevision`,
-`SetReplicasAnnotations`), v1.36.
+Upstream: `pkg/controller/deployment/util/deployment_util.go`
+(`SetNewReplicaSetAnnotations`, `MaxRevision`, `SetReplicasAnnotations`), v1.36.
 """
 
 from __future__ import annotations
@@ -52,7 +54,9 @@ def revision(obj: Object) -> int:
 
 
 def by_revision(replica_sets: Iterable[Object]) -> list[Object]:
-    """Lowest revision first; of those without one the oldest. Upstream: `ReplicaSetsByRevision`."""
+    """Lowest revision first; of those without one the oldest. Upstream:
+    `ReplicaSetsByRevision`.
+    """
     return sorted(by_creation_timestamp(replica_sets), key=revision)
 
 
@@ -62,15 +66,21 @@ def max_revision(replica_sets: Iterable[Object]) -> int:
 
 
 def set_deployment_revision(deployment: Object, value: str) -> bool:
-    """Write the revision into a Deployment that is the caller's own. Whether it changed."""
+    """Write the revision into a Deployment that is the caller's own. Whether it
+    changed.
+    """
     if annotations_of(deployment).get(REVISION) == value:
         return False
     _own_annotations(deployment)[REVISION] = value
     return True
 
 
-def set_new_replica_set_annotations(deployment: Object, new_rs: Object, new_revision: int, *, exists: bool) -> bool:
-    """Bring the annotations of the newest ReplicaSet (the caller's own copy) up to date. Whether they changed."""
+def set_new_replica_set_annotations(
+    deployment: Object, new_rs: Object, new_revision: int, *, exists: bool
+) -> bool:
+    """Bring the annotations of the newest ReplicaSet (the caller's own copy) up to
+    date. Whether they changed.
+    """
     changed = _copy_deployment_annotations(deployment, new_rs)
     annotations = _own_annotations(new_rs)
     old_revision = annotations.get(REVISION)
@@ -93,17 +103,23 @@ def set_new_replica_set_annotations(deployment: Object, new_rs: Object, new_revi
 
 
 def set_replicas_annotations(rs: Object, desired: int, maximum: int) -> bool:
-    """Record the Deployment's size in a ReplicaSet that is the caller's own. Whether it changed."""
+    """Record the Deployment's size in a ReplicaSet that is the caller's own. Whether it
+    changed.
+    """
     if not replicas_annotations_need_update(rs, desired, maximum):
         return False
-    _own_annotations(rs).update({DESIRED_REPLICAS: str(desired), MAX_REPLICAS: str(maximum)})
+    _own_annotations(rs).update(
+        {DESIRED_REPLICAS: str(desired), MAX_REPLICAS: str(maximum)}
+    )
     return True
 
 
 def replicas_annotations_need_update(rs: Object, desired: int, maximum: int) -> bool:
     """Whether the recorded size is another."""
     annotations = annotations_of(rs)
-    return annotations.get(DESIRED_REPLICAS) != str(desired) or annotations.get(MAX_REPLICAS) != str(maximum)
+    return annotations.get(DESIRED_REPLICAS) != str(desired) or annotations.get(
+        MAX_REPLICAS
+    ) != str(maximum)
 
 
 def int_from_annotation(rs: Object, key: str) -> int | None:
@@ -120,7 +136,9 @@ def _own_annotations(obj: Object) -> dict[str, str]:
 
 
 def _copy_deployment_annotations(deployment: Object, rs: Object) -> bool:
-    """What users annotate the Deployment with (a change cause, say) goes to the ReplicaSet too."""
+    """What users annotate the Deployment with (a change cause, say) goes to the
+    ReplicaSet too.
+    """
     target = _own_annotations(rs)
     changed = False
     for key, value in annotations_of(deployment).items():
@@ -131,8 +149,12 @@ def _copy_deployment_annotations(deployment: Object, rs: Object) -> bool:
 
 
 def _append_to_history(annotations: dict[str, str], old_revision: str) -> None:
-    """Add a number to the history, dropping the oldest if it gets longer than 2000 characters."""
-    history = [entry for entry in annotations.get(REVISION_HISTORY, "").split(",") if entry]
+    """Add a number to the history, dropping the oldest if it gets longer than 2000
+    characters.
+    """
+    history = [
+        entry for entry in annotations.get(REVISION_HISTORY, "").split(",") if entry
+    ]
     history.append(old_revision)
     while len(history) > 1 and len(",".join(history)) > MAX_REV_HISTORY_LENGTH_IN_CHARS:
         history.pop(0)

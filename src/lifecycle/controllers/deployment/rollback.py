@@ -1,13 +1,15 @@
-"""Rolling back on the server: what `kubectl rollout undo` did before it learnt to do it alone.
+"""Rolling back on the server: what `kubectl rollout undo` did before it learnt to do it
+alone.
 
-The wish is written on the Deployment as an annotation, once a field of extensions/v1beta1: the revision to go back to,
-0 for the one before the newest. The controller copies that ReplicaSet's template, and the annotations it was made
-with, back to the Deployment, and takes the wish away; the next sync finds a changed template and rolls it out like
-any other.
+The wish is written on the Deployment as an annotation, once a field of
+extensions/v1beta1: the revision to go back to, 0 for the one before the newest. The
+controller copies that ReplicaSet's template, and the annotations it was made with, back
+to the Deployment, and takes the wish away; the next sync finds a changed template and
+rolls it out like any other.
 
 Upstream: `pkg/controller/deployment/rollback.go` (`rollback`, `rollbackToTemplate`),
-`pkg/controller/deployment/util/deployment_util.go` (`LastRevision`, `SetDeploymentAnnotationsTo`), v1.36, where it
-still is.
+`pkg/controller/deployment/util/deployment_util.go` (`LastRevision`,
+`SetDeploymentAnnotationsTo`), v1.36, where it still is.
 """
 
 from __future__ import annotations
@@ -15,9 +17,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from lifecycle.api.wire import Object
-from lifecycle.controllers.deployment.new_replica_set import get_all_replica_sets_and_sync_revision
+from lifecycle.controllers.deployment.new_replica_set import (
+    get_all_replica_sets_and_sync_revision,
+)
 from lifecycle.controllers.deployment.replica_set_scaling import DeploymentControl
-from lifecycle.controllers.deployment.replica_set_selection import equal_ignore_hash, without_hash
+from lifecycle.controllers.deployment.replica_set_selection import (
+    equal_ignore_hash,
+    without_hash,
+)
 from lifecycle.controllers.deployment.revisions import (
     ANNOTATIONS_TO_SKIP,
     DEPRECATED_ROLLBACK_TO,
@@ -45,33 +52,59 @@ def last_revision(replica_sets: Iterable[Object]) -> int:
     return revisions[1] if len(revisions) > 1 else 0
 
 
-async def rollback(control: DeploymentControl, d: Object, replica_sets: Sequence[Object], wanted: int) -> None:
+async def rollback(
+    control: DeploymentControl, d: Object, replica_sets: Sequence[Object], wanted: int
+) -> None:
     """Go back, or say why not. `d` is the caller's own. Raises StatusError."""
-    new_rs, old = await get_all_replica_sets_and_sync_revision(control, d, replica_sets, create_if_not_existed=True)
+    new_rs, old = await get_all_replica_sets_and_sync_revision(
+        control, d, replica_sets, create_if_not_existed=True
+    )
     everything = [*old, *([new_rs] if new_rs is not None else ())]
     if wanted == 0:
         wanted = last_revision(everything)
         if wanted == 0:
-            control.recorder.event(d, "Warning", REVISION_NOT_FOUND, "Unable to find last revision.")
+            control.recorder.event(
+                d, "Warning", REVISION_NOT_FOUND, "Unable to find last revision."
+            )
             await _clear_wish(control, d)
             return
     target = next((rs for rs in everything if revision(rs) == wanted), None)
     if target is None:
-        control.recorder.event(d, "Warning", REVISION_NOT_FOUND, "Unable to find the revision to rollback to.")
+        control.recorder.event(
+            d,
+            "Warning",
+            REVISION_NOT_FOUND,
+            "Unable to find the revision to rollback to.",
+        )
         await _clear_wish(control, d)
         return
     name = d["metadata"]["name"]
     if equal_ignore_hash(d["spec"]["template"], target["spec"]["template"]):
-        message = f'The rollback revision contains the same template as current deployment "{name}"'
+        message = (
+            "The rollback revision contains the same template as current deployment"
+            f' "{name}"'
+        )
         control.recorder.event(d, "Warning", TEMPLATE_UNCHANGED, message)
         await _clear_wish(control, d)
         return
-    d["spec"]["template"] = mutable_copy({"metadata": {}, **without_hash(target["spec"]["template"])})
-    kept = {key: value for key, value in annotations_of(d).items() if key in ANNOTATIONS_TO_SKIP}
-    brought = {key: value for key, value in annotations_of(target).items() if key not in ANNOTATIONS_TO_SKIP}
+    d["spec"]["template"] = mutable_copy(
+        {"metadata": {}, **without_hash(target["spec"]["template"])}
+    )
+    kept = {
+        key: value
+        for key, value in annotations_of(d).items()
+        if key in ANNOTATIONS_TO_SKIP
+    }
+    brought = {
+        key: value
+        for key, value in annotations_of(target).items()
+        if key not in ANNOTATIONS_TO_SKIP
+    }
     d["metadata"]["annotations"] = {**kept, **brought}
     await _clear_wish(control, d)
-    control.recorder.event(d, "Normal", DONE, f'Rolled back deployment "{name}" to revision {wanted}')
+    control.recorder.event(
+        d, "Normal", DONE, f'Rolled back deployment "{name}" to revision {wanted}'
+    )
 
 
 async def _clear_wish(control: DeploymentControl, d: Object) -> None:

@@ -1,12 +1,15 @@
 """The rolling update: a bit up, a bit down, until nothing old is left.
 
-Each sync takes one step and comes back when its effects are seen. First the new ReplicaSet grows as far as the
-surge allows. Otherwise old ones shrink: pods that are not available go first (nobody misses them), then
-available ones as far as `maxUnavailable` allows. What the new ReplicaSet has not got available yet is held
-against the budget, so that a new version that never becomes ready stops the rollout by itself.
+Each sync takes one step and comes back when its effects are seen. First the new
+ReplicaSet grows as far as the surge allows. Otherwise old ones shrink: pods that are
+not available go first (nobody misses them), then available ones as far as
+`maxUnavailable` allows. What the new ReplicaSet has not got available yet is held
+against the budget, so that a new version that never becomes ready stops the rollout by
+itself.
 
-Upstream: `pkg/controller/deployment/rolling.go` (`rolloutRolling`, `reconcileNewReplicaSet`,
-`reconcileOldReplicaSets`, `cleanupUnhealthyReplicas`, `scaleDownOldReplicaSetsForRollingUpdate`), v1.36.
+Upstream: `pkg/controller/deployment/rolling.go` (`rolloutRolling`,
+`reconcileNewReplicaSet`, `reconcileOldReplicaSets`, `cleanupUnhealthyReplicas`,
+`scaleDownOldReplicaSetsForRollingUpdate`), v1.36.
 """
 
 from __future__ import annotations
@@ -15,25 +18,45 @@ from collections.abc import Sequence
 
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
-from lifecycle.controllers.deployment.fenceposts import max_unavailable, new_rs_new_replicas, replicas_of
-from lifecycle.controllers.deployment.new_replica_set import get_all_replica_sets_and_sync_revision
+from lifecycle.controllers.deployment.fenceposts import (
+    max_unavailable,
+    new_rs_new_replicas,
+    replicas_of,
+)
+from lifecycle.controllers.deployment.new_replica_set import (
+    get_all_replica_sets_and_sync_revision,
+)
 from lifecycle.controllers.deployment.progress import EnqueueAfter, sync_rollout_status
 from lifecycle.controllers.deployment.replica_set_scaling import DeploymentControl
-from lifecycle.controllers.deployment.replica_set_selection import by_creation_timestamp, filter_active
-from lifecycle.controllers.deployment.rollout_status import deployment_complete, status_of, status_sum
+from lifecycle.controllers.deployment.replica_set_selection import (
+    by_creation_timestamp,
+    filter_active,
+)
+from lifecycle.controllers.deployment.rollout_status import (
+    deployment_complete,
+    status_of,
+    status_sum,
+)
 
 
 async def rollout_rolling(
-    control: DeploymentControl, d: Object, replica_sets: Sequence[Object], enqueue_after: EnqueueAfter
+    control: DeploymentControl,
+    d: Object,
+    replica_sets: Sequence[Object],
+    enqueue_after: EnqueueAfter,
 ) -> None:
     """One step of a rolling update. Raises StatusError."""
-    new_rs, old = await get_all_replica_sets_and_sync_revision(control, d, replica_sets, create_if_not_existed=True)
+    new_rs, old = await get_all_replica_sets_and_sync_revision(
+        control, d, replica_sets, create_if_not_existed=True
+    )
     assert new_rs is not None
     everything = [*old, new_rs]
     if await reconcile_new_replica_set(control, everything, new_rs, d):
         await sync_rollout_status(control, everything, new_rs, d, enqueue_after)
         return
-    if await reconcile_old_replica_sets(control, everything, filter_active(old), new_rs, d):
+    if await reconcile_old_replica_sets(
+        control, everything, filter_active(old), new_rs, d
+    ):
         await sync_rollout_status(control, everything, new_rs, d, enqueue_after)
         return
     if deployment_complete(d, status_of(d)):
@@ -44,52 +67,77 @@ async def rollout_rolling(
 async def reconcile_new_replica_set(
     control: DeploymentControl, everything: Sequence[Object], new_rs: Object, d: Object
 ) -> bool:
-    """Grow the new ReplicaSet as far as it may now (or shrink it, if the Deployment did). Whether anything was done."""
+    """Grow the new ReplicaSet as far as it may now (or shrink it, if the Deployment
+    did). Whether anything was done.
+    """
     if replicas_of(new_rs) == replicas_of(d):
         return False
-    size = replicas_of(d) if replicas_of(new_rs) > replicas_of(d) else new_rs_new_replicas(d, everything, new_rs)
+    size = (
+        replicas_of(d)
+        if replicas_of(new_rs) > replicas_of(d)
+        else new_rs_new_replicas(d, everything, new_rs)
+    )
     scaled, _ = await control.scale_replica_set_and_record_event(new_rs, size, d)
     return scaled
 
 
 async def reconcile_old_replica_sets(
-    control: DeploymentControl, everything: Sequence[Object], old: list[Object], new_rs: Object, d: Object
+    control: DeploymentControl,
+    everything: Sequence[Object],
+    old: list[Object],
+    new_rs: Object,
+    d: Object,
 ) -> bool:
-    """Shrink old ReplicaSets as far as availability allows. Whether anything was done."""
+    """Shrink old ReplicaSets as far as availability allows. Whether anything was
+    done.
+    """
     if not old:
         return False
     all_pods = sum(replicas_of(rs) for rs in everything)
     min_available = replicas_of(d) - max_unavailable(d)
-    new_unavailable = replicas_of(new_rs) - status_of(new_rs).get("availableReplicas", 0)
+    new_unavailable = replicas_of(new_rs) - status_of(new_rs).get(
+        "availableReplicas", 0
+    )
     max_scaled_down = all_pods - min_available - new_unavailable
     if max_scaled_down <= 0:
         return False
     try:
-        old, cleaned_up = await cleanup_unhealthy_replicas(control, old, d, max_scaled_down)
+        old, cleaned_up = await cleanup_unhealthy_replicas(
+            control, old, d, max_scaled_down
+        )
         scaled_down = await scale_down_old_replica_sets(control, [*old, new_rs], old, d)
     except StatusError:
-        return False  # the status is still worth writing; the ReplicaSet's own next event brings us back
+        # the status is still worth writing; the ReplicaSet's own next event brings us
+        # back
+        return False
     return cleaned_up + scaled_down > 0
 
 
 async def cleanup_unhealthy_replicas(
     control: DeploymentControl, old: Sequence[Object], d: Object, max_cleanup: int
 ) -> tuple[list[Object], int]:
-    """Take away up to `max_cleanup` old pods that are not available. The ReplicaSets as they are then, and how many went."""
+    """Take away up to `max_cleanup` old pods that are not available. The ReplicaSets as
+    they are then, and how many went.
+    """
     total = 0
     result: list[Object] = []
     for rs in by_creation_timestamp(old):
         unhealthy = replicas_of(rs) - status_of(rs).get("availableReplicas", 0)
         count = min(max_cleanup - total, unhealthy)
         if replicas_of(rs) and count > 0:
-            _, rs = await control.scale_replica_set_and_record_event(rs, replicas_of(rs) - count, d)
+            _, rs = await control.scale_replica_set_and_record_event(
+                rs, replicas_of(rs) - count, d
+            )
             total += count
         result.append(rs)
     return result, total
 
 
 async def scale_down_old_replica_sets(
-    control: DeploymentControl, everything: Sequence[Object], old: Sequence[Object], d: Object
+    control: DeploymentControl,
+    everything: Sequence[Object],
+    old: Sequence[Object],
+    d: Object,
 ) -> int:
     """Take away old pods while more than the minimum are available. How many went.
 
@@ -103,6 +151,8 @@ async def scale_down_old_replica_sets(
             break
         count = min(replicas_of(rs), budget - total)
         if count > 0:
-            await control.scale_replica_set_and_record_event(rs, replicas_of(rs) - count, d)
+            await control.scale_replica_set_and_record_event(
+                rs, replicas_of(rs) - count, d
+            )
             total += count
     return total

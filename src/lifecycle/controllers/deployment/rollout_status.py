@@ -1,7 +1,9 @@
-"""What a Deployment says of its rollout: the numbers, and whether it is done, moving, or stuck.
+"""What a Deployment says of its rollout: the numbers, and whether it is done, moving,
+or stuck.
 
-Upstream: `pkg/controller/deployment/sync.go` (`calculateStatus`), `pkg/controller/deployment/util/deployment_util.go`
-(`DeploymentComplete`, `DeploymentProgressing`, `DeploymentTimedOut`), v1.36.
+Upstream: `pkg/controller/deployment/sync.go` (`calculateStatus`),
+`pkg/controller/deployment/util/deployment_util.go` (`DeploymentComplete`,
+`DeploymentProgressing`, `DeploymentTimedOut`), v1.36.
 """
 
 from __future__ import annotations
@@ -27,7 +29,10 @@ def status_sum(replica_sets: Sequence[Object | None], field: str) -> int:
 
 
 def calculate_status(
-    all_replica_sets: Sequence[Object | None], new_rs: Object | None, deployment: Object, now: float
+    all_replica_sets: Sequence[Object | None],
+    new_rs: Object | None,
+    deployment: Object,
+    now: float,
 ) -> Object:
     """The status the ReplicaSets add up to. `now`: seconds since 1970."""
     available = status_sum(all_replica_sets, "availableReplicas")
@@ -46,9 +51,17 @@ def calculate_status(
     if old.get("conditions"):
         status["conditions"] = list(old["conditions"])
     if available >= replicas_of(deployment) - max_unavailable(deployment):
-        enough = ("True", c.MINIMUM_REPLICAS_AVAILABLE, "Deployment has minimum availability.")
+        enough = (
+            "True",
+            c.MINIMUM_REPLICAS_AVAILABLE,
+            "Deployment has minimum availability.",
+        )
     else:
-        enough = ("False", c.MINIMUM_REPLICAS_UNAVAILABLE, "Deployment does not have minimum availability.")
+        enough = (
+            "False",
+            c.MINIMUM_REPLICAS_UNAVAILABLE,
+            "Deployment does not have minimum availability.",
+        )
     c.set_deployment_condition(status, c.new_condition(c.AVAILABLE, *enough, now))
     if "collisionCount" in old:
         status["collisionCount"] = old["collisionCount"]
@@ -68,12 +81,15 @@ def deployment_complete(deployment: Object, status: Object) -> bool:
         status.get("updatedReplicas", 0) == desired
         and status.get("replicas", 0) == desired
         and status.get("availableReplicas", 0) == desired
-        and status.get("observedGeneration", 0) >= deployment["metadata"].get("generation", 0)
+        and status.get("observedGeneration", 0)
+        >= deployment["metadata"].get("generation", 0)
     )
 
 
 def deployment_progressing(deployment: Object, new: Object) -> bool:
-    """More updated, fewer old, more ready or more available pods than the stored status has."""
+    """More updated, fewer old, more ready or more available pods than the stored status
+    has.
+    """
     old = status_of(deployment)
 
     def number(status: Object, field: str) -> int:

@@ -1,11 +1,13 @@
 """The arithmetic of a disruption budget.
 
-How many pods there *should* be is asked of the controllers that own the selected pods, since pods that do not exist
-yet count, too; only a plain number in `minAvailable` needs no controller. How many are *healthy* is counted: ready, not
-on their way out, and not promised to an eviction that is still to delete them.
+How many pods there *should* be is asked of the controllers that own the selected pods,
+since pods that do not exist yet count, too; only a plain number in `minAvailable` needs
+no controller. How many are *healthy* is counted: ready, not on their way out, and not
+promised to an eviction that is still to delete them.
 
-Upstream: `pkg/controller/disruption/disruption.go` (`getExpectedPodCount`, `countHealthyPods`, `buildDisruptedPodMap`,
-`updatePdbStatus`), `component-helpers/apps/poddisruptionbudget/helpers.go`, v1.36.
+Upstream: `pkg/controller/disruption/disruption.go` (`getExpectedPodCount`,
+`countHealthyPods`, `buildDisruptedPodMap`, `updatePdbStatus`),
+`component-helpers/apps/poddisruptionbudget/helpers.go`, v1.36.
 """
 
 from __future__ import annotations
@@ -24,15 +26,21 @@ DELETION_TIMEOUT = 120.0
 CONDITION = "DisruptionAllowed"
 
 ScaleOf = Callable[[Object, Object], tuple[str, int] | None]
-"""The uid and the size of what stands behind a controller reference (second) of a pod (first); None: nobody known."""
+"""The uid and the size of what stands behind a controller reference (second) of a pod
+(first); None: nobody known.
+"""
 
 
 class NoControllerError(Exception):
-    """A pod's controller is none whose size can be asked for; the text is the event's."""
+    """A pod's controller is none whose size can be asked for; the text is the
+    event's.
+    """
 
 
 def expected_scale(pods: Iterable[Object], scale_of: ScaleOf) -> tuple[int, list[str]]:
-    """The sum over the pods' controllers, and the names of pods without one. Raises NoControllerError."""
+    """The sum over the pods' controllers, and the names of pods without one. Raises
+    NoControllerError.
+    """
     known: dict[str, int] = {}
     unmanaged: list[str] = []
     for pod in pods:
@@ -42,17 +50,31 @@ def expected_scale(pods: Iterable[Object], scale_of: ScaleOf) -> tuple[int, list
             continue
         found = scale_of(pod, reference)
         if found is None:
-            raise NoControllerError(f'found no controllers for pod "{pod["metadata"]["name"]}"')
+            raise NoControllerError(
+                f'found no controllers for pod "{pod["metadata"]["name"]}"'
+            )
         known[found[0]] = found[1]
     return sum(known.values()), unmanaged
 
 
-def expected_pod_count(pdb: Object, pods: Sequence[Object], scale_of: ScaleOf) -> tuple[int, int, list[str]]:
-    """How many pods there should be, how many of them must be healthy, and the pods without a controller."""
+def expected_pod_count(
+    pdb: Object, pods: Sequence[Object], scale_of: ScaleOf
+) -> tuple[int, int, list[str]]:
+    """How many pods there should be, how many of them must be healthy, and the pods
+    without a controller.
+    """
     spec = pdb["spec"]
     if spec.get("maxUnavailable") is not None:
         expected, unmanaged = expected_scale(pods, scale_of)
-        return expected, max(0, expected - scaled_value(spec["maxUnavailable"], expected, round_up=True)), unmanaged
+        return (
+            expected,
+            max(
+                0,
+                expected
+                - scaled_value(spec["maxUnavailable"], expected, round_up=True),
+            ),
+            unmanaged,
+        )
     least = spec.get("minAvailable")
     if isinstance(least, str):
         expected, unmanaged = expected_scale(pods, scale_of)
@@ -60,8 +82,12 @@ def expected_pod_count(pdb: Object, pods: Sequence[Object], scale_of: ScaleOf) -
     return len(pods), least or 0, []
 
 
-def disrupted_pods(pdb: Object, pods: Iterable[Object], now: float) -> tuple[dict[str, str], list[Object]]:
-    """The approved evictions that are still to delete their pod, and the pods whose eviction took too long."""
+def disrupted_pods(
+    pdb: Object, pods: Iterable[Object], now: float
+) -> tuple[dict[str, str], list[Object]]:
+    """The approved evictions that are still to delete their pod, and the pods whose
+    eviction took too long.
+    """
     listed = (pdb.get("status") or {}).get("disruptedPods") or {}
     waiting: dict[str, str] = {}
     late: list[Object] = []
@@ -79,15 +105,24 @@ def disrupted_pods(pdb: Object, pods: Iterable[Object], now: float) -> tuple[dic
 def count_healthy_pods(pods: Iterable[Object], disrupted: Mapping[str, str]) -> int:
     """Ready, staying, and not promised away."""
     return sum(
-        "deletionTimestamp" not in pod["metadata"] and pod["metadata"]["name"] not in disrupted and is_pod_ready(pod)
+        "deletionTimestamp" not in pod["metadata"]
+        and pod["metadata"]["name"] not in disrupted
+        and is_pod_ready(pod)
         for pod in pods
     )
 
 
 def budget_status(
-    pdb: Object, healthy: int, desired: int, expected: int, disrupted: dict[str, str], now: float
+    pdb: Object,
+    healthy: int,
+    desired: int,
+    expected: int,
+    disrupted: dict[str, str],
+    now: float,
 ) -> Object:
-    """The status. A budget that selects no pod yet allows nothing: its first pods would be unprotected."""
+    """The status. A budget that selects no pod yet allows nothing: its first pods would
+    be unprotected.
+    """
     allowed = max(0, healthy - desired) if expected > 0 else 0
     generation = pdb["metadata"].get("generation", 0)
     status: Object = {
@@ -99,15 +134,23 @@ def budget_status(
     }
     if disrupted:
         status["disruptedPods"] = disrupted
-    reason, value = ("SufficientPods", "True") if allowed else ("InsufficientPods", "False")
+    reason, value = (
+        ("SufficientPods", "True") if allowed else ("InsufficientPods", "False")
+    )
     return with_condition(status, pdb, value, reason, "", now)
 
 
-def with_condition(status: Object, pdb: Object, value: str, reason: str, message: str, now: float) -> Object:
+def with_condition(
+    status: Object, pdb: Object, value: str, reason: str, message: str, now: float
+) -> Object:
     """The status with its one condition; its time moves only with its value."""
     before = (pdb.get("status") or {}).get("conditions") or []
     old = next((c for c in before if c["type"] == CONDITION), None)
-    since = old["lastTransitionTime"] if old is not None and old["status"] == value else format_time(now)
+    since = (
+        old["lastTransitionTime"]
+        if old is not None and old["status"] == value
+        else format_time(now)
+    )
     condition = {
         "type": CONDITION,
         "status": value,
@@ -116,4 +159,7 @@ def with_condition(status: Object, pdb: Object, value: str, reason: str, message
         "reason": reason,
         "message": message,
     }
-    return {**status, "conditions": [*(c for c in before if c["type"] != CONDITION), condition]}
+    return {
+        **status,
+        "conditions": [*(c for c in before if c["type"] != CONDITION), condition],
+    }

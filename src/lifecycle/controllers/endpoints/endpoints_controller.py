@@ -1,11 +1,13 @@
 """Endpoints: the older form of the same facts, one object per Service.
 
-Deprecated since 1.33, and still written: everything in one object, at most a thousand addresses. Addresses that
-are ready and those that are not stand in separate lists; equal port sets share a subset, and the whole is
-sorted, so that equal facts give equal objects.
+Deprecated since 1.33, and still written: everything in one object, at most a thousand
+addresses. Addresses that are ready and those that are not stand in separate lists;
+equal port sets share a subset, and the whole is sorted, so that equal facts give equal
+objects.
 
-Upstream: `pkg/controller/endpoint/endpoints_controller.go` (`Controller`, `syncService`, `truncateEndpoints`),
-v1.36. Left out: the clean-up of left-over Endpoints at start.
+Upstream: `pkg/controller/endpoint/endpoints_controller.go` (`Controller`,
+`syncService`, `truncateEndpoints`), v1.36. Left out: the clean-up of left-over
+Endpoints at start.
 """
 
 from __future__ import annotations
@@ -55,7 +57,14 @@ PAUSE_PER_POD = 200e-6
 class EndpointsController:
     """Keeps the Endpoints of every Service with a selector."""
 
-    def __init__(self, client: Client, informers: SharedInformerFactory, *, clock: Clock, names: NameSource) -> None:
+    def __init__(
+        self,
+        client: Client,
+        informers: SharedInformerFactory,
+        *,
+        clock: Clock,
+        names: NameSource,
+    ) -> None:
         self._client = client
         self._services = informers.informer(resource("services"))
         self._pods = informers.informer(resource("pods"))
@@ -66,7 +75,9 @@ class EndpointsController:
         self._consistency = ConsistencyStore()
         self._queue: RateLimitingQueue[str] = RateLimitingQueue()
         self._services.add_event_handler(
-            add=self._enqueue, update=lambda old, new: self._enqueue(new), delete=self._enqueue
+            add=self._enqueue,
+            update=lambda old, new: self._enqueue(new),
+            delete=self._enqueue,
         )
         self._endpoints.add_event_handler(delete=self._enqueue)
         ServicePodEvents(self._pods, self._services, self._enqueue_for_pod)
@@ -77,7 +88,11 @@ class EndpointsController:
             for informer in (self._services, self._pods, self._endpoints):
                 await informer.wait_for_sync()
             await run_workers(
-                self._queue, self._sync_service, workers=WORKERS, name="endpoint-controller", max_retries=MAX_RETRIES
+                self._queue,
+                self._sync_service,
+                workers=WORKERS,
+                name="endpoint-controller",
+                max_retries=MAX_RETRIES,
             )
         finally:
             await self._recorder.stop()
@@ -86,7 +101,9 @@ class EndpointsController:
         self._queue.add(meta_namespace_key(obj))
 
     def _enqueue_for_pod(self, key: str) -> None:
-        """A large Service is not counted again for every pod (ours, as for ReplicaSets)."""
+        """A large Service is not counted again for every pod (ours, as for
+        ReplicaSets).
+        """
         size = self._sizes.get(key, 0)
         if size > LARGE:
             self._queue.add_after(key, size * PAUSE_PER_POD)
@@ -102,20 +119,26 @@ class EndpointsController:
             self._consistency.clear(key)
             await self._delete(key)
             return
-        if service["spec"].get("type") == "ExternalName" or not service["spec"].get("selector"):
+        if service["spec"].get("type") == "ExternalName" or not service["spec"].get(
+            "selector"
+        ):
             return  # somebody else's business
         current = self._endpoints.indexer.get_by_key(key)
         if current is not None:
             self._consistency.ensure_ready(key, current)
         pods = pods_for_service(self._pods.indexer, service)
         self._sizes[key] = len(pods)
-        trigger_time = self._trigger_times.compute_endpoint_last_change_trigger_time(key, service, pods)
+        trigger_time = self._trigger_times.compute_endpoint_last_change_trigger_time(
+            key, service, pods
+        )
         new, truncated = new_endpoints(service, pods, current, trigger_time)
         if current is not None and is_unchanged(current, new, service, truncated):
             return
         try:
             if current is None:
-                written = await self._client.create(endpoints, new, service["metadata"]["namespace"])
+                written = await self._client.create(
+                    endpoints, new, service["metadata"]["namespace"]
+                )
             else:
                 written = await self._client.update(endpoints, new)
             self._consistency.wrote_at(key, written)
@@ -123,11 +146,24 @@ class EndpointsController:
             if current is None and is_namespace_terminating(error):
                 return
             verb, reason = (
-                ("create", "FailedToCreateEndpoint") if current is None else ("update", "FailedToUpdateEndpoint")
+                ("create", "FailedToCreateEndpoint")
+                if current is None
+                else ("update", "FailedToUpdateEndpoint")
             )
             on = "endpoint for service" if current is None else "endpoint"
-            about = {**new, "metadata": {**new["metadata"], "namespace": service["metadata"]["namespace"]}}
-            self._recorder.event(about, "Warning", reason, f"Failed to {verb} {on} {key}: {error.message}")
+            about = {
+                **new,
+                "metadata": {
+                    **new["metadata"],
+                    "namespace": service["metadata"]["namespace"],
+                },
+            }
+            self._recorder.event(
+                about,
+                "Warning",
+                reason,
+                f"Failed to {verb} {on} {key}: {error.message}",
+            )
             raise
 
     async def _delete(self, key: str) -> None:
@@ -135,31 +171,46 @@ class EndpointsController:
         try:
             await self._client.delete(resource("endpoints"), name, namespace)
         except StatusError as error:
-            if error.code != 404:  # the server removes them with the Service; usually there is nothing left to do
+            if (
+                error.code != 404
+                # the server removes them with the Service; usually there is nothing
+                # left to do
+            ):
                 raise
 
 
 def new_endpoints(
     service: Object, pods: list[Object], current: Object | None, trigger_time: str
 ) -> tuple[Object, bool]:
-    """The Endpoints object as it should be, and whether addresses had to be left out."""
+    """The Endpoints object as it should be, and whether addresses had to be left
+    out.
+    """
     meta = service["metadata"]
     new: Object = (
         mutable_copy(current)
         if current is not None
-        else {"kind": "Endpoints", "apiVersion": "v1", "metadata": {"name": meta["name"]}}
+        else {
+            "kind": "Endpoints",
+            "apiVersion": "v1",
+            "metadata": {"name": meta["name"]},
+        }
     )
     new.pop("subsets", None)
     subsets, truncated = truncate_endpoints(endpoint_subsets(service, pods))
     if subsets:
         new["subsets"] = subsets
-    labels = {k: v for k, v in (meta.get("labels") or {}).items() if k != IS_HEADLESS_SERVICE}
+    labels = {
+        k: v for k, v in (meta.get("labels") or {}).items() if k != IS_HEADLESS_SERVICE
+    }
     labels[LABEL_MANAGED_BY] = CONTROLLER_NAME
     if not is_service_ip_set(service):
         labels[IS_HEADLESS_SERVICE] = ""
     new["metadata"]["labels"] = labels
     annotations = new["metadata"].setdefault("annotations", {})
-    for key, value in ((LAST_CHANGE_TRIGGER_TIME, trigger_time), (OVER_CAPACITY, "truncated" if truncated else "")):
+    for key, value in (
+        (LAST_CHANGE_TRIGGER_TIME, trigger_time),
+        (OVER_CAPACITY, "truncated" if truncated else ""),
+    ):
         if value:
             annotations[key] = value
         else:
@@ -180,7 +231,11 @@ def endpoint_subsets(service: Object, pods: list[Object]) -> list[Object]:
         address = endpoint_address(service, pod)
         if address is None:
             continue
-        kind = "addresses" if tolerate_unready or is_pod_ready(pod) else "notReadyAddresses"
+        kind = (
+            "addresses"
+            if tolerate_unready or is_pod_ready(pod)
+            else "notReadyAddresses"
+        )
         if not spec.get("ports") and spec.get("clusterIP") == CLUSTER_IP_NONE:
             subsets.append({kind: [address]})
         for service_port in spec.get("ports") or ():
@@ -193,7 +248,9 @@ def endpoint_subsets(service: Object, pods: list[Object]) -> list[Object]:
                 "protocol": service_port.get("protocol", "TCP"),
             }
             port["appProtocol"] = service_port.get("appProtocol", "")
-            subsets.append({kind: [address], "ports": [{k: v for k, v in port.items() if v}]})
+            subsets.append(
+                {kind: [address], "ports": [{k: v for k, v in port.items() if v}]}
+            )
     holder: Object = {"subsets": subsets}
     repack_subsets(holder)
     packed: list[Object] = holder["subsets"]
@@ -205,7 +262,9 @@ def endpoint_address(service: Object, pod: Object) -> Object | None:
     families = service["spec"].get("ipFamilies")
     wanted_v6 = bool(families) and families[0] == "IPv6"
     status = pod.get("status") or {}
-    for ip in [entry["ip"] for entry in status.get("podIPs") or ()] or [status.get("podIP", "")]:
+    for ip in [entry["ip"] for entry in status.get("podIPs") or ()] or [
+        status.get("podIP", "")
+    ]:
         if ip and (":" in ip) == wanted_v6:
             break
     else:
@@ -222,13 +281,19 @@ def endpoint_address(service: Object, pod: Object) -> Object | None:
 def truncate_endpoints(subsets: list[Object]) -> tuple[list[Object], bool]:
     """At most a thousand addresses, ready ones first. Whether any were left out.
 
-    Each subset keeps its share, rounded up, so that a few ports of a few pods are not lost behind a large subset.
+    Each subset keeps its share, rounded up, so that a few ports of a few pods are not
+    lost behind a large subset.
     """
-    ready, not_ready = (sum(len(s.get(kind, ())) for s in subsets) for kind in ("addresses", "notReadyAddresses"))
+    ready, not_ready = (
+        sum(len(s.get(kind, ())) for s in subsets)
+        for kind in ("addresses", "notReadyAddresses")
+    )
     if ready + not_ready <= MAX_CAPACITY:
         return subsets, False
     too_many_ready = ready > MAX_CAPACITY
-    kind, total = ("addresses", ready) if too_many_ready else ("notReadyAddresses", not_ready)
+    kind, total = (
+        ("addresses", ready) if too_many_ready else ("notReadyAddresses", not_ready)
+    )
     room = left = MAX_CAPACITY if too_many_ready else MAX_CAPACITY - ready
     result = []
     for subset in map(dict, subsets):
@@ -241,14 +306,23 @@ def truncate_endpoints(subsets: list[Object]) -> tuple[list[Object], bool]:
     return [s for s in result if s.keys() & {"addresses", "notReadyAddresses"}], True
 
 
-def is_unchanged(current: Object, new: Object, service: Object, truncated: bool) -> bool:
-    """Whether a write would change anything but the trigger time. Endpoints that do not hold everybody are written at each sync:
-    what they lack is never seen in them."""
+def is_unchanged(
+    current: Object, new: Object, service: Object, truncated: bool
+) -> bool:
+    """Whether a write would change anything but the trigger time. Endpoints that do not
+    hold everybody are written at each sync: what they lack is never seen in them.
+    """
     labels = dict(current["metadata"].get("labels") or {})
     if labels.pop(LABEL_MANAGED_BY, None) != CONTROLLER_NAME:
         return False
     labels.pop(IS_HEADLESS_SERVICE, None)
-    wanted = {k: v for k, v in (service["metadata"].get("labels") or {}).items() if k != IS_HEADLESS_SERVICE}
+    wanted = {
+        k: v
+        for k, v in (service["metadata"].get("labels") or {}).items()
+        if k != IS_HEADLESS_SERVICE
+    }
     if truncated or OVER_CAPACITY in (current["metadata"].get("annotations") or {}):
         return False
-    return (current.get("subsets") or []) == (new.get("subsets") or []) and labels == wanted
+    return (current.get("subsets") or []) == (
+        new.get("subsets") or []
+    ) and labels == wanted

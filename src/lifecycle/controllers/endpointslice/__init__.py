@@ -1,1 +1,3 @@
-"""The EndpointSlice controller. Upstream: `pkg/controller/endpointslice`, `k8s.io/endpointslice`."""
+"""The EndpointSlice controller. Upstream: `pkg/controller/endpointslice`,
+`k8s.io/endpointslice`.
+"""

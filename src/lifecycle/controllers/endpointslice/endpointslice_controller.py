@@ -1,9 +1,10 @@
-"""EndpointSlices: for each Service with a selector, the addresses of the pods it selects.
+"""EndpointSlices: for each Service with a selector, the addresses of the pods it
+selects.
 
 Hand-made Endpoints are `endpointslicemirroring`'s.
 
-Upstream: `pkg/controller/endpointslice/endpointslice_controller.go` (`Controller`, `syncService`,
-`checkNodeTopologyDistribution`), v1.36.
+Upstream: `pkg/controller/endpointslice/endpointslice_controller.go` (`Controller`,
+`syncService`, `checkNodeTopologyDistribution`), v1.36.
 """
 
 from __future__ import annotations
@@ -41,17 +42,28 @@ MAX_RETRIES = 15
 LARGE = 200
 PAUSE_PER_POD = 200e-6
 SLICE_CHANGE_PAUSE = 1.0
-"""Seconds until somebody else's hand in a slice is answered: there may be more of it."""
+"""Seconds until somebody else's hand in a slice is answered: there may be more of
+it.
+"""
 
 STALE_CACHE_PAUSE = 0.005
-"""Seconds until a Service is looked at again whose slices the cache does not know yet, doubled each time. Upstream waits a second, as
-after any failure; here, where pods change at the very same moment, the news is only a few turns of the loop away."""
+"""Seconds until a Service is looked at again whose slices the cache does not know yet,
+doubled each time. Upstream waits a second, as after any failure; here, where pods
+change at the very same moment, the news is only a few turns of the loop away.
+"""
 
 
 class EndpointSliceController:
     """Keeps the slices of every Service."""
 
-    def __init__(self, client: Client, informers: SharedInformerFactory, *, clock: Clock, names: NameSource) -> None:
+    def __init__(
+        self,
+        client: Client,
+        informers: SharedInformerFactory,
+        *,
+        clock: Clock,
+        names: NameSource,
+    ) -> None:
         self._services = informers.informer(resource("services"))
         self._pods = informers.informer(resource("pods"))
         self._nodes = informers.informer(resource("nodes"))
@@ -62,46 +74,73 @@ class EndpointSliceController:
         self._sizes: dict[str, int] = {}
         # slower at first than other queues: one sync may mean many writes
         self._queue: RateLimitingQueue[str] = RateLimitingQueue(
-            MaxOfRateLimiter(ItemExponentialFailureRateLimiter(1.0, 1000.0), BucketRateLimiter())
+            MaxOfRateLimiter(
+                ItemExponentialFailureRateLimiter(1.0, 1000.0), BucketRateLimiter()
+            )
         )
         self._stale = ItemExponentialFailureRateLimiter[str](STALE_CACHE_PAUSE)
         slices = informers.informer(resource("endpointslices.discovery.k8s.io"))
-        self._slices = OwnedSlices(slices, CONTROLLER_NAME, partial(self._queue.add_after, seconds=SLICE_CHANGE_PAUSE))
-        self._reconciler = Reconciler(client, self._nodes.indexer, self._slices.tracker, self._topology)
-        self._services.add_event_handler(
-            add=self._enqueue, update=lambda old, new: self._enqueue(new), delete=self._enqueue
+        self._slices = OwnedSlices(
+            slices,
+            CONTROLLER_NAME,
+            partial(self._queue.add_after, seconds=SLICE_CHANGE_PAUSE),
         )
-        self._nodes.add_event_handler(add=self._node_changed, update=self._node_updated, delete=self._node_changed)
+        self._reconciler = Reconciler(
+            client, self._nodes.indexer, self._slices.tracker, self._topology
+        )
+        self._services.add_event_handler(
+            add=self._enqueue,
+            update=lambda old, new: self._enqueue(new),
+            delete=self._enqueue,
+        )
+        self._nodes.add_event_handler(
+            add=self._node_changed, update=self._node_updated, delete=self._node_changed
+        )
         ServicePodEvents(self._pods, self._services, self._enqueue_for_pod)
 
     async def run(self) -> None:
         """Work until cancelled."""
         try:
-            for informer in (self._services, self._pods, self._nodes, self._slices.informer):
+            for informer in (
+                self._services,
+                self._pods,
+                self._nodes,
+                self._slices.informer,
+            ):
                 await informer.wait_for_sync()
             async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(self._watch_topology(), name="endpointslice-controller topology")
-                tasks.create_task(self._run_workers(), name="endpointslice-controller services")
+                tasks.create_task(
+                    self._watch_topology(), name="endpointslice-controller topology"
+                )
+                tasks.create_task(
+                    self._run_workers(), name="endpointslice-controller services"
+                )
         finally:
             await self._recorder.stop()
 
     async def _run_workers(self) -> None:
         await run_workers(
-            self._queue, self._sync_service, workers=WORKERS, name="endpointslice-controller", max_retries=MAX_RETRIES
+            self._queue,
+            self._sync_service,
+            workers=WORKERS,
+            name="endpointslice-controller",
+            max_retries=MAX_RETRIES,
         )
 
     def _enqueue(self, service: Object) -> None:
         self._queue.add(meta_namespace_key(service))
 
     def _enqueue_for_pod(self, key: str) -> None:
-        """A large Service is not counted again for every pod (ours, as for ReplicaSets)."""
+        """A large Service is not counted again for every pod (ours, as for
+        ReplicaSets).
+        """
         size = self._sizes.get(key, 0)
         if size > LARGE:
             self._queue.add_after(key, size * PAUSE_PER_POD)
         else:
             self._queue.add(key)
 
-    # -- zones --------------------------------------------------------------------------------------------------------
+    # -- zones -------------------------------------------------------------------------
 
     def _node_changed(self, node: Object) -> None:
         self._topology.nodes_changed()
@@ -113,14 +152,16 @@ class EndpointSliceController:
             self._node_changed(new)
 
     async def _watch_topology(self) -> None:
-        """Zones may grow or shrink, and Services' hints with them. A burst of changes is looked at once."""
+        """Zones may grow or shrink, and Services' hints with them. A burst of changes
+        is looked at once.
+        """
         while True:
             await self._nodes_changed.wait()
             self._nodes_changed.clear()
             for key in self._topology.overloaded_services():
                 self._queue.add(key)
 
-    # -- the sync -----------------------------------------------------------------------------------------------------
+    # -- the sync ----------------------------------------------------------------------
 
     async def _sync_service(self, key: str) -> None:
         service = self._services.indexer.get_by_key(key)
@@ -130,9 +171,13 @@ class EndpointSliceController:
             self._sizes.pop(key, None)
             self._stale.forget(key)
             return
-        if service["spec"].get("type") == "ExternalName" or not service["spec"].get("selector"):
+        if service["spec"].get("type") == "ExternalName" or not service["spec"].get(
+            "selector"
+        ):
             return
-        slices = [s for s in self._slices.of(key) if "deletionTimestamp" not in s["metadata"]]
+        slices = [
+            s for s in self._slices.of(key) if "deletionTimestamp" not in s["metadata"]
+        ]
         if self._slices.tracker.stale_slices(key, slices):
             if self._stale.num_requeues(key) < MAX_RETRIES:
                 self._queue.add_after(key, self._stale.when(key))
@@ -140,15 +185,21 @@ class EndpointSliceController:
         self._stale.forget(key)
         pods = pods_for_service(self._pods.indexer, service)
         self._sizes[key] = len(pods)
-        trigger_time = self._trigger_times.compute_endpoint_last_change_trigger_time(key, service, pods)
-        events, errors = await self._reconciler.reconcile(service, pods, slices, trigger_time)
+        trigger_time = self._trigger_times.compute_endpoint_last_change_trigger_time(
+            key, service, pods
+        )
+        events, errors = await self._reconciler.reconcile(
+            service, pods, slices, trigger_time
+        )
         about = {"kind": "Service", "apiVersion": "v1", **service}
         for event in events:
             self._recorder.event(about, event.type, event.reason, event.message)
         if errors:
             problem = aggregate(errors)
             message = f"Error updating Endpoint Slices for Service {key}: {problem}"
-            self._recorder.event(about, "Warning", "FailedToUpdateEndpointSlices", message)
+            self._recorder.event(
+                about, "Warning", "FailedToUpdateEndpointSlices", message
+            )
             raise RetryError(problem)
 
 

@@ -1,13 +1,16 @@
 """Making the slices of a Service say what its pods are, with as few writes as possible.
 
-Pods with the same ports share slices, at most 100 endpoints to each. What is already in a slice stays there;
-what is new first fills slices that have to be written anyway, then one unchanged slice with just enough room,
-then new slices. Nothing is ever moved to pack slices better: a write of a slice is sent to every node.
+Pods with the same ports share slices, at most 100 endpoints to each. What is already in
+a slice stays there; what is new first fills slices that have to be written anyway, then
+one unchanged slice with just enough room, then new slices. Nothing is ever moved to
+pack slices better: a write of a slice is sent to every node.
 
-A Service without endpoints keeps one empty slice, so that a reader can tell *none* from *not looked yet*.
+A Service without endpoints keeps one empty slice, so that a reader can tell *none* from
+*not looked yet*.
 
-Upstream: `endpointslice/reconciler.go` (`Reconciler`, `reconcileByAddressType`, `reconcileByPortMapping`,
-`finalize`), `util/controller_utils.go` (`EndpointsEqualBeyondHash`), v1.36.
+Upstream: `endpointslice/reconciler.go` (`Reconciler`, `reconcileByAddressType`,
+`reconcileByPortMapping`, `finalize`), `util/controller_utils.go`
+(`EndpointsEqualBeyondHash`), v1.36.
 """
 
 from __future__ import annotations
@@ -21,7 +24,9 @@ from lifecycle.api.wire import Object
 from lifecycle.client.indexer import Indexer
 from lifecycle.client.rest import Client
 from lifecycle.client.store import meta_namespace_key
-from lifecycle.controllers.endpointslice.endpointslice_tracker import EndpointSliceTracker
+from lifecycle.controllers.endpointslice.endpointslice_tracker import (
+    EndpointSliceTracker,
+)
 from lifecycle.controllers.endpointslice.owned_slices import create_slices
 from lifecycle.controllers.endpointslice.pod_endpoints import (
     address_types_for_service,
@@ -37,15 +42,25 @@ from lifecycle.controllers.endpointslice.service_slices import (
     new_endpoint_slice,
     port_map_key,
 )
-from lifecycle.controllers.endpointslice.slice_changes import Changes, Event, endpoints_of
-from lifecycle.controllers.endpointslice.topology_cache import TopologyCache, wants_topology_hints
+from lifecycle.controllers.endpointslice.slice_changes import (
+    Changes,
+    Event,
+    endpoints_of,
+)
+from lifecycle.controllers.endpointslice.topology_cache import (
+    TopologyCache,
+    wants_topology_hints,
+)
 from lifecycle.controllers.endpointslice.traffic_distribution import (
     TRAFFIC_DISTRIBUTIONS,
     reconcile_hints,
     remove_hints,
 )
 from lifecycle.controllers.object_copy import mutable_copy
-from lifecycle.controllers.service_pods import LAST_CHANGE_TRIGGER_TIME, should_pod_be_in_endpoints
+from lifecycle.controllers.service_pods import (
+    LAST_CHANGE_TRIGGER_TIME,
+    should_pod_be_in_endpoints,
+)
 
 MAX_ENDPOINTS_PER_SLICE = 100
 
@@ -62,7 +77,11 @@ class Reconciler:
     """Computes and writes the slices of one Service at a time."""
 
     def __init__(
-        self, client: Client, nodes: Indexer, tracker: EndpointSliceTracker, topology: TopologyCache | None = None
+        self,
+        client: Client,
+        nodes: Indexer,
+        tracker: EndpointSliceTracker,
+        topology: TopologyCache | None = None,
     ) -> None:
         self._client = client
         self._nodes = nodes
@@ -70,16 +89,24 @@ class Reconciler:
         self._topology = topology or TopologyCache()
 
     async def reconcile(
-        self, service: Object, pods: Sequence[Object], existing: Sequence[Object], trigger_time: str
+        self,
+        service: Object,
+        pods: Sequence[Object],
+        existing: Sequence[Object],
+        trigger_time: str,
     ) -> tuple[list[Event], list[str]]:
-        """Write what differs. What there is to tell about the Service, and what went wrong: one family's trouble is not the other's."""
+        """Write what differs. What there is to tell about the Service, and what went
+        wrong: one family's trouble is not the other's.
+        """
         types = address_types_for_service(service)
         key = meta_namespace_key(service)
         events: list[Event] = []
         errors: list[str] = []
         for address_type in types:
             slices = [s for s in existing if s["addressType"] == address_type]
-            changes, missing_nodes = self.reconcile_by_address_type(service, pods, slices, address_type)
+            changes, missing_nodes = self.reconcile_by_address_type(
+                service, pods, slices, address_type
+            )
             errors += missing_nodes
             events += changes.events
             errors += await self._finalize(service, changes, trigger_time)
@@ -90,25 +117,37 @@ class Reconciler:
         return events, errors
 
     def reconcile_by_address_type(
-        self, service: Object, pods: Sequence[Object], existing: Sequence[Object], address_type: str
+        self,
+        service: Object,
+        pods: Sequence[Object],
+        existing: Sequence[Object],
+        address_type: str,
     ) -> tuple[Changes, list[str]]:
-        """What to write for one address type, and complaints about pods on unknown nodes."""
+        """What to write for one address type, and complaints about pods on unknown
+        nodes.
+        """
         wanted, missing = self._wanted(service, pods, address_type)
         changes = Changes()
         by_ports: dict[bytes, list[Object]] = {}
         for endpoint_slice in existing:
             if is_owned_by(endpoint_slice, service):
-                by_ports.setdefault(port_map_key(endpoint_slice.get("ports") or []), []).append(endpoint_slice)
+                by_ports.setdefault(
+                    port_map_key(endpoint_slice.get("ports") or []), []
+                ).append(endpoint_slice)
             else:
                 changes.delete.append(endpoint_slice)
         for key, group in wanted.items():
-            _reconcile_by_port_mapping(service, by_ports.get(key, []), group, address_type, changes)
+            _reconcile_by_port_mapping(
+                service, by_ports.get(key, []), group, address_type, changes
+            )
         for key, slices in by_ports.items():
             if key not in wanted:
                 changes.delete += slices
         if len(changes.delete) == len(existing) and not changes.create:
             placeholder = new_endpoint_slice(service, None, address_type)
-            if len(changes.delete) == 1 and is_placeholder(changes.delete[0], placeholder):
+            if len(changes.delete) == 1 and is_placeholder(
+                changes.delete[0], placeholder
+            ):
                 changes.unchanged += changes.delete
                 changes.delete.clear()
             else:
@@ -143,15 +182,22 @@ class Reconciler:
             if node is None and not service["spec"].get("publishNotReadyAddresses"):
                 name = pod["spec"].get("nodeName", "")
                 key = meta_namespace_key(service)
-                missing.append(f"skipping Pod {pod['metadata']['name']} for Service {key}: Node {name} Not Found")
+                missing.append(
+                    f"skipping Pod {pod['metadata']['name']} for Service {key}: Node"
+                    f" {name} Not Found"
+                )
                 continue
             endpoint = pod_to_endpoint(pod, node, service, address_type)
             if endpoint["addresses"]:
                 group.endpoints[_identity(endpoint)] = endpoint
         return wanted, missing
 
-    async def _finalize(self, service: Object, changes: Changes, trigger_time: str) -> list[str]:
-        """Write, until something goes wrong. A slice to create and one to delete become one update."""
+    async def _finalize(
+        self, service: Object, changes: Changes, trigger_time: str
+    ) -> list[str]:
+        """Write, until something goes wrong. A slice to create and one to delete become
+        one update.
+        """
         slices = resource("endpointslices.discovery.k8s.io")
         key, namespace = meta_namespace_key(service), service["metadata"]["namespace"]
         _recycle(service, changes)
@@ -159,17 +205,24 @@ class Reconciler:
             for new in changes.create:
                 _set_trigger_time(new, trigger_time)
             try:
-                if not await create_slices(self._client, self._tracker, key, changes.create, namespace):
+                if not await create_slices(
+                    self._client, self._tracker, key, changes.create, namespace
+                ):
                     return []
             except StatusError as error:
-                return [f"failed to create EndpointSlice for Service {key}: {error.message}"]
+                return [
+                    f"failed to create EndpointSlice for Service {key}: {error.message}"
+                ]
         for changed in changes.update:
             _set_trigger_time(changed, trigger_time)
             try:
                 self._tracker.update(key, await self._client.update(slices, changed))
             except StatusError as error:
                 name = changed["metadata"]["name"]
-                return [f"failed to update {name} EndpointSlice for Service {key}: {error.message}"]
+                return [
+                    f"failed to update {name} EndpointSlice for Service {key}:"
+                    f" {error.message}"
+                ]
         for doomed in changes.delete:
             problem = await self._delete(service, doomed, "failed to delete")
             if problem:
@@ -179,9 +232,16 @@ class Reconciler:
     async def _delete(self, service: Object, doomed: Object, failure: str) -> list[str]:
         key, meta = meta_namespace_key(service), doomed["metadata"]
         try:
-            await self._client.delete(resource("endpointslices.discovery.k8s.io"), meta["name"], meta["namespace"])
+            await self._client.delete(
+                resource("endpointslices.discovery.k8s.io"),
+                meta["name"],
+                meta["namespace"],
+            )
         except StatusError as error:
-            return [f"{failure} {meta['name']} EndpointSlice for Service {key}: {error.message}"]
+            return [
+                f"{failure} {meta['name']} EndpointSlice for Service {key}:"
+                f" {error.message}"
+            ]
         self._tracker.expect_deletion(key, doomed)
         return []
 
@@ -190,7 +250,9 @@ def _recycle(service: Object, changes: Changes) -> None:
     for doomed in list(changes.delete):
         if not changes.create:
             return
-        if changes.create[-1]["addressType"] == doomed["addressType"] and is_owned_by(doomed, service):
+        if changes.create[-1]["addressType"] == doomed["addressType"] and is_owned_by(
+            doomed, service
+        ):
             reused = changes.create.pop()
             reused["metadata"]["name"] = doomed["metadata"]["name"]
             changes.delete.remove(doomed)
@@ -198,7 +260,11 @@ def _recycle(service: Object, changes: Changes) -> None:
 
 
 def _reconcile_by_port_mapping(
-    service: Object, existing: Sequence[Object], wanted: _Wanted, address_type: str, changes: Changes
+    service: Object,
+    existing: Sequence[Object],
+    wanted: _Wanted,
+    address_type: str,
+    changes: Changes,
 ) -> None:
     """Share out the endpoints of one set of ports."""
     left = dict(wanted.endpoints)
@@ -206,8 +272,12 @@ def _reconcile_by_port_mapping(
     unchanged: list[Object] = []
     for endpoint_slice in existing:
         old = endpoints_of(endpoint_slice)
-        kept = [(e, left.pop(identity)) for e in old if (identity := _identity(e)) in left]
-        differs = len(kept) != len(old) or any(not _same_beyond_identity(*pair) for pair in kept)
+        kept = [
+            (e, left.pop(identity)) for e in old if (identity := _identity(e)) in left
+        ]
+        differs = len(kept) != len(old) or any(
+            not _same_beyond_identity(*pair) for pair in kept
+        )
         if differs and not kept:
             changes.delete.append(endpoint_slice)
         elif differs or labels_changed(endpoint_slice, service):
@@ -225,7 +295,11 @@ def _reconcile_by_port_mapping(
         rest = rest[room:]
     changes.update += updates
     while rest:
-        target = _slice_to_fill(unchanged, len(rest)) if len(rest) < MAX_ENDPOINTS_PER_SLICE else None
+        target = (
+            _slice_to_fill(unchanged, len(rest))
+            if len(rest) < MAX_ENDPOINTS_PER_SLICE
+            else None
+        )
         if target is not None:
             unchanged.remove(target)
             copy = mutable_copy(target)
@@ -233,37 +307,63 @@ def _reconcile_by_port_mapping(
             changes.update.append(copy)
             break
         new = new_endpoint_slice(service, wanted.ports, address_type)
-        new["endpoints"], rest = rest[:MAX_ENDPOINTS_PER_SLICE], rest[MAX_ENDPOINTS_PER_SLICE:]
+        new["endpoints"], rest = (
+            rest[:MAX_ENDPOINTS_PER_SLICE],
+            rest[MAX_ENDPOINTS_PER_SLICE:],
+        )
         changes.create.append(new)
     changes.unchanged += unchanged
 
 
 def _slice_to_fill(slices: Sequence[Object], count: int) -> Object | None:
-    """The fullest slice that has room for all of them. Upstream: `utils.go` (`getSliceToFill`)."""
+    """The fullest slice that has room for all of them. Upstream: `utils.go`
+    (`getSliceToFill`).
+    """
     sizes = {number: len(endpoints_of(s)) for number, s in enumerate(slices)}
-    fits = [number for number, size in sizes.items() if size + count <= MAX_ENDPOINTS_PER_SLICE]
+    fits = [
+        number
+        for number, size in sizes.items()
+        if size + count <= MAX_ENDPOINTS_PER_SLICE
+    ]
     return slices[max(fits, key=lambda number: sizes[number])] if fits else None
 
 
 def _identity(endpoint: Object) -> tuple[str, ...]:
-    """What makes two endpoints the same one in different states: addresses, host name and the pod's name.
+    """What makes two endpoints the same one in different states: addresses, host name
+    and the pod's name.
 
-    A pod that comes back under its name and address stays in its place. Upstream: `util/endpointset.go` (`hashEndpoint`).
+    A pod that comes back under its name and address stays in its place. Upstream:
+    `util/endpointset.go` (`hashEndpoint`).
     """
     pod = endpoint.get("targetRef") or {}
     addresses = ",".join(sorted(endpoint["addresses"]))
-    return addresses, endpoint.get("hostname", ""), pod.get("namespace", ""), pod.get("name", "")
+    return (
+        addresses,
+        endpoint.get("hostname", ""),
+        pod.get("namespace", ""),
+        pod.get("name", ""),
+    )
 
 
 def _same_beyond_identity(old: Object, new: Object) -> bool:
-    """Whether an endpoint is as it was. Its hints are decided later, for all endpoints together."""
+    """Whether an endpoint is as it was. Its hints are decided later, for all endpoints
+    together.
+    """
     told = ("nodeName", "zone", "conditions")
-    return all(old.get(key) == new.get(key) for key in told) and _pod_of(old) == _pod_of(new)
+    return all(old.get(key) == new.get(key) for key in told) and _pod_of(
+        old
+    ) == _pod_of(new)
 
 
 def _pod_of(endpoint: Object) -> Object:
-    """The pod's reference without its version, which some older controllers wrote there."""
-    return {key: value for key, value in (endpoint.get("targetRef") or {}).items() if key != "resourceVersion"}
+    """The pod's reference without its version, which some older controllers wrote
+    there.
+    """
+    return {
+        key: value
+        for key, value in (endpoint.get("targetRef") or {}).items()
+        if key != "resourceVersion"
+    }
 
 
 def _set_trigger_time(endpoint_slice: Object, trigger_time: str) -> None:

@@ -1,7 +1,7 @@
 """What a slice of a Service looks like: its name, labels, owner and ports.
 
-Upstream: `endpointslice/utils.go` (`newEndpointSlice`, `setEndpointSliceLabels`, `ownedBy`), `util/controller_utils.go`
-(`NewPortMapKey`, `portsInOrder`), v1.36.
+Upstream: `endpointslice/utils.go` (`newEndpointSlice`, `setEndpointSliceLabels`,
+`ownedBy`), `util/controller_utils.go` (`NewPortMapKey`, `portsInOrder`), v1.36.
 """
 
 from __future__ import annotations
@@ -11,7 +11,10 @@ from collections.abc import Sequence
 import orjson
 
 from lifecycle.api.wire import Object
-from lifecycle.controllers.endpointslice.owned_slices import LABEL_MANAGED_BY, LABEL_SERVICE_NAME
+from lifecycle.controllers.endpointslice.owned_slices import (
+    LABEL_MANAGED_BY,
+    LABEL_SERVICE_NAME,
+)
 from lifecycle.controllers.fnv import fnv128a
 from lifecycle.controllers.go_dump import dump_for_hash
 from lifecycle.controllers.owner_references import new_controller_ref
@@ -23,21 +26,41 @@ RESERVED_LABELS = frozenset({LABEL_SERVICE_NAME, LABEL_MANAGED_BY, IS_HEADLESS_S
 
 def endpoint_slice_labels(service: Object) -> dict[str, str]:
     """The Service's own labels and the three that say whose slice it is."""
-    labels = {k: v for k, v in (service["metadata"].get("labels") or {}).items() if k not in RESERVED_LABELS}
+    labels = {
+        k: v
+        for k, v in (service["metadata"].get("labels") or {}).items()
+        if k not in RESERVED_LABELS
+    }
     if not is_service_ip_set(service):
         labels[IS_HEADLESS_SERVICE] = ""
-    return {**labels, LABEL_MANAGED_BY: CONTROLLER_NAME, LABEL_SERVICE_NAME: service["metadata"]["name"]}
+    return {
+        **labels,
+        LABEL_MANAGED_BY: CONTROLLER_NAME,
+        LABEL_SERVICE_NAME: service["metadata"]["name"],
+    }
 
 
 def labels_changed(endpoint_slice: Object, service: Object) -> bool:
     """Whether the Service's own labels differ from those copied to the slice."""
-    mine = {k: v for k, v in (endpoint_slice["metadata"].get("labels") or {}).items() if k not in RESERVED_LABELS}
-    theirs = {k: v for k, v in (service["metadata"].get("labels") or {}).items() if k not in RESERVED_LABELS}
+    mine = {
+        k: v
+        for k, v in (endpoint_slice["metadata"].get("labels") or {}).items()
+        if k not in RESERVED_LABELS
+    }
+    theirs = {
+        k: v
+        for k, v in (service["metadata"].get("labels") or {}).items()
+        if k not in RESERVED_LABELS
+    }
     return mine != theirs
 
 
-def new_endpoint_slice(service: Object, ports: list[Object] | None, address_type: str) -> Object:
-    """A slice with no endpoints yet; without ports it is the placeholder of a Service that has none."""
+def new_endpoint_slice(
+    service: Object, ports: list[Object] | None, address_type: str
+) -> Object:
+    """A slice with no endpoints yet; without ports it is the placeholder of a Service
+    that has none.
+    """
     return {
         "kind": "EndpointSlice",
         "apiVersion": "discovery.k8s.io/v1",
@@ -45,7 +68,9 @@ def new_endpoint_slice(service: Object, ports: list[Object] | None, address_type
             "generateName": f"{service['metadata']['name']}-",
             "namespace": service["metadata"]["namespace"],
             "labels": endpoint_slice_labels(service),
-            "ownerReferences": [new_controller_ref({"kind": "Service", "apiVersion": "v1", **service})],
+            "ownerReferences": [
+                new_controller_ref({"kind": "Service", "apiVersion": "v1", **service})
+            ],
         },
         "addressType": address_type,
         "endpoints": None,
@@ -54,7 +79,9 @@ def new_endpoint_slice(service: Object, ports: list[Object] | None, address_type
 
 
 def is_placeholder(existing: Object, placeholder: Object) -> bool:
-    """Whether a slice is the one that stands for *none*, with the labels it should have. Upstream: `placeholderSliceCompare`."""
+    """Whether a slice is the one that stands for *none*, with the labels it should
+    have. Upstream: `placeholderSliceCompare`.
+    """
     return (
         not existing.get("endpoints")
         and not existing.get("ports")
@@ -63,19 +90,32 @@ def is_placeholder(existing: Object, placeholder: Object) -> bool:
 
 
 def is_owned_by(endpoint_slice: Object, service: Object) -> bool:
-    """Whether a slice is this Service's, not that of an earlier one of its name. Upstream: `ownedBy`."""
+    """Whether a slice is this Service's, not that of an earlier one of its name.
+    Upstream: `ownedBy`.
+    """
     owner = ("Service", "v1", service["metadata"]["uid"])
     references = endpoint_slice["metadata"].get("ownerReferences") or ()
-    return any((ref["kind"], ref["apiVersion"], ref["uid"]) == owner for ref in references)
+    return any(
+        (ref["kind"], ref["apiVersion"], ref["uid"]) == owner for ref in references
+    )
 
 
 def port_map_key(ports: Sequence[Object]) -> bytes:
     """Equal for equal sets of ports."""
-    return b",".join(sorted(orjson.dumps(port, option=orjson.OPT_SORT_KEYS) for port in ports))
+    return b",".join(
+        sorted(orjson.dumps(port, option=orjson.OPT_SORT_KEYS) for port in ports)
+    )
 
 
 def in_order(ports: list[Object]) -> list[Object]:
-    """Ports as a slice lists them: by the hash of their printed form. Upstream: `portsInOrder`."""
+    """Ports as a slice lists them: by the hash of their printed form. Upstream:
+    `portsInOrder`.
+    """
     if len(ports) < 2:
         return ports
-    return sorted(ports, key=lambda port: fnv128a(dump_for_hash("discovery/v1.EndpointPort", port).encode()))
+    return sorted(
+        ports,
+        key=lambda port: fnv128a(
+            dump_for_hash("discovery/v1.EndpointPort", port).encode()
+        ),
+    )

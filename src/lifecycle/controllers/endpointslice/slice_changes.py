@@ -1,6 +1,8 @@
-"""What is to be written for one Service and one family of addresses, and what stays as it is.
+"""What is to be written for one Service and one family of addresses, and what stays as
+it is.
 
-Upstream: `endpointslice/topologycache/sliceinfo.go` (`SliceInfo`), `topologycache/event.go` (`EventBuilder`), v1.36.
+Upstream: `endpointslice/topologycache/sliceinfo.go` (`SliceInfo`),
+`topologycache/event.go` (`EventBuilder`), v1.36.
 """
 
 from __future__ import annotations
@@ -13,7 +15,9 @@ from lifecycle.api.wire import Object
 
 
 class Event(NamedTuple):
-    """Something to tell about the Service: `Normal` or `Warning`, a reason, a message."""
+    """Something to tell about the Service: `Normal` or `Warning`, a reason, a
+    message.
+    """
 
     type: str
     reason: str
@@ -22,7 +26,9 @@ class Event(NamedTuple):
 
 @dataclass(slots=True)
 class Changes:
-    """Slices to create, to update (copies, which may be changed further), to delete; and those left alone, which are the cache's own."""
+    """Slices to create, to update (copies, which may be changed further), to delete;
+    and those left alone, which are the cache's own.
+    """
 
     create: list[Object] = field(default_factory=list)
     update: list[Object] = field(default_factory=list)
@@ -42,5 +48,7 @@ def endpoints_of(endpoint_slice: Object) -> list[Object]:
 
 
 def is_endpoint_ready(endpoint: Object) -> bool:
-    """Whether the condition says so; a missing one does not. Upstream: `EndpointReady`."""
+    """Whether the condition says so; a missing one does not. Upstream:
+    `EndpointReady`.
+    """
     return (endpoint.get("conditions") or {}).get("ready") is True

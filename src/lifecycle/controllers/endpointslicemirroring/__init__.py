@@ -1,1 +1,3 @@
-"""Endpoints that somebody wrote by hand, as EndpointSlices. Upstream: `pkg/controller/endpointslicemirroring`."""
+"""Endpoints that somebody wrote by hand, as EndpointSlices. Upstream:
+`pkg/controller/endpointslicemirroring`.
+"""

@@ -1,9 +1,11 @@
 """EndpointSlices for Services whose Endpoints somebody writes by hand.
 
-A Service without selector is one that no controller looks for pods for. Before EndpointSlices, one wrote an Endpoints object of the same
-name beside it, and many still do. Consumers read slices only, so this controller copies the one into the other.
+A Service without selector is one that no controller looks for pods for. Before
+EndpointSlices, one wrote an Endpoints object of the same name beside it, and many still
+do. Consumers read slices only, so this controller copies the one into the other.
 
-Upstream: `pkg/controller/endpointslicemirroring/endpointslicemirroring_controller.go` (`Controller`, `syncEndpoints`), v1.36.
+Upstream: `pkg/controller/endpointslicemirroring/endpointslicemirroring_controller.go`
+(`Controller`, `syncEndpoints`), v1.36.
 """
 
 from __future__ import annotations
@@ -40,22 +42,38 @@ MAX_RETRIES = 15
 class EndpointSliceMirroringController:
     """Keeps the slices of hand-made Endpoints."""
 
-    def __init__(self, client: Client, informers: SharedInformerFactory, *, clock: Clock, names: NameSource) -> None:
+    def __init__(
+        self,
+        client: Client,
+        informers: SharedInformerFactory,
+        *,
+        clock: Clock,
+        names: NameSource,
+    ) -> None:
         self._client = client
         self._services = informers.informer(resource("services"))
         self._endpoints = informers.informer(resource("endpoints"))
-        self._recorder = EventRecorder(client, "endpoint-slice-mirroring-controller", clock=clock)
-        # slower at first than other queues: such Endpoints may be large, and change in bursts
+        self._recorder = EventRecorder(
+            client, "endpoint-slice-mirroring-controller", clock=clock
+        )
+        # slower at first than other queues: such Endpoints may be large, and change in
+        # bursts
         self._queue: RateLimitingQueue[str] = RateLimitingQueue(
-            MaxOfRateLimiter(ItemExponentialFailureRateLimiter(1.0, 100.0), BucketRateLimiter())
+            MaxOfRateLimiter(
+                ItemExponentialFailureRateLimiter(1.0, 100.0), BucketRateLimiter()
+            )
         )
         slices = informers.informer(resource("endpointslices.discovery.k8s.io"))
         self._slices = OwnedSlices(slices, CONTROLLER_NAME, self._queue.add)
         self._endpoints.add_event_handler(
-            add=self._endpoints_changed, update=self._endpoints_updated, delete=self._endpoints_changed
+            add=self._endpoints_changed,
+            update=self._endpoints_updated,
+            delete=self._endpoints_changed,
         )
         self._services.add_event_handler(
-            add=self._service_changed, update=self._service_updated, delete=self._service_changed
+            add=self._service_changed,
+            update=self._service_updated,
+            delete=self._service_changed,
         )
 
     async def run(self) -> None:
@@ -64,17 +82,22 @@ class EndpointSliceMirroringController:
             for informer in (self._services, self._endpoints, self._slices.informer):
                 await informer.wait_for_sync()
             await run_workers(
-                self._queue, self._sync_endpoints, workers=WORKERS, name=CONTROLLER_NAME, max_retries=MAX_RETRIES
+                self._queue,
+                self._sync_endpoints,
+                workers=WORKERS,
+                name=CONTROLLER_NAME,
+                max_retries=MAX_RETRIES,
             )
         finally:
             await self._recorder.stop()
 
-    # -- what changed -------------------------------------------------------------------------------------------------
+    # -- what changed ------------------------------------------------------------------
 
     def _endpoints_changed(self, endpoints: Object) -> None:
         key = meta_namespace_key(endpoints)
         service = self._services.indexer.get_by_key(key)
-        # Endpoints of Services with a selector change all the time; the sync would find nothing to do (ours: spares the queue)
+        # Endpoints of Services with a selector change all the time; the sync would find
+        # nothing to do (ours: spares the queue)
         selected = service is not None and service["spec"].get("selector")
         if should_mirror(endpoints) and not (selected and not self._slices.of(key)):
             self._queue.add(key)
@@ -92,14 +115,19 @@ class EndpointSliceMirroringController:
         if bool(old["spec"].get("selector")) != bool(new["spec"].get("selector")):
             self._queue.add(meta_namespace_key(new))
 
-    # -- the sync -----------------------------------------------------------------------------------------------------
+    # -- the sync ----------------------------------------------------------------------
 
     async def _sync_endpoints(self, key: str) -> None:
         endpoints = self._endpoints.indexer.get_by_key(key)
         service = self._services.indexer.get_by_key(key)
         existing = self._slices.of(key)
         gone = endpoints is None or not should_mirror(endpoints)
-        if endpoints is None or gone or service is None or service["spec"].get("selector"):
+        if (
+            endpoints is None
+            or gone
+            or service is None
+            or service["spec"].get("selector")
+        ):
             self._slices.tracker.delete_service(key)
             for endpoint_slice in existing:
                 meta = endpoint_slice["metadata"]
@@ -114,18 +142,25 @@ class EndpointSliceMirroringController:
     def _tell(self, endpoints: Object, changes: Changes) -> None:
         obj = {"kind": "Endpoints", "apiVersion": "v1", **endpoints}
         if changes.invalid:
-            message = f"Skipped {changes.invalid} invalid IP addresses when mirroring to EndpointSlices"
+            message = (
+                f"Skipped {changes.invalid} invalid IP addresses when mirroring to"
+                " EndpointSlices"
+            )
             self._recorder.event(obj, "Warning", "InvalidIPAddress", message)
         if changes.too_many:
             skipped = changes.too_many + changes.invalid
             message = (
-                f"A max of {MAX_ENDPOINTS_PER_SUBSET} addresses can be mirrored to EndpointSlices per Endpoints subset. "
-                f"{skipped} addresses were skipped"
+                f"A max of {MAX_ENDPOINTS_PER_SUBSET} addresses can be mirrored to"
+                f" EndpointSlices per Endpoints subset. {skipped} addresses were"
+                " skipped"
             )
             self._recorder.event(obj, "Warning", "TooManyAddressesToMirror", message)
 
     async def _write(self, key: str, endpoints: Object, changes: Changes) -> None:
-        slices, namespace = resource("endpointslices.discovery.k8s.io"), endpoints["metadata"]["namespace"]
+        slices, namespace = (
+            resource("endpointslices.discovery.k8s.io"),
+            endpoints["metadata"]["namespace"],
+        )
         tracker = self._slices.tracker
         new = [] if "deletionTimestamp" in endpoints["metadata"] else changes.create
         if not await create_slices(self._client, tracker, key, new, namespace):
@@ -138,7 +173,9 @@ class EndpointSliceMirroringController:
 
     async def _delete(self, name: str, namespace: str) -> None:
         try:
-            await self._client.delete(resource("endpointslices.discovery.k8s.io"), name, namespace)
+            await self._client.delete(
+                resource("endpointslices.discovery.k8s.io"), name, namespace
+            )
         except StatusError as error:
             if error.code != 404:
                 raise

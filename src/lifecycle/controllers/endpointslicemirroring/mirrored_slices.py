@@ -1,10 +1,14 @@
-"""What the slices of hand-made Endpoints should be, and what has to be written for that.
+"""What the slices of hand-made Endpoints should be, and what has to be written for
+that.
 
-A subset becomes one slice for each family of addresses it has. An address in the list of those not ready stays there with `ready: false`.
-At most a thousand addresses of a subset are mirrored, and nothing is spread over several slices: this is a bridge, not a second home.
+A subset becomes one slice for each family of addresses it has. An address in the list
+of those not ready stays there with `ready: false`. At most a thousand addresses of a
+subset are mirrored, and nothing is spread over several slices: this is a bridge, not a
+second home.
 
-Upstream: `pkg/controller/endpointslicemirroring/reconciler.go` (`reconcile`, `reconcileByPortMapping`), `reconciler_helpers.go`
-(`desiredCalc`, `recycleSlices`), `utils.go` (`newEndpointSlice`, `addressToEndpoint`), v1.36. Left out: metrics.
+Upstream: `pkg/controller/endpointslicemirroring/reconciler.go` (`reconcile`,
+`reconcileByPortMapping`), `reconciler_helpers.go` (`desiredCalc`, `recycleSlices`),
+`utils.go` (`newEndpointSlice`, `addressToEndpoint`), v1.36. Left out: metrics.
 """
 
 from __future__ import annotations
@@ -16,7 +20,10 @@ import orjson
 
 from lifecycle.api.canonical_ip import canonical_ip
 from lifecycle.api.wire import Object
-from lifecycle.controllers.endpointslice.owned_slices import LABEL_MANAGED_BY, LABEL_SERVICE_NAME
+from lifecycle.controllers.endpointslice.owned_slices import (
+    LABEL_MANAGED_BY,
+    LABEL_SERVICE_NAME,
+)
 from lifecycle.controllers.endpointslice.service_slices import in_order, port_map_key
 from lifecycle.controllers.owner_references import new_controller_ref
 
@@ -33,7 +40,9 @@ Key = tuple[str, bytes]
 
 @dataclass(slots=True)
 class Changes:
-    """What is to be written, and how many addresses could not be mirrored, for which of two reasons."""
+    """What is to be written, and how many addresses could not be mirrored, for which of
+    two reasons.
+    """
 
     create: list[Object] = field(default_factory=list)
     update: list[Object] = field(default_factory=list)
@@ -43,21 +52,25 @@ class Changes:
 
 
 def should_mirror(endpoints: Object) -> bool:
-    """Not if they say so themselves, nor if they were only ever a lock for leader election."""
+    """Not if they say so themselves, nor if they were only ever a lock for leader
+    election.
+    """
     meta = endpoints["metadata"]
     skip = (meta.get("labels") or {}).get(LABEL_SKIP_MIRROR) == "true"
     return not skip and LEADER not in (meta.get("annotations") or {})
 
 
 def mirror(endpoints: Object, existing: Sequence[Object]) -> Changes:
-    """What to write so that `existing`, the slices made from these Endpoints before, say the same as they do."""
+    """What to write so that `existing`, the slices made from these Endpoints before,
+    say the same as they do.
+    """
     changes = Changes()
     wanted = _wanted(endpoints, changes)
     by_key: dict[Key, list[Object]] = {}
     for endpoint_slice in existing:
-        by_key.setdefault(_key(endpoint_slice["addressType"], endpoint_slice.get("ports") or []), []).append(
-            endpoint_slice
-        )
+        by_key.setdefault(
+            _key(endpoint_slice["addressType"], endpoint_slice.get("ports") or []), []
+        ).append(endpoint_slice)
     for key, (ports, found) in wanted.items():
         before = by_key.pop(key, [])
         changes.delete += before[1:]
@@ -72,13 +85,21 @@ def mirror(endpoints: Object, existing: Sequence[Object]) -> Changes:
     return changes
 
 
-def _wanted(endpoints: Object, changes: Changes) -> dict[Key, tuple[list[Object], list[Object]]]:
+def _wanted(
+    endpoints: Object, changes: Changes
+) -> dict[Key, tuple[list[Object], list[Object]]]:
     wanted: dict[Key, tuple[list[Object], list[Object]]] = {}
     for subset in endpoints.get("subsets") or ():
         ports = in_order([_port(port) for port in subset.get("ports") or ()])
-        ready, not_ready = subset.get("addresses") or [], subset.get("notReadyAddresses") or []
+        ready, not_ready = (
+            subset.get("addresses") or [],
+            subset.get("notReadyAddresses") or [],
+        )
         added = invalid = 0
-        for address, is_ready in [*((a, True) for a in ready), *((a, False) for a in not_ready)]:
+        for address, is_ready in [
+            *((a, True) for a in ready),
+            *((a, False) for a in not_ready),
+        ]:
             if added >= MAX_ENDPOINTS_PER_SUBSET:
                 break
             endpoint = address_to_endpoint(address, is_ready)
@@ -98,8 +119,16 @@ def _key(address_type: str, ports: Sequence[Object]) -> Key:
 
 
 def _port(port: Object) -> Object:
-    known = {"name": port.get("name", ""), "protocol": port.get("protocol", "TCP"), "port": port["port"]}
-    return {**known, "appProtocol": port["appProtocol"]} if "appProtocol" in port else known
+    known = {
+        "name": port.get("name", ""),
+        "protocol": port.get("protocol", "TCP"),
+        "port": port["port"],
+    }
+    return (
+        {**known, "appProtocol": port["appProtocol"]}
+        if "appProtocol" in port
+        else known
+    )
 
 
 def address_to_endpoint(address: Object, ready: bool) -> Object | None:
@@ -114,8 +143,12 @@ def address_to_endpoint(address: Object, ready: bool) -> Object | None:
     return endpoint
 
 
-def new_endpoint_slice(endpoints: Object, ports: list[Object], address_type: str, found: list[Object]) -> Object:
-    """A slice made from Endpoints: their labels and annotations, but for those that are about themselves."""
+def new_endpoint_slice(
+    endpoints: Object, ports: list[Object], address_type: str, found: list[Object]
+) -> Object:
+    """A slice made from Endpoints: their labels and annotations, but for those that are
+    about themselves.
+    """
     meta = endpoints["metadata"]
     labels = {
         **(meta.get("labels") or {}),
@@ -123,12 +156,18 @@ def new_endpoint_slice(endpoints: Object, ports: list[Object], address_type: str
         LABEL_MANAGED_BY: CONTROLLER_NAME,
     }
     dropped = (LAST_APPLIED, LAST_CHANGE_TRIGGER_TIME)
-    annotations = {key: value for key, value in (meta.get("annotations") or {}).items() if key not in dropped}
+    annotations = {
+        key: value
+        for key, value in (meta.get("annotations") or {}).items()
+        if key not in dropped
+    }
     metadata: Object = {
         "generateName": f"{meta['name']}-",
         "namespace": meta["namespace"],
         "labels": labels,
-        "ownerReferences": [new_controller_ref({"kind": "Endpoints", "apiVersion": "v1", **endpoints})],
+        "ownerReferences": [
+            new_controller_ref({"kind": "Endpoints", "apiVersion": "v1", **endpoints})
+        ],
     }
     if annotations:
         metadata["annotations"] = annotations
@@ -146,7 +185,8 @@ def _says_the_same(existing: Object, new: Object) -> bool:
     def said(endpoint_slice: Object) -> tuple[object, ...]:
         meta = endpoint_slice["metadata"]
         ends = sorted(
-            orjson.dumps(endpoint, option=orjson.OPT_SORT_KEYS) for endpoint in endpoint_slice.get("endpoints") or ()
+            orjson.dumps(endpoint, option=orjson.OPT_SORT_KEYS)
+            for endpoint in endpoint_slice.get("endpoints") or ()
         )
         return ends, meta.get("labels") or {}, meta.get("annotations") or {}
 
@@ -155,14 +195,19 @@ def _says_the_same(existing: Object, new: Object) -> bool:
 
 def _named(new: Object, existing: Object) -> Object:
     """`new` in the place of `existing`."""
-    metadata = {key: value for key, value in new["metadata"].items() if key != "generateName"}
+    metadata = {
+        key: value for key, value in new["metadata"].items() if key != "generateName"
+    }
     return {**new, "metadata": {**metadata, "name": existing["metadata"]["name"]}}
 
 
 def _recycle(changes: Changes) -> None:
     """A slice to delete and one to create, of the same family, are one to update."""
     for doomed in list(changes.delete):
-        new = next((n for n in changes.create if n["addressType"] == doomed["addressType"]), None)
+        new = next(
+            (n for n in changes.create if n["addressType"] == doomed["addressType"]),
+            None,
+        )
         if new is not None:
             changes.create.remove(new)
             changes.delete.remove(doomed)

@@ -1,10 +1,13 @@
-"""Generic ephemeral volumes: a pod brings the template of a claim along, and the claim is made, lives and dies with it.
+"""Generic ephemeral volumes: a pod brings the template of a claim along, and the claim
+is made, lives and dies with it.
 
-The claim is called after pod and volume and belongs to the pod, so garbage collection takes it away. A claim of that
-name that belongs to somebody else is not touched, and the pod waits.
+The claim is called after pod and volume and belongs to the pod, so garbage collection
+takes it away. A claim of that name that belongs to somebody else is not touched, and
+the pod waits.
 
 Upstream: `pkg/controller/volume/ephemeral/controller.go` (`ephemeralController`),
-`component-helpers/storage/ephemeral/ephemeral.go` (`VolumeClaimName`, `VolumeIsForPod`), v1.36.
+`component-helpers/storage/ephemeral/ephemeral.go` (`VolumeClaimName`,
+`VolumeIsForPod`), v1.36.
 """
 
 from __future__ import annotations
@@ -23,7 +26,10 @@ from lifecycle.client.store import meta_namespace_key
 from lifecycle.client.workqueue import RateLimitingQueue
 from lifecycle.controllers.keyed_worker import RetryError, run_workers
 from lifecycle.controllers.owner_references import is_controlled_by, new_controller_ref
-from lifecycle.controllers.storageprotection.protection_controllers import claims_used_by, ephemeral_claim_name
+from lifecycle.controllers.storageprotection.protection_controllers import (
+    claims_used_by,
+    ephemeral_claim_name,
+)
 
 WORKERS = 10
 BY_CLAIM = "ephemeral-claim"
@@ -32,24 +38,38 @@ BY_CLAIM = "ephemeral-claim"
 
 def ephemeral_volumes(pod: Object) -> list[Object]:
     """The pod's volumes that want a claim of their own."""
-    return [volume for volume in pod["spec"].get("volumes") or () if "ephemeral" in volume]
+    return [
+        volume for volume in pod["spec"].get("volumes") or () if "ephemeral" in volume
+    ]
 
 
 def _claims_of(pod: Object) -> Iterable[str]:
-    return [f"{pod['metadata']['namespace']}/{name}" for name, ephemeral in claims_used_by(pod) if ephemeral]
+    return [
+        f"{pod['metadata']['namespace']}/{name}"
+        for name, ephemeral in claims_used_by(pod)
+        if ephemeral
+    ]
 
 
 class EphemeralVolumeController:
     """Makes the claims, and makes one again that somebody deleted."""
 
-    def __init__(self, client: Client, informers: SharedInformerFactory, *, clock: Clock, names: NameSource) -> None:
+    def __init__(
+        self,
+        client: Client,
+        informers: SharedInformerFactory,
+        *,
+        clock: Clock,
+        names: NameSource,
+    ) -> None:
         self._client = client
         self._claims = informers.informer(resource("persistentvolumeclaims"))
         self._pods = informers.informer(resource("pods"))
         self._pods.add_indexers({BY_CLAIM: _claims_of})
         self._recorder = EventRecorder(client, "ephemeral_volume", clock=clock)
         self._queue: RateLimitingQueue[str] = RateLimitingQueue()
-        # A pod's volumes never change, and what becomes of the claim after the pod is garbage collection's business.
+        # A pod's volumes never change, and what becomes of the claim after the pod is
+        # garbage collection's business.
         self._pods.add_event_handler(add=self._enqueue)
         self._claims.add_event_handler(delete=self._claim_deleted)
 
@@ -58,7 +78,12 @@ class EphemeralVolumeController:
         try:
             await self._pods.wait_for_sync()
             await self._claims.wait_for_sync()
-            await run_workers(self._queue, self._sync, workers=WORKERS, name="ephemeral-volume-controller")
+            await run_workers(
+                self._queue,
+                self._sync,
+                workers=WORKERS,
+                name="ephemeral-volume-controller",
+            )
         finally:
             await self._recorder.stop()
 
@@ -83,18 +108,35 @@ class EphemeralVolumeController:
 
     async def _handle_volume(self, pod: Object, volume: Object) -> str:
         """See to the claim of one volume; what is wrong with it."""
-        name, namespace = ephemeral_claim_name(pod, volume), pod["metadata"]["namespace"]
+        name, namespace = (
+            ephemeral_claim_name(pod, volume),
+            pod["metadata"]["namespace"],
+        )
         claim = self._claims.indexer.get_by_key(f"{namespace}/{name}")
         if claim is not None:
             if is_controlled_by(claim, pod):
                 return ""
-            return f"PVC {namespace}/{name} was not created for pod {meta_namespace_key(pod)} (pod is not owner)"
+            return (
+                f"PVC {namespace}/{name} was not created for pod"
+                f" {meta_namespace_key(pod)} (pod is not owner)"
+            )
         template = volume["ephemeral"]["volumeClaimTemplate"]
         given = template.get("metadata") or {}
-        owner = new_controller_ref({"kind": "Pod", "apiVersion": "v1", "metadata": pod["metadata"]})
+        owner = new_controller_ref(
+            {"kind": "Pod", "apiVersion": "v1", "metadata": pod["metadata"]}
+        )
         meta: Object = {"name": name, "ownerReferences": [owner]}
-        meta |= {field: given[field] for field in ("annotations", "labels") if given.get(field)}
-        wanted = {"kind": "PersistentVolumeClaim", "apiVersion": "v1", "metadata": meta, "spec": template["spec"]}
+        meta |= {
+            field: given[field]
+            for field in ("annotations", "labels")
+            if given.get(field)
+        }
+        wanted = {
+            "kind": "PersistentVolumeClaim",
+            "apiVersion": "v1",
+            "metadata": meta,
+            "spec": template["spec"],
+        }
         try:
             await self._client.create(self._claims.resource, wanted, namespace)
         except StatusError as error:

@@ -2,19 +2,20 @@
 
 What happens to dependents is the choice of who deletes the owner:
 
-* *Background* (the default): the owner goes at once, and the collector, seeing dependents without an owner,
-  deletes them afterwards;
-* *Foreground*: the owner stays, marked with the finalizer `foregroundDeletion`, until every dependent that says
-  `blockOwnerDeletion` is gone;
-* *Orphan*: the owner stays, marked with the finalizer `orphan`, until the reference to it has been taken out of
-  every dependent.
+* *Background* (the default): the owner goes at once, and the collector, seeing
+  dependents without an owner, deletes them afterwards;
+* *Foreground*: the owner stays, marked with the finalizer `foregroundDeletion`, until
+  every dependent that says `blockOwnerDeletion` is gone;
+* *Orphan*: the owner stays, marked with the finalizer `orphan`, until the reference to
+  it has been taken out of every dependent.
 
-The graph says only where to look. Before anything is deleted, the server is asked for the object and each of
-its owners as they are now, and the delete carries uid and resourceVersion as preconditions: the collector never
-deletes on hearsay.
+The graph says only where to look. Before anything is deleted, the server is asked for
+the object and each of its owners as they are now, and the delete carries uid and
+resourceVersion as preconditions: the collector never deletes on hearsay.
 
-Upstream: `pkg/controller/garbagecollector/garbagecollector.go` (`attemptToDeleteItem`, `orphanDependents`,
-`processDeletingDependentsItem`), `operations.go`, `patch.go`, v1.36.
+Upstream: `pkg/controller/garbagecollector/garbagecollector.go` (`attemptToDeleteItem`,
+`orphanDependents`, `processDeletingDependentsItem`), `operations.go`, `patch.go`,
+v1.36.
 """
 
 from __future__ import annotations
@@ -30,7 +31,11 @@ from lifecycle.client.events import EventRecorder
 from lifecycle.client.rest import MERGE_PATCH, STRATEGIC_MERGE_PATCH, Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.controllers.garbagecollector.graph import Identity, Node
-from lifecycle.controllers.garbagecollector.graph_builder import FOREGROUND, ORPHAN_FINALIZER, GraphBuilder
+from lifecycle.controllers.garbagecollector.graph_builder import (
+    FOREGROUND,
+    ORPHAN_FINALIZER,
+    GraphBuilder,
+)
 from lifecycle.controllers.keyed_worker import RetryError, run_workers
 
 WORKERS = 20
@@ -38,20 +43,36 @@ INITIAL_SYNC_TIMEOUT = 30.0
 
 
 class NamespacedOwnerOfClusterScopedObject(Exception):
-    """A reference that can never be followed. Upstream: `namespacedOwnerOfClusterScopedObjectErr`."""
+    """A reference that can never be followed. Upstream:
+    `namespacedOwnerOfClusterScopedObjectErr`.
+    """
 
 
 class GarbageCollector:
     """Deletes what nothing owns any more."""
 
-    def __init__(self, client: Client, informers: SharedInformerFactory, *, clock: Clock, names: NameSource) -> None:
+    def __init__(
+        self,
+        client: Client,
+        informers: SharedInformerFactory,
+        *,
+        clock: Clock,
+        names: NameSource,
+    ) -> None:
         self._client = client
-        self._recorder = EventRecorder(client, "garbage-collector-controller", clock=clock)
+        self._recorder = EventRecorder(
+            client, "garbage-collector-controller", clock=clock
+        )
         self.graph = GraphBuilder(informers, self._recorder)
 
     async def run(self) -> None:
-        """Work until cancelled. Starts after half a minute even if some resource cannot be listed."""
-        syncs = [asyncio.ensure_future(informer.wait_for_sync()) for informer in self.graph.informers]
+        """Work until cancelled. Starts after half a minute even if some resource cannot
+        be listed.
+        """
+        syncs = [
+            asyncio.ensure_future(informer.wait_for_sync())
+            for informer in self.graph.informers
+        ]
         try:
             await asyncio.wait(syncs, timeout=INITIAL_SYNC_TIMEOUT)
         finally:
@@ -61,10 +82,20 @@ class GarbageCollector:
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(
-                    run_workers(self.graph.attempt_to_delete, self._attempt_to_delete, workers=WORKERS, name=name)
+                    run_workers(
+                        self.graph.attempt_to_delete,
+                        self._attempt_to_delete,
+                        workers=WORKERS,
+                        name=name,
+                    )
                 )
                 group.create_task(
-                    run_workers(self.graph.attempt_to_orphan, self._attempt_to_orphan, workers=WORKERS, name=name)
+                    run_workers(
+                        self.graph.attempt_to_orphan,
+                        self._attempt_to_orphan,
+                        workers=WORKERS,
+                        name=name,
+                    )
                 )
         finally:
             await self.graph.stop()
@@ -88,13 +119,17 @@ class GarbageCollector:
         if node.virtual:
             raise RetryError(f"{node} has not been seen by an informer yet")
         if "deletionTimestamp" in latest["metadata"]:
-            return  # the informer will say so in a moment (ours: upstream would ask for the deletion once more)
+            # the informer will say so in a moment (ours: upstream would ask for the
+            # deletion once more)
+            return
         owners = latest["metadata"].get("ownerReferences") or []
         if owners:
             await self._judge(node, latest, owners)
 
     async def _judge(self, node: Node, latest: Object, owners: list[Object]) -> None:
-        """What the owners' states mean for the object. Upstream: the second half of `attemptToDeleteItem`."""
+        """What the owners' states mean for the object. Upstream: the second half of
+        `attemptToDeleteItem`.
+        """
         try:
             solid, dangling, waiting = await self._classify(node, owners)
         except NamespacedOwnerOfClusterScopedObject:
@@ -105,20 +140,29 @@ class GarbageCollector:
                 await self._delete_owner_references(node, uids)
             return
         if waiting and node.dependents:
-            # Its owner waits for it, and it has dependents itself: they go first. Were they waiting for one another in a circle, nobody
-            # would ever go; so if one of its dependents waits already, its own references no longer block.
+            # Its owner waits for it, and it has dependents itself: they go first. Were
+            # they waiting for one another in a circle, nobody would ever go; so if one
+            # of its dependents waits already, its own references no longer block.
             if any(dependent.deleting_dependents for dependent in node.dependents):
                 await self._unblock_owner_references(node, owners)
             await self._delete(node.identity, latest, "Foreground")
             return
         finalizers = latest["metadata"].get("finalizers") or ()
         policy = (
-            "Orphan" if ORPHAN_FINALIZER in finalizers else "Foreground" if FOREGROUND in finalizers else "Background"
+            "Orphan"
+            if ORPHAN_FINALIZER in finalizers
+            else "Foreground"
+            if FOREGROUND in finalizers
+            else "Background"
         )
         await self._delete(node.identity, latest, policy)
 
-    async def _classify(self, node: Node, owners: list[Object]) -> tuple[list[Object], list[Object], list[Object]]:
-        """References by the state of the owner: there; gone; on its way out in the foreground, its dependents first."""
+    async def _classify(
+        self, node: Node, owners: list[Object]
+    ) -> tuple[list[Object], list[Object], list[Object]]:
+        """References by the state of the owner: there; gone; on its way out in the
+        foreground, its dependents first.
+        """
         solid: list[Object] = []
         dangling: list[Object] = []
         waiting: list[Object] = []
@@ -126,19 +170,25 @@ class GarbageCollector:
             owner = await self._get_owner(node, ref)
             if owner is None:
                 dangling.append(ref)
-            elif "deletionTimestamp" in owner["metadata"] and FOREGROUND in (owner["metadata"].get("finalizers") or ()):
+            elif "deletionTimestamp" in owner["metadata"] and FOREGROUND in (
+                owner["metadata"].get("finalizers") or ()
+            ):
                 waiting.append(ref)
             else:
                 solid.append(ref)
         return solid, dangling, waiting
 
     async def _get_owner(self, node: Node, ref: Object) -> Object | None:
-        """The owner as it is now; None if there is none of that uid. Upstream: `isDangling`."""
+        """The owner as it is now; None if there is none of that uid. Upstream:
+        `isDangling`.
+        """
         row = _mapping(self.graph, ref["apiVersion"], ref["kind"])
         if row.namespaced and not node.identity.namespace:
             raise NamespacedOwnerOfClusterScopedObject
         namespace = node.identity.namespace if row.namespaced else ""
-        identity = Identity(ref["apiVersion"], ref["kind"], namespace, ref["name"], ref["uid"])
+        identity = Identity(
+            ref["apiVersion"], ref["kind"], namespace, ref["name"], ref["uid"]
+        )
         if self.graph.absent_owners.get(identity):
             return None
         owner = await self._get(identity)
@@ -161,7 +211,10 @@ class GarbageCollector:
     async def _attempt_to_orphan(self, owner: Node) -> None:
         dependents = list(owner.dependents)
         results = await asyncio.gather(
-            *(self._delete_owner_references(dependent, [owner.identity.uid]) for dependent in dependents),
+            *(
+                self._delete_owner_references(dependent, [owner.identity.uid])
+                for dependent in dependents
+            ),
             return_exceptions=True,
         )
         for result in results:
@@ -176,7 +229,9 @@ class GarbageCollector:
     async def _get(self, identity: Identity) -> Object | None:
         try:
             obj = await self._client.get(
-                _mapping(self.graph, identity.api_version, identity.kind), identity.name, identity.namespace
+                _mapping(self.graph, identity.api_version, identity.kind),
+                identity.name,
+                identity.namespace,
             )
         except StatusError as error:
             if error.code == 404:
@@ -194,32 +249,54 @@ class GarbageCollector:
             propagation=policy,
         )
 
-    async def _patch(self, node: Node, strategic: Object, owners_left: list[Object]) -> None:
-        """Strategic merge where the type has one, else the whole list as a merge patch."""
+    async def _patch(
+        self, node: Node, strategic: Object, owners_left: list[Object]
+    ) -> None:
+        """Strategic merge where the type has one, else the whole list as a merge
+        patch.
+        """
         identity = node.identity
         row = _mapping(self.graph, identity.api_version, identity.kind)
         try:
             await self._client.patch(
-                row, identity.name, identity.namespace, strategic, patch_type=STRATEGIC_MERGE_PATCH
+                row,
+                identity.name,
+                identity.namespace,
+                strategic,
+                patch_type=STRATEGIC_MERGE_PATCH,
             )
         except StatusError as error:
             if error.code != 415:
                 raise
             merge = {"metadata": {"ownerReferences": owners_left, "uid": identity.uid}}
-            await self._client.patch(row, identity.name, identity.namespace, merge, patch_type=MERGE_PATCH)
+            await self._client.patch(
+                row, identity.name, identity.namespace, merge, patch_type=MERGE_PATCH
+            )
 
     async def _delete_owner_references(self, node: Node, uids: list[str]) -> None:
         references = [{"$patch": "delete", "uid": uid} for uid in uids]
         left = [ref for ref in node.owners if ref["uid"] not in uids]
-        await self._patch(node, {"metadata": {"ownerReferences": references, "uid": node.identity.uid}}, left)
+        await self._patch(
+            node,
+            {"metadata": {"ownerReferences": references, "uid": node.identity.uid}},
+            left,
+        )
 
     async def _unblock_owner_references(self, node: Node, owners: list[Object]) -> None:
         unblocked = [{**ref, "blockOwnerDeletion": False} for ref in owners]
-        blocking = [ref for ref, was in zip(unblocked, owners) if was.get("blockOwnerDeletion")]
-        await self._patch(node, {"metadata": {"ownerReferences": blocking, "uid": node.identity.uid}}, unblocked)
+        blocking = [
+            ref for ref, was in zip(unblocked, owners) if was.get("blockOwnerDeletion")
+        ]
+        await self._patch(
+            node,
+            {"metadata": {"ownerReferences": blocking, "uid": node.identity.uid}},
+            unblocked,
+        )
 
     async def _remove_finalizer(self, node: Node, finalizer: str) -> None:
-        """Take a finalizer off, if it is still there. A lost race is tried again through the queue."""
+        """Take a finalizer off, if it is still there. A lost race is tried again
+        through the queue.
+        """
         latest = await self._get(node.identity)
         if latest is None:
             return
@@ -228,13 +305,27 @@ class GarbageCollector:
         if finalizer not in finalizers:
             return
         left = [f for f in finalizers if f != finalizer]
-        patch = {"metadata": {"resourceVersion": meta["resourceVersion"], "finalizers": left or None}}
+        patch = {
+            "metadata": {
+                "resourceVersion": meta["resourceVersion"],
+                "finalizers": left or None,
+            }
+        }
         row = _mapping(self.graph, node.identity.api_version, node.identity.kind)
-        await self._client.patch(row, node.identity.name, node.identity.namespace, patch, patch_type=MERGE_PATCH)
+        await self._client.patch(
+            row,
+            node.identity.name,
+            node.identity.namespace,
+            patch,
+            patch_type=MERGE_PATCH,
+        )
 
 
 def _mapping(graph: GraphBuilder, api_version: str, kind: str) -> Resource:
     row = graph.mapping(api_version, kind)
     if row is None:
-        raise RetryError(f'unable to get REST mapping for {api_version}/{kind}: no matches for kind "{kind}"')
+        raise RetryError(
+            f"unable to get REST mapping for {api_version}/{kind}: no matches for kind"
+            f' "{kind}"'
+        )
     return row

@@ -1,7 +1,7 @@
 """The ownership graph: a node per object, an edge per owner reference.
 
-A node may be *virtual*: somebody names it as an owner, but no informer has shown it yet. Perhaps it is on its
-way, perhaps it never existed; only the server can tell.
+A node may be *virtual*: somebody names it as an owner, but no informer has shown it
+yet. Perhaps it is on its way, perhaps it never existed; only the server can tell.
 
 Upstream: `pkg/controller/garbagecollector/graph.go` (`node`, `objectReference`), v1.36.
 """
@@ -14,7 +14,9 @@ from lifecycle.api.wire import Object
 
 
 class Identity(NamedTuple):
-    """What an object is, and in which of its lives. `namespace` is empty for cluster-scoped objects."""
+    """What an object is, and in which of its lives. `namespace` is empty for
+    cluster-scoped objects.
+    """
 
     api_version: str
     kind: str
@@ -24,11 +26,22 @@ class Identity(NamedTuple):
 
 
 class Node:
-    """An object in the graph. Compared by identity of the Python object: one node per uid."""
+    """An object in the graph. Compared by identity of the Python object: one node per
+    uid.
+    """
 
-    __slots__ = ("being_deleted", "deleting_dependents", "dependents", "identity", "owners", "virtual")
+    __slots__ = (
+        "being_deleted",
+        "deleting_dependents",
+        "dependents",
+        "identity",
+        "owners",
+        "virtual",
+    )
 
-    def __init__(self, identity: Identity, owners: list[Object], *, virtual: bool = False) -> None:
+    def __init__(
+        self, identity: Identity, owners: list[Object], *, virtual: bool = False
+    ) -> None:
         self.identity = identity
         self.owners = owners
         self.dependents: dict[Node, None] = {}
@@ -45,12 +58,17 @@ class Node:
         return [
             dependent
             for dependent in self.dependents
-            if any(ref["uid"] == uid and ref.get("blockOwnerDeletion") for ref in dependent.owners)
+            if any(
+                ref["uid"] == uid and ref.get("blockOwnerDeletion")
+                for ref in dependent.owners
+            )
         ]
 
 
 def matches_coordinates(reference: Object, identity: Identity) -> bool:
-    """Whether a reference names this very object. Upstream: `ownerReferenceMatchesCoordinates`."""
+    """Whether a reference names this very object. Upstream:
+    `ownerReferenceMatchesCoordinates`.
+    """
     return (
         reference["uid"] == identity.uid
         and reference["name"] == identity.name

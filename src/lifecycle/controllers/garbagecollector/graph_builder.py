@@ -1,11 +1,13 @@
-"""Keeping the ownership graph up to date from the informers of everything that can be deleted.
+"""Keeping the ownership graph up to date from the informers of everything that can be
+deleted.
 
-Each event costs a look-up by uid and, almost always, one comparison: owner references hardly ever change. What
-an event may set in motion is put into one of two queues: *attempt to delete* (its owners are gone, or it waits
-for its dependents) and *attempt to orphan* (its owner is being deleted with the `orphan` finalizer).
+Each event costs a look-up by uid and, almost always, one comparison: owner references
+hardly ever change. What an event may set in motion is put into one of two queues:
+*attempt to delete* (its owners are gone, or it waits for its dependents) and *attempt
+to orphan* (its owner is being deleted with the `orphan` finalizer).
 
-Upstream: `pkg/controller/garbagecollector/graph_builder.go` (`GraphBuilder`, `processGraphChanges`), v1.36.
-Left out: events about owner references into other
+Upstream: `pkg/controller/garbagecollector/graph_builder.go` (`GraphBuilder`,
+`processGraphChanges`), v1.36. Left out: events about owner references into other
 namespaces, alternate identities of virtual nodes.
 """
 
@@ -20,7 +22,11 @@ from lifecycle.client.event_correlator import LRU
 from lifecycle.client.events import EventRecorder
 from lifecycle.client.shared_informer import SharedInformer, SharedInformerFactory
 from lifecycle.client.workqueue import RateLimitingQueue
-from lifecycle.controllers.garbagecollector.graph import Identity, Node, matches_coordinates
+from lifecycle.controllers.garbagecollector.graph import (
+    Identity,
+    Node,
+    matches_coordinates,
+)
 
 FOREGROUND, ORPHAN_FINALIZER = "foregroundDeletion", "orphan"
 IGNORED = frozenset({("", "events"), ("events.k8s.io", "events")})
@@ -28,10 +34,15 @@ ABSENT_OWNERS = 500
 
 
 def deletable_resources() -> list[Resource]:
-    """Every resource that can be deleted, listed and watched, in its preferred version. Upstream: `GetDeletableResources`."""
+    """Every resource that can be deleted, listed and watched, in its preferred version.
+    Upstream: `GetDeletableResources`.
+    """
     found: dict[tuple[str, str], Resource] = {}
     for row in all_resources():
-        if {"delete", "list", "watch"} <= set(row.verbs) and (row.group, row.plural) not in IGNORED:
+        if {"delete", "list", "watch"} <= set(row.verbs) and (
+            row.group,
+            row.plural,
+        ) not in IGNORED:
             found.setdefault((row.group, row.plural), row)
     return list(found.values())
 
@@ -39,11 +50,14 @@ def deletable_resources() -> list[Resource]:
 class GraphBuilder:
     """The graph, and the queues of nodes to look at.
 
-    `absent_owners` remembers owners known not to exist, so that a thousand dependents of one do not ask a thousand times.
-    Without a `recorder` nobody is told of references to owners in other namespaces.
+    `absent_owners` remembers owners known not to exist, so that a thousand dependents
+    of one do not ask a thousand times. Without a `recorder` nobody is told of
+    references to owners in other namespaces.
     """
 
-    def __init__(self, informers: SharedInformerFactory, recorder: EventRecorder | None = None) -> None:
+    def __init__(
+        self, informers: SharedInformerFactory, recorder: EventRecorder | None = None
+    ) -> None:
         self._recorder = recorder
         self.nodes: dict[str, Node] = {}
         self.attempt_to_delete: RateLimitingQueue[Node] = RateLimitingQueue()
@@ -53,24 +67,34 @@ class GraphBuilder:
         self._stopping: set[asyncio.Future[None]] = set()
         for row in deletable_resources():
             informer = informers.informer(row)
-            informer.add_event_handler(add=self._added, update=self._updated, delete=self._deleted)
+            informer.add_event_handler(
+                add=self._added, update=self._updated, delete=self._deleted
+            )
             self.informers.append(informer)
         self._client = informers.client
         self._monitors: dict[str, tuple[Resource, SharedInformer]] = {}
-        definitions = informers.informer(resource("customresourcedefinitions.apiextensions.k8s.io"))
+        definitions = informers.informer(
+            resource("customresourcedefinitions.apiextensions.k8s.io")
+        )
         definitions.add_event_handler(
-            add=self._defined, update=lambda _, new: self._defined(new), delete=self._undefined
+            add=self._defined,
+            update=lambda _, new: self._defined(new),
+            delete=self._undefined,
         )
 
     def _defined(self, definition: Object) -> None:
-        """A definition is there: follow its objects from the moment it is established. Upstream: `syncMonitors`."""
+        """A definition is there: follow its objects from the moment it is established.
+        Upstream: `syncMonitors`.
+        """
         name, row = definition["metadata"]["name"], served_resource(definition)
         known = self._monitors.get(name)
         if row is None or (known is not None and known[0] == row):
             return
         self._undefined(definition)
         informer = SharedInformer(self._client, row)
-        informer.add_event_handler(add=self._added, update=self._updated, delete=self._deleted)
+        informer.add_event_handler(
+            add=self._added, update=self._updated, delete=self._deleted
+        )
         self._monitors[name] = row, informer
         informer.start()
 
@@ -93,10 +117,19 @@ class GraphBuilder:
         if found is not None:
             return found
         wanted = (api_version.partition("/")[0], kind)
-        return next((row for row, _ in self._monitors.values() if (row.group, row.kind) == wanted), None)
+        return next(
+            (
+                row
+                for row, _ in self._monitors.values()
+                if (row.group, row.kind) == wanted
+            ),
+            None,
+        )
 
     def virtual_delete(self, identity: Identity) -> None:
-        """The server says that this object does not exist. Upstream: `enqueueVirtualDeleteEvent`."""
+        """The server says that this object does not exist. Upstream:
+        `enqueueVirtualDeleteEvent`.
+        """
         self.absent_owners.put(identity, True)
         node = self.nodes.get(identity.uid)
         if node is None:
@@ -106,7 +139,9 @@ class GraphBuilder:
             return
         for dependent in list(
             node.dependents
-        ):  # the uid exists under other coordinates: only those who named these are concerned
+            # the uid exists under other coordinates: only those who named these are
+            # concerned
+        ):
             if any(matches_coordinates(ref, identity) for ref in dependent.owners):
                 self.attempt_to_delete.add(dependent)
 
@@ -121,7 +156,9 @@ class GraphBuilder:
         if meta["uid"] != old_meta["uid"]:  # replaced while no watch ran
             self._deleted(old)
             self._changed(None, new)
-        elif "deletionTimestamp" in meta or meta.get("ownerReferences") != old_meta.get("ownerReferences"):
+        elif "deletionTimestamp" in meta or meta.get("ownerReferences") != old_meta.get(
+            "ownerReferences"
+        ):
             self._changed(old, new)
 
     def _deleted(self, obj: Object) -> None:
@@ -134,7 +171,13 @@ class GraphBuilder:
         owners = meta.get("ownerReferences") or []
         node = self.nodes.get(meta["uid"])
         if node is None:
-            identity = Identity(new["apiVersion"], new["kind"], meta.get("namespace", ""), meta["name"], meta["uid"])
+            identity = Identity(
+                new["apiVersion"],
+                new["kind"],
+                meta.get("namespace", ""),
+                meta["name"],
+                meta["uid"],
+            )
             node = Node(identity, owners)
             self.nodes[meta["uid"]] = node
             if owners:
@@ -149,10 +192,18 @@ class GraphBuilder:
             self._process_transitions(old, new, node)
 
     def _observed(self, node: Node, obj: Object) -> None:
-        """A virtual node turns out to exist; dependents that described it wrongly are looked at again."""
+        """A virtual node turns out to exist; dependents that described it wrongly are
+        looked at again.
+        """
         meta = obj["metadata"]
         node.virtual = False
-        node.identity = Identity(obj["apiVersion"], obj["kind"], meta.get("namespace", ""), meta["name"], meta["uid"])
+        node.identity = Identity(
+            obj["apiVersion"],
+            obj["kind"],
+            meta.get("namespace", ""),
+            meta["name"],
+            meta["uid"],
+        )
         for dependent in node.dependents:
             if self._misnames(dependent, node):
                 self._report_wrong_namespace(dependent, node)
@@ -166,18 +217,30 @@ class GraphBuilder:
             if owner is None:
                 continue
             still = new.get(uid)
-            if ref.get("blockOwnerDeletion") and not (still and still.get("blockOwnerDeletion")):
-                self.attempt_to_delete.add(owner)  # it may have waited for this one only
+            if ref.get("blockOwnerDeletion") and not (
+                still and still.get("blockOwnerDeletion")
+            ):
+                self.attempt_to_delete.add(
+                    owner
+                )  # it may have waited for this one only
             if still is None:
                 owner.dependents.pop(node, None)
         node.owners = owners
-        self._add_dependent_to_owners(node, [ref for uid, ref in new.items() if uid not in old])
+        self._add_dependent_to_owners(
+            node, [ref for uid, ref in new.items() if uid not in old]
+        )
 
     def _add_dependent_to_owners(self, node: Node, owners: list[Object]) -> None:
         for ref in owners:
             owner = self.nodes.get(ref["uid"])
             if owner is None:
-                identity = Identity(ref["apiVersion"], ref["kind"], node.identity.namespace, ref["name"], ref["uid"])
+                identity = Identity(
+                    ref["apiVersion"],
+                    ref["kind"],
+                    node.identity.namespace,
+                    ref["name"],
+                    ref["uid"],
+                )
                 owner = Node(identity, [], virtual=True)
                 self.nodes[ref["uid"]] = owner
                 owner.dependents[node] = None
@@ -190,26 +253,44 @@ class GraphBuilder:
                 self.attempt_to_delete.add(node)
 
     def _report_wrong_namespace(self, dependent: Node, owner: Node) -> None:
-        """Say that the owner is elsewhere: for the dependent it does not exist. Upstream: `reportInvalidNamespaceOwnerRef`."""
+        """Say that the owner is elsewhere: for the dependent it does not exist.
+        Upstream: `reportInvalidNamespaceOwnerRef`.
+        """
         here, there = dependent.identity.namespace, owner.identity.namespace
         if self._recorder is None or not there or there == here:
             return
         for ref in dependent.owners:
             if ref["uid"] == owner.identity.uid:
-                what = f"[{ref['apiVersion']}/{ref['kind']}, namespace: {here}, name: {ref['name']}, uid: {ref['uid']}]"
+                what = (
+                    f"[{ref['apiVersion']}/{ref['kind']}, namespace: {here}, name:"
+                    f" {ref['name']}, uid: {ref['uid']}]"
+                )
                 identity = dependent.identity
                 meta = {"namespace": here, "name": identity.name, "uid": identity.uid}
-                about = {"kind": identity.kind, "apiVersion": identity.api_version, "metadata": meta}
+                about = {
+                    "kind": identity.kind,
+                    "apiVersion": identity.api_version,
+                    "metadata": meta,
+                }
                 message = f'ownerRef {what} does not exist in namespace "{here}"'
-                self._recorder.event(about, "Warning", "OwnerRefInvalidNamespace", message)
+                self._recorder.event(
+                    about, "Warning", "OwnerRefInvalidNamespace", message
+                )
 
     @staticmethod
     def _misnames(dependent: Node, owner: Node) -> bool:
-        """Whether a dependent's reference does not describe the owner that has the uid: wrong namespace, name or kind."""
-        if owner.identity.namespace and owner.identity.namespace != dependent.identity.namespace:
+        """Whether a dependent's reference does not describe the owner that has the uid:
+        wrong namespace, name or kind.
+        """
+        if (
+            owner.identity.namespace
+            and owner.identity.namespace != dependent.identity.namespace
+        ):
             return True
         return any(
-            r["uid"] == owner.identity.uid and not matches_coordinates(r, owner.identity) for r in dependent.owners
+            r["uid"] == owner.identity.uid
+            and not matches_coordinates(r, owner.identity)
+            for r in dependent.owners
         )
 
     def _process_transitions(self, old: Object | None, new: Object, node: Node) -> None:

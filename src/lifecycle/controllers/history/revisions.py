@@ -1,11 +1,14 @@
-"""ControllerRevisions: what a DaemonSet or StatefulSet once looked like, kept as objects.
+"""ControllerRevisions: what a DaemonSet or StatefulSet once looked like, kept as
+objects.
 
-A revision holds the patch that would bring the template back. Revisions are found by their content: a template that
-comes back gets its old revision, with a new number. The name ends in a hash. For a StatefulSet it is the hash of
-the patch's bytes, for a DaemonSet that of the printed template (the same rule as `pod-template-hash`).
+A revision holds the patch that would bring the template back. Revisions are found by
+their content: a template that comes back gets its old revision, with a new number. The
+name ends in a hash. For a StatefulSet it is the hash of the patch's bytes, for a
+DaemonSet that of the printed template (the same rule as `pod-template-hash`).
 
-Upstream: `pkg/controller/history/controller_history.go` (`NewControllerRevision`, `HashControllerRevision`,
-`EqualRevision`), `pkg/controller/statefulset/stateful_set_utils.go` (`getPatch`), v1.36.
+Upstream: `pkg/controller/history/controller_history.go` (`NewControllerRevision`,
+`HashControllerRevision`, `EqualRevision`),
+`pkg/controller/statefulset/stateful_set_utils.go` (`getPatch`), v1.36.
 """
 
 from __future__ import annotations
@@ -31,7 +34,9 @@ def template_patch(owner: Object) -> Object:
 
 
 def go_bytes(data: Object) -> bytes:
-    """JSON as Go's `json.Marshal` writes a map: sorted keys, and `<`, `>`, `&` escaped."""
+    """JSON as Go's `json.Marshal` writes a map: sorted keys, and `<`, `>`, `&`
+    escaped.
+    """
     text = orjson.dumps(data, option=orjson.OPT_SORT_KEYS)
     for char, escaped in ((b"<", b"\\u003c"), (b">", b"\\u003e"), (b"&", b"\\u0026")):
         text = text.replace(char, escaped)
@@ -39,14 +44,18 @@ def go_bytes(data: Object) -> bytes:
 
 
 def hash_revision(data: Object, probe: int | None = None) -> str:
-    """The hash in a revision's name. `probe` is the count of collisions, as text. Upstream: `HashControllerRevision`."""
+    """The hash in a revision's name. `probe` is the count of collisions, as text.
+    Upstream: `HashControllerRevision`.
+    """
     state = fnv32a(go_bytes(data))
     if probe is not None:
         state = fnv32a(str(probe).encode(), state)
     return safe_encode_string(str(state))
 
 
-def new_revision(owner: Object, data: Object, number: int, name_hash: str, labels: Object) -> Object:
+def new_revision(
+    owner: Object, data: Object, number: int, name_hash: str, labels: Object
+) -> Object:
     """A revision to be created."""
     return {
         "kind": "ControllerRevision",
@@ -55,10 +64,16 @@ def new_revision(owner: Object, data: Object, number: int, name_hash: str, label
             "name": f"{owner['metadata']['name']}-{name_hash}",
             "namespace": owner["metadata"]["namespace"],
             "labels": labels,
-            **({"annotations": owner["metadata"]["annotations"]} if owner["metadata"].get("annotations") else {}),
+            **(
+                {"annotations": owner["metadata"]["annotations"]}
+                if owner["metadata"].get("annotations")
+                else {}
+            ),
             "ownerReferences": [new_controller_ref(owner)],
         },
-        "data": orjson.loads(go_bytes(data)),  # clients compare the bytes: the keys have to be in order
+        "data": orjson.loads(
+            go_bytes(data)
+        ),  # clients compare the bytes: the keys have to be in order
         "revision": number,
     }
 
@@ -71,5 +86,10 @@ def next_revision(revisions: Iterable[Object]) -> int:
 def in_order(revisions: Iterable[Object]) -> list[Object]:
     """Oldest first: by number, then by age, then by name. Upstream: `byRevision`."""
     return sorted(
-        revisions, key=lambda r: (r["revision"], r["metadata"].get("creationTimestamp", ""), r["metadata"]["name"])
+        revisions,
+        key=lambda r: (
+            r["revision"],
+            r["metadata"].get("creationTimestamp", ""),
+            r["metadata"]["name"],
+        ),
     )

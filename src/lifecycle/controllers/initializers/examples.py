@@ -1,8 +1,11 @@
-"""The two examples that articles tell of: a container that is put beside every web server, and secrets that are too short to be any.
+"""The two examples that articles tell of: a container that is put beside every web
+server, and secrets that are too short to be any.
 
-The sidecar goes into Deployments: the containers of a pod that exists could never be changed, visible or not.
+The sidecar goes into Deployments: the containers of a pod that exists could never be
+changed, visible or not.
 
-Upstream: none; `github.com/kelseyhightower/kubernetes-initializer-tutorial` shows the first.
+Upstream: none; `github.com/kelseyhightower/kubernetes-initializer-tutorial` shows the
+first.
 """
 
 from __future__ import annotations
@@ -23,14 +26,20 @@ def wants_sidecar(workload: Object) -> bool:
     if (workload["metadata"].get("annotations") or {}).get(ANNOTATION) == "true":
         return True
     containers = workload["spec"]["template"]["spec"]["containers"]
-    return any(port.get("containerPort") == PORT for container in containers for port in container.get("ports") or ())
+    return any(
+        port.get("containerPort") == PORT
+        for container in containers
+        for port in container.get("ports") or ()
+    )
 
 
 def inject_sidecar(workload: Object) -> None:
     """Put the sidecar into the pods of a workload that wants it."""
     template = workload["spec"]["template"]
     containers = template["spec"]["containers"]
-    if wants_sidecar(workload) and all(container["name"] != SIDECAR["name"] for container in containers):
+    if wants_sidecar(workload) and all(
+        container["name"] != SIDECAR["name"] for container in containers
+    ):
         spec = {**template["spec"], "containers": [*containers, dict(SIDECAR)]}
         workload["spec"] = {**workload["spec"], "template": {**template, "spec": spec}}
 

@@ -1,9 +1,12 @@
-"""The pattern of every initializer: watch what nobody else can see, do your work when it is your turn, take your name off the list.
+"""The pattern of every initializer: watch what nobody else can see, do your work when
+it is your turn, take your name off the list.
 
-It is a controller like any other: informer, queue, sync. Only its client is special, as it asks for `includeUninitialized`. And it keeps
-quiet until its own name is the first of the pending ones, so initializers work one after the other.
+It is a controller like any other: informer, queue, sync. Only its client is special, as
+it asks for `includeUninitialized`. And it keeps quiet until its own name is the first
+of the pending ones, so initializers work one after the other.
 
-Upstream: none in the tree; client-go's `tools/cache` with `IncludeUninitialized` set in its `ListOptions`, v1.13.
+Upstream: none in the tree; client-go's `tools/cache` with `IncludeUninitialized` set in
+its `ListOptions`, v1.13.
 """
 
 from __future__ import annotations
@@ -47,13 +50,19 @@ class IncludeUninitialized:
 class InitializerController:
     """One initializer. `name` is how the InitializerConfiguration calls it."""
 
-    def __init__(self, client: Client, name: str, resource: Resource, work: Work) -> None:
+    def __init__(
+        self, client: Client, name: str, resource: Resource, work: Work
+    ) -> None:
         self.name, self._resource, self._work = name, resource, work
-        self._client = Client(IncludeUninitialized(client.transport), client.headers["user-agent"])
+        self._client = Client(
+            IncludeUninitialized(client.transport), client.headers["user-agent"]
+        )
         self._informers = SharedInformerFactory(self._client)
         self._informer = self._informers.informer(resource)
         self._queue: RateLimitingQueue[str] = RateLimitingQueue()
-        self._informer.add_event_handler(add=self._seen, update=lambda old, new: self._seen(new))
+        self._informer.add_event_handler(
+            add=self._seen, update=lambda old, new: self._seen(new)
+        )
 
     async def run(self) -> None:
         """Work until cancelled."""
@@ -71,7 +80,11 @@ class InitializerController:
     def _is_next(self, obj: Object) -> bool:
         state = obj["metadata"].get("initializers") or {}
         pending = state.get("pending") or []
-        return not state.get("result") and bool(pending) and pending[0]["name"] == self.name
+        return (
+            not state.get("result")
+            and bool(pending)
+            and pending[0]["name"] == self.name
+        )
 
     async def _sync(self, key: str) -> None:
         obj = self._informer.indexer.get_by_key(key)
@@ -83,7 +96,12 @@ class InitializerController:
             self._work(new)
             state["pending"] = state["pending"][1:]
         except Refused as refused:
-            state["result"] = {"status": "Failure", "message": str(refused), "reason": "Forbidden", "code": 403}
+            state["result"] = {
+                "status": "Failure",
+                "message": str(refused),
+                "reason": "Forbidden",
+                "code": 403,
+            }
         new["metadata"] = {
             **new["metadata"],
             "initializers": state if state.get("result") or state["pending"] else None,

@@ -1,9 +1,12 @@
-"""Completion indexes: which pieces of an Indexed Job are done, and which are to be tried next.
+"""Completion indexes: which pieces of an Indexed Job are done, and which are to be
+tried next.
 
-A set of indexes is written as intervals: `0-2,5`. Two neighbours are written with a comma, not a hyphen.
+A set of indexes is written as intervals: `0-2,5`. Two neighbours are written with a
+comma, not a hyphen.
 
-Upstream: `pkg/controller/job/indexed_job_utils.go` (`orderedIntervals`, `calculateSucceededIndexes`,
-`firstPendingIndexes`, `addCompletionIndexEnvVariable`), v1.36.
+Upstream: `pkg/controller/job/indexed_job_utils.go` (`orderedIntervals`,
+`calculateSucceededIndexes`, `firstPendingIndexes`, `addCompletionIndexEnvVariable`),
+v1.36.
 """
 
 from __future__ import annotations
@@ -20,7 +23,9 @@ MAX_GENERATED_NAME_LENGTH = 58
 
 
 def parse_intervals(text: str, completions: int) -> set[int]:
-    """The indexes of `0-2,5`; those from `completions` on are dropped. What cannot be read ends the list."""
+    """The indexes of `0-2,5`; those from `completions` on are dropped. What cannot be
+    read ends the list.
+    """
     found: set[int] = set()
     for part in filter(None, text.split(",")):
         first, _, last = part.partition("-")
@@ -40,7 +45,11 @@ def format_intervals(indexes: Iterable[int]) -> str:
             run.append(index)
             continue
         if run:
-            parts.append(str(run[0]) if len(run) == 1 else f"{run[0]}{',' if len(run) == 2 else '-'}{run[-1]}")
+            parts.append(
+                str(run[0])
+                if len(run) == 1
+                else f"{run[0]}{',' if len(run) == 2 else '-'}{run[-1]}"
+            )
         run = [index] if index is not None else []
     return ",".join(parts)
 
@@ -53,7 +62,9 @@ def completion_index(pod: Object) -> int:
         return -1
 
 
-def first_pending_indexes(count: int, completions: int, active: Sequence[Object], done: set[int]) -> list[int]:
+def first_pending_indexes(
+    count: int, completions: int, active: Sequence[Object], done: set[int]
+) -> list[int]:
     """The lowest `count` indexes that neither succeeded nor have an active pod."""
     taken = done | {completion_index(pod) for pod in active}
     found: list[int] = []
@@ -65,8 +76,11 @@ def first_pending_indexes(count: int, completions: int, active: Sequence[Object]
     return found
 
 
-def superfluous(active: Sequence[Object], completions: int, now: float) -> tuple[list[Object], list[Object]]:
-    """Active pods that no index needs (a second one of it, a number beyond the end, none at all), and the others.
+def superfluous(
+    active: Sequence[Object], completions: int, now: float
+) -> tuple[list[Object], list[Object]]:
+    """Active pods that no index needs (a second one of it, a number beyond the end,
+    none at all), and the others.
 
     Upstream: `appendDuplicatedIndexPodsForRemoval`.
     """
@@ -85,18 +99,27 @@ def superfluous(active: Sequence[Object], completions: int, now: float) -> tuple
 
 
 def with_index(pod: Object, job_name: str, index: int) -> Object:
-    """The pod to be created for an index: told it by annotation, label, host name and environment."""
+    """The pod to be created for an index: told it by annotation, label, host name and
+    environment.
+    """
     meta, spec = pod["metadata"], pod["spec"]
     env = {
         "name": ENV_NAME,
-        "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": f"metadata.labels['{COMPLETION_INDEX}']"}},
+        "valueFrom": {
+            "fieldRef": {
+                "apiVersion": "v1",
+                "fieldPath": f"metadata.labels['{COMPLETION_INDEX}']",
+            }
+        },
     }
 
     def told(containers: Sequence[Object]) -> list[Object]:
         return [
-            container
-            if any(e["name"] == ENV_NAME for e in container.get("env") or ())
-            else {**container, "env": [*(container.get("env") or ()), env]}
+            (
+                container
+                if any(e["name"] == ENV_NAME for e in container.get("env") or ())
+                else {**container, "env": [*(container.get("env") or ()), env]}
+            )
             for container in containers
         ]
 
@@ -108,9 +131,14 @@ def with_index(pod: Object, job_name: str, index: int) -> Object:
         **pod,
         "metadata": {
             **meta,
-            "generateName": f"{job_name[: MAX_GENERATED_NAME_LENGTH - len(str(index)) - 2]}-{index}-",
+            "generateName": (
+                f"{job_name[: MAX_GENERATED_NAME_LENGTH - len(str(index)) - 2]}-{index}-"
+            ),
             "labels": {**(meta.get("labels") or {}), COMPLETION_INDEX: str(index)},
-            "annotations": {**(meta.get("annotations") or {}), COMPLETION_INDEX: str(index)},
+            "annotations": {
+                **(meta.get("annotations") or {}),
+                COMPLETION_INDEX: str(index),
+            },
         },
         "spec": spec,
     }

@@ -1,12 +1,15 @@
-"""Limits per index: one bad piece of an Indexed Job does not take the good ones with it.
+"""Limits per index: one bad piece of an Indexed Job does not take the good ones with
+it.
 
-How often an index failed is written on its newest pod. So a failed pod must not be let go before the one that
-replaces it carries the number on: its finalizer stays (its deletion is *delayed*) until then, and it is not counted
-either. An index that failed once too often, or whose pod the failure policy gives up, is a *failed index* and is not
+How often an index failed is written on its newest pod. So a failed pod must not be let
+go before the one that replaces it carries the number on: its finalizer stays (its
+deletion is *delayed*) until then, and it is not counted either. An index that failed
+once too often, or whose pod the failure policy gives up, is a *failed index* and is not
 tried again.
 
-Upstream: `pkg/controller/job/backoff_utils.go` (`calculateFailedIndexes`, `getPodsWithDelayedDeletionPerIndex`,
-`getNewIndexFailureCounts`, `getRemainingTimePerIndex`), v1.36.
+Upstream: `pkg/controller/job/backoff_utils.go` (`calculateFailedIndexes`,
+`getPodsWithDelayedDeletionPerIndex`, `getNewIndexFailureCounts`,
+`getRemainingTimePerIndex`), v1.36.
 """
 
 from __future__ import annotations
@@ -35,14 +38,18 @@ def _number(pod: Object, annotation: str) -> int:
 
 
 def failed_indexes(job: Object, failed: Iterable[Object]) -> set[int]:
-    """The indexes given up: those of the status, and those whose last chance one of these uncounted failed pods was."""
+    """The indexes given up: those of the status, and those whose last chance one of
+    these uncounted failed pods was.
+    """
     spec = job["spec"]
     completions, limit, policy = (
         spec.get("completions") or 0,
         spec["backoffLimitPerIndex"],
         spec.get("podFailurePolicy"),
     )
-    found = parse_intervals((job.get("status") or {}).get("failedIndexes") or "", completions)
+    found = parse_intervals(
+        (job.get("status") or {}).get("failedIndexes") or "", completions
+    )
     for pod in failed:
         index, verdict = completion_index(pod), match_pod_failure_policy(policy, pod)
         exhausted = verdict.counts and _number(pod, FAILURE_COUNT) >= limit
@@ -51,8 +58,12 @@ def failed_indexes(job: Object, failed: Iterable[Object]) -> set[int]:
     return found
 
 
-def delayed_pods(failed: Iterable[Object], settled: set[int], completions: int) -> dict[int, Object]:
-    """The failed pod that has to wait for its replacement, per index that is not `settled` (done, given up, or running again)."""
+def delayed_pods(
+    failed: Iterable[Object], settled: set[int], completions: int
+) -> dict[int, Object]:
+    """The failed pod that has to wait for its replacement, per index that is not
+    `settled` (done, given up, or running again).
+    """
     last: dict[int, Object] = {}
     for pod in failed:
         index = completion_index(pod)
@@ -64,15 +75,25 @@ def delayed_pods(failed: Iterable[Object], settled: set[int], completions: int) 
 
 
 def _seniority(pod: Object) -> tuple[int, float]:
-    return (_number(pod, FAILURE_COUNT) + _number(pod, IGNORED_FAILURE_COUNT), finished_at(pod))
+    return (
+        _number(pod, FAILURE_COUNT) + _number(pod, IGNORED_FAILURE_COUNT),
+        finished_at(pod),
+    )
 
 
 def failure_counts(job: Object, replaced: Object | None) -> dict[str, str]:
-    """The annotations of the pod that takes another one's place (None: the first of its index)."""
+    """The annotations of the pod that takes another one's place (None: the first of its
+    index).
+    """
     counted = ignored = 0
     if replaced is not None:
-        counted, ignored = _number(replaced, FAILURE_COUNT), _number(replaced, IGNORED_FAILURE_COUNT)
-        if match_pod_failure_policy(job["spec"].get("podFailurePolicy"), replaced).counts:
+        counted, ignored = (
+            _number(replaced, FAILURE_COUNT),
+            _number(replaced, IGNORED_FAILURE_COUNT),
+        )
+        if match_pod_failure_policy(
+            job["spec"].get("podFailurePolicy"), replaced
+        ).counts:
             counted += 1
         else:
             ignored += 1
@@ -82,11 +103,19 @@ def failure_counts(job: Object, replaced: Object | None) -> dict[str, str]:
     return annotations
 
 
-def indexes_to_add_now(indexes: Sequence[int], delayed: Mapping[int, Object], now: float) -> tuple[list[int], float]:
-    """The indexes whose back-off is over; if there are none, the seconds until the first one's is."""
+def indexes_to_add_now(
+    indexes: Sequence[int], delayed: Mapping[int, Object], now: float
+) -> tuple[list[int], float]:
+    """The indexes whose back-off is over; if there are none, the seconds until the
+    first one's is.
+    """
     waits = {}
     for index in indexes:
         pod = delayed.get(index)
-        waits[index] = 0.0 if pod is None else remaining_after(_seniority(pod)[0] + 1, finished_at(pod), now)
+        waits[index] = (
+            0.0
+            if pod is None
+            else remaining_after(_seniority(pod)[0] + 1, finished_at(pod), now)
+        )
     ready = [index for index in indexes if waits[index] <= 0]
     return ready, 0.0 if ready else min(waits.values(), default=0.0)

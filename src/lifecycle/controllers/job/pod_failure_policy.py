@@ -1,6 +1,7 @@
 """What a failed pod means: count it, ignore it, give its index up, or the whole Job.
 
-Rules are tried in order; the first that matches decides. A pod that no rule matches counts against the limit.
+Rules are tried in order; the first that matches decides. A pod that no rule matches
+counts against the limit.
 
 Upstream: `pkg/controller/job/pod_failure_policy.go` (`matchPodFailurePolicy`), v1.36.
 """
@@ -13,7 +14,9 @@ from lifecycle.api.wire import Object
 
 
 class Verdict(NamedTuple):
-    """Whether the pod counts as a failure, the message if it fails the Job, and whether it fails its index."""
+    """Whether the pod counts as a failure, the message if it fails the Job, and whether
+    it fails its index.
+    """
 
     counts: bool
     job_failure: str = ""
@@ -28,7 +31,9 @@ def match_pod_failure_policy(policy: Object | None, pod: Object) -> Verdict:
             continue
         if rule["action"] == "FailJob":
             return Verdict(True, f"{found} matching FailJob rule at index {number}")
-        return Verdict(rule["action"] != "Ignore", fails_index=rule["action"] == "FailIndex")
+        return Verdict(
+            rule["action"] != "Ignore", fails_index=rule["action"] == "FailIndex"
+        )
     return Verdict(True)
 
 
@@ -36,15 +41,31 @@ def _matched(rule: Object, pod: Object) -> str | None:
     meta, status = pod["metadata"], pod.get("status") or {}
     if rule.get("onExitCodes"):
         wanted = rule["onExitCodes"]
-        for container in (*(status.get("containerStatuses") or ()), *(status.get("initContainerStatuses") or ())):
-            code = ((container.get("state") or {}).get("terminated") or {}).get("exitCode", 0)
-            if not code or wanted.get("containerName", container["name"]) != container["name"]:
+        for container in (
+            *(status.get("containerStatuses") or ()),
+            *(status.get("initContainerStatuses") or ()),
+        ):
+            code = ((container.get("state") or {}).get("terminated") or {}).get(
+                "exitCode", 0
+            )
+            if (
+                not code
+                or wanted.get("containerName", container["name"]) != container["name"]
+            ):
                 continue
             if (code in wanted["values"]) == (wanted["operator"] == "In"):
-                return f"Container {container['name']} for pod {meta['namespace']}/{meta['name']} failed with exit code {code}"
+                return (
+                    f"Container {container['name']} for pod"
+                    f" {meta['namespace']}/{meta['name']} failed with exit code {code}"
+                )
         return None
     for pattern in rule.get("onPodConditions") or ():
         for condition in status.get("conditions") or ():
-            if condition["type"] == pattern["type"] and condition["status"] == pattern.get("status", "True"):
-                return f"Pod {meta['namespace']}/{meta['name']} has condition {condition['type']}"
+            if condition["type"] == pattern["type"] and condition[
+                "status"
+            ] == pattern.get("status", "True"):
+                return (
+                    f"Pod {meta['namespace']}/{meta['name']} has condition"
+                    f" {condition['type']}"
+                )
     return None

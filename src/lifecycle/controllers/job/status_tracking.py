@@ -1,15 +1,20 @@
-"""Counting finished pods so that none is missed and none counts twice, and telling how the Job ended.
+"""Counting finished pods so that none is missed and none counts twice, and telling how
+the Job ended.
 
-A finished pod may be deleted before it was counted, or be counted twice. So every pod of a Job carries the finalizer
-`batch.kubernetes.io/job-tracking`, and counting takes three steps that may be interrupted anywhere:
+A finished pod may be deleted before it was counted, or be counted twice. So every pod
+of a Job carries the finalizer `batch.kubernetes.io/job-tracking`, and counting takes
+three steps that may be interrupted anywhere:
 
     1. the pod's uid goes into `status.uncountedTerminatedPods`          (written)
-    2. its finalizer is removed                                          (the pod may go now)
+    2. its finalizer is removed                                          (the pod may go
+       now)
     3. the uid leaves the list, and `succeeded` or `failed` grows        (one write)
 
-Whoever finds a uid in the list whose pod has no finalizer any more knows that only step 3 is missing.
+Whoever finds a uid in the list whose pod has no finalizer any more knows that only step
+3 is missing.
 
-Upstream: `pkg/controller/job/job_controller.go` (`trackJobStatusAndRemoveFinalizers`, `enactJobFinished`), v1.36.
+Upstream: `pkg/controller/job/job_controller.go` (`trackJobStatusAndRemoveFinalizers`,
+`enactJobFinished`), v1.36.
 """
 
 from __future__ import annotations
@@ -23,8 +28,16 @@ from lifecycle.api.wire import Object
 from lifecycle.client.events import EventRecorder
 from lifecycle.client.rest import STRATEGIC_MERGE_PATCH, Client
 from lifecycle.controllers.job.indexes import format_intervals
-from lifecycle.controllers.job.job_count import TRACKING_FINALIZER, JobCount, has_finalizer
-from lifecycle.controllers.job.job_status import Condition, ensure_condition, new_condition
+from lifecycle.controllers.job.job_count import (
+    TRACKING_FINALIZER,
+    JobCount,
+    has_finalizer,
+)
+from lifecycle.controllers.job.job_status import (
+    Condition,
+    ensure_condition,
+    new_condition,
+)
 from lifecycle.controllers.job.per_index import has_backoff_limit_per_index
 from lifecycle.controllers.object_copy import mutable_copy
 from lifecycle.controllers.pod_readiness import is_pod_active, is_pod_terminating
@@ -32,27 +45,38 @@ from lifecycle.controllers.pod_readiness import is_pod_active, is_pod_terminatin
 JOBS, PODS = resource("jobs.batch"), resource("pods")
 MAX_UNCOUNTED_PODS = 500
 
-_ALWAYS = frozenset({"uncountedTerminatedPods", "terminating", "ready", "failedIndexes"})
+_ALWAYS = frozenset(
+    {"uncountedTerminatedPods", "terminating", "ready", "failedIndexes"}
+)
 
 
 class StatusTracker:
-    """Writes statuses. `written` has the revision of what was written last, by the Job's key."""
+    """Writes statuses. `written` has the revision of what was written last, by the
+    Job's key.
+    """
 
     def __init__(self, client: Client, recorder: EventRecorder, clock: Clock) -> None:
         self._client, self._recorder, self._clock = client, recorder, clock
         self.written: dict[str, str] = {}
 
     async def track(self, key: str, count: JobCount, target: Condition | None) -> None:
-        """The three steps, and the end if this is it. Upstream: `trackJobStatusAndRemoveFinalizers`."""
+        """The three steps, and the end if this is it. Upstream:
+        `trackJobStatusAndRemoveFinalizers`.
+        """
         job, status = count.job, count.status
         uncounted = status.setdefault("uncountedTerminatedPods", {})
         waiting = {pod["metadata"]["uid"] for pod in count.delayed.values()}
-        new_failed = [pod for pod in count.new_failed if pod["metadata"]["uid"] not in waiting]
+        new_failed = [
+            pod for pod in count.new_failed if pod["metadata"]["uid"] not in waiting
+        ]
         for kind, pods in (("succeeded", count.new_succeeded), ("failed", new_failed)):
             if count.indexed and kind == "succeeded":
                 continue  # an index is counted where it stands, in completedIndexes
             room = MAX_UNCOUNTED_PODS - sum(map(len, uncounted.values()))
-            uids = [*(uncounted.get(kind) or ()), *(pod["metadata"]["uid"] for pod in pods[:room])]
+            uids = [
+                *(uncounted.get(kind) or ()),
+                *(pod["metadata"]["uid"] for pod in pods[:room]),
+            ]
             if uids:
                 uncounted[kind] = uids
         if count.indexed:
@@ -69,7 +93,9 @@ class StatusTracker:
         listed = {uid for uids in uncounted.values() for uid in uids}
         known = {pod["metadata"]["uid"]: pod for pod in count.pods}
         to_free = [pod for uid, pod in known.items() if uid in listed]
-        to_free += [pod for pod in count.ignored if pod["metadata"]["uid"] not in waiting]
+        to_free += [
+            pod for pod in count.ignored if pod["metadata"]["uid"] not in waiting
+        ]
         if count.indexed:
             to_free += count.new_succeeded
         for pod in to_free:
@@ -82,7 +108,9 @@ class StatusTracker:
         if (
             target is not None
             and not status["active"]
-            and not any(is_pod_terminating(pod) or is_pod_active(pod) for pod in count.pods)
+            and not any(
+                is_pod_terminating(pod) or is_pod_active(pod) for pod in count.pods
+            )
         ):
             self._finish(job, status, target)
         await self._write(key, job, status)
@@ -91,10 +119,15 @@ class StatusTracker:
         now = self._clock.now()
         succeeded = target["type"] == "SuccessCriteriaMet"
         kind = "Complete" if succeeded else "Failed"
-        status["conditions"].append(new_condition(kind, "True", target["reason"], target["message"], now))
+        status["conditions"].append(
+            new_condition(kind, "True", target["reason"], target["message"], now)
+        )
         if succeeded:
             status["completionTime"] = format_time(now)
-            if job["spec"].get("completions") is None and status.get("succeeded", 0) > 0:
+            if (
+                job["spec"].get("completions") is None
+                and status.get("succeeded", 0) > 0
+            ):
                 status["terminating"] = 0
             self._recorder.event(job, "Normal", "Completed", "Job completed")
         else:
@@ -102,22 +135,41 @@ class StatusTracker:
 
     async def _write(self, key: str, job: Object, status: Object) -> Object:
         """Write the status if it differs; the Job as it is then. Raises StatusError."""
-        wanted = {name: value for name, value in status.items() if value or name in _ALWAYS}
+        wanted = {
+            name: value for name, value in status.items() if value or name in _ALWAYS
+        }
         if not wanted.get("active"):
             wanted.pop("active", None)
-        if wanted == {k: v for k, v in (job.get("status") or {}).items() if v or k in _ALWAYS}:
+        if wanted == {
+            k: v for k, v in (job.get("status") or {}).items() if v or k in _ALWAYS
+        }:
             return job
-        updated = await self._client.update(JOBS, {**mutable_copy(job), "status": wanted}, subresource="status")
+        updated = await self._client.update(
+            JOBS, {**mutable_copy(job), "status": wanted}, subresource="status"
+        )
         self.written[key] = updated["metadata"]["resourceVersion"]
         return updated
 
     async def _remove_finalizer(self, pod: Object) -> None:
         meta = pod["metadata"]
-        patch: Any = {"metadata": {"uid": meta["uid"], "$deleteFromPrimitiveList/finalizers": [TRACKING_FINALIZER]}}
-        await self._client.patch(PODS, meta["name"], meta["namespace"], patch, patch_type=STRATEGIC_MERGE_PATCH)
+        patch: Any = {
+            "metadata": {
+                "uid": meta["uid"],
+                "$deleteFromPrimitiveList/finalizers": [TRACKING_FINALIZER],
+            }
+        }
+        await self._client.patch(
+            PODS,
+            meta["name"],
+            meta["namespace"],
+            patch,
+            patch_type=STRATEGIC_MERGE_PATCH,
+        )
 
     async def free(self, pod: Object) -> None:
-        """Take the finalizer off; a pod that is gone or was changed meanwhile comes again through an event."""
+        """Take the finalizer off; a pod that is gone or was changed meanwhile comes
+        again through an event.
+        """
         try:
             await self._remove_finalizer(pod)
         except StatusError as error:

@@ -1,6 +1,7 @@
 """When some of an Indexed Job's indexes are enough: the leader's, say, or any three.
 
-Upstream: `pkg/controller/job/success_policy.go` (`matchSuccessPolicy`, `matchSucceededIndexesRule`), v1.36.
+Upstream: `pkg/controller/job/success_policy.go` (`matchSuccessPolicy`,
+`matchSucceededIndexesRule`), v1.36.
 """
 
 from __future__ import annotations
@@ -9,7 +10,9 @@ from lifecycle.api.wire import Object
 from lifecycle.controllers.job.indexes import parse_intervals
 
 
-def match_success_policy(policy: Object | None, completions: int, done: set[int]) -> str | None:
+def match_success_policy(
+    policy: Object | None, completions: int, done: set[int]
+) -> str | None:
     """What the first satisfied rule says; None if there is none yet."""
     if not done:
         return None

@@ -1,6 +1,8 @@
-"""What a namespace says while it goes away: five conditions, each either "nothing wrong" or why it is still here.
+"""What a namespace says while it goes away: five conditions, each either "nothing
+wrong" or why it is still here.
 
-Upstream: `pkg/controller/namespace/deletion/status_condition_utils.go` (`namespaceConditionUpdater`), v1.36.
+Upstream: `pkg/controller/namespace/deletion/status_condition_utils.go`
+(`namespaceConditionUpdater`), v1.36.
 """
 
 from __future__ import annotations
@@ -21,39 +23,72 @@ FINALIZERS_REMAINING = "NamespaceFinalizersRemaining"
 
 SUCCESSFUL: dict[str, tuple[str, str]] = {
     DISCOVERY_FAILURE: ("ResourcesDiscovered", "All resources successfully discovered"),
-    GV_PARSING_FAILURE: ("ParsedGroupVersions", "All legacy kube types successfully parsed"),
-    CONTENT_FAILURE: ("ContentDeleted", "All content successfully deleted, may be waiting on finalization"),
+    GV_PARSING_FAILURE: (
+        "ParsedGroupVersions",
+        "All legacy kube types successfully parsed",
+    ),
+    CONTENT_FAILURE: (
+        "ContentDeleted",
+        "All content successfully deleted, may be waiting on finalization",
+    ),
     CONTENT_REMAINING: ("ContentRemoved", "All content successfully removed"),
-    FINALIZERS_REMAINING: ("ContentHasNoFinalizers", "All content-preserving finalizers finished"),
+    FINALIZERS_REMAINING: (
+        "ContentHasNoFinalizers",
+        "All content-preserving finalizers finished",
+    ),
 }
 
 
 def failures(
-    remaining: Mapping[str, int], finalizers: Mapping[str, int], errors: list[str], undiscovered: str = ""
+    remaining: Mapping[str, int],
+    finalizers: Mapping[str, int],
+    errors: list[str],
+    undiscovered: str = "",
 ) -> dict[str, tuple[str, str]]:
     """Reason and message of the conditions that are not fine.
 
-    `remaining`: objects left per `resource.group`; `finalizers`: objects per finalizer that holds them; `errors`: deletes that failed;
-    `undiscovered`: what could not be found out about the API.
+    `remaining`: objects left per `resource.group`; `finalizers`: objects per finalizer
+    that holds them; `errors`: deletes that failed; `undiscovered`: what could not be
+    found out about the API.
     """
     found: dict[str, tuple[str, str]] = {}
     if undiscovered:
         found[DISCOVERY_FAILURE] = ("DiscoveryFailed", undiscovered)
-    left = sorted(f"{name} has {count} resource instances" for name, count in remaining.items() if count)
+    left = sorted(
+        f"{name} has {count} resource instances"
+        for name, count in remaining.items()
+        if count
+    )
     if left:
-        found[CONTENT_REMAINING] = ("SomeResourcesRemain", f"Some resources are remaining: {', '.join(left)}")
-    held = sorted(f"{name} in {count} resource instances" for name, count in finalizers.items() if count)
+        found[CONTENT_REMAINING] = (
+            "SomeResourcesRemain",
+            f"Some resources are remaining: {', '.join(left)}",
+        )
+    held = sorted(
+        f"{name} in {count} resource instances"
+        for name, count in finalizers.items()
+        if count
+    )
     if held:
-        message = f"Some content in the namespace has finalizers remaining: {', '.join(held)}"
+        message = (
+            f"Some content in the namespace has finalizers remaining: {', '.join(held)}"
+        )
         found[FINALIZERS_REMAINING] = ("SomeFinalizersRemain", message)
     if errors:
-        message = f"Failed to delete all resource types, {len(errors)} remaining: {', '.join(sorted(errors))}"
+        message = (
+            f"Failed to delete all resource types, {len(errors)} remaining:"
+            f" {', '.join(sorted(errors))}"
+        )
         found[CONTENT_FAILURE] = ("ContentDeletionFailed", message)
     return found
 
 
-def update_conditions(status: Object, failed: Mapping[str, tuple[str, str]], now: float) -> bool:
-    """Bring all five conditions of a status (the caller's own) up to date. Whether anything changed."""
+def update_conditions(
+    status: Object, failed: Mapping[str, tuple[str, str]], now: float
+) -> bool:
+    """Bring all five conditions of a status (the caller's own) up to date. Whether
+    anything changed.
+    """
     conditions: list[Condition] = list(status.get("conditions") or ())
     changed = False
     for condition_type, fine in SUCCESSFUL.items():
@@ -66,7 +101,9 @@ def update_conditions(status: Object, failed: Mapping[str, tuple[str, str]], now
             "reason": reason,
             "message": message,
         }
-        position = next((i for i, c in enumerate(conditions) if c["type"] == condition_type), None)
+        position = next(
+            (i for i, c in enumerate(conditions) if c["type"] == condition_type), None
+        )
         if position is None:
             conditions.append(new)
             changed = True

@@ -1,11 +1,15 @@
-"""What can live in a namespace, as the server tells it now: built in, defined, or served by somebody behind it.
+"""What can live in a namespace, as the server tells it now: built in, defined, or
+served by somebody behind it.
 
-A group whose server does not answer is still listed, but as stale. Nobody can say then what of it is in a namespace,
-so no namespace can go: the commonest reason for one that stays `Terminating` for ever.
+A group whose server does not answer is still listed, but as stale. Nobody can say then
+what of it is in a namespace, so no namespace can go: the commonest reason for one that
+stays `Terminating` for ever.
 
-Upstream: `client-go/discovery/discovery_client.go` (`ServerPreferredNamespacedResources`, `ErrGroupDiscoveryFailed`),
-`aggregated_discovery.go` (`SplitGroupsAndResources`, `StaleGroupVersionError`), v1.36. Ours falls back to the built-in
-table where a server does not know the aggregated documents.
+Upstream: `client-go/discovery/discovery_client.go`
+(`ServerPreferredNamespacedResources`, `ErrGroupDiscoveryFailed`),
+`aggregated_discovery.go` (`SplitGroupsAndResources`, `StaleGroupVersionError`), v1.36.
+Ours falls back to the built-in table where a server does not know the aggregated
+documents.
 """
 
 from __future__ import annotations
@@ -22,7 +26,9 @@ ACCEPT = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,a
 
 
 async def preferred_namespaced_resources(client: Client) -> tuple[list[Resource], str]:
-    """Each in its group's preferred version, pods first; and what is wrong, in upstream's words. Raises StatusError."""
+    """Each in its group's preferred version, pods first; and what is wrong, in
+    upstream's words. Raises StatusError.
+    """
     asking = Client(client.transport, "", headers={**client.headers, "accept": ACCEPT})
     found: dict[tuple[str, str], Resource] = {}
     stale: list[str] = []
@@ -35,30 +41,57 @@ async def preferred_namespaced_resources(client: Client) -> tuple[list[Resource]
             name = group["metadata"].get("name", "")
             for version in group.get("versions") or ():
                 if version.get("freshness") == "Stale":
-                    api_version = f"{name}/{version['version']}" if name else version["version"]
-                    stale.append(f"{api_version}: stale GroupVersion discovery: {api_version}")
+                    api_version = (
+                        f"{name}/{version['version']}" if name else version["version"]
+                    )
+                    stale.append(
+                        f"{api_version}: stale GroupVersion discovery: {api_version}"
+                    )
                 for entry in version.get("resources") or ():
                     if entry.get("scope") == "Namespaced":
-                        found.setdefault((name, entry["resource"]), _row(name, version["version"], entry))
+                        found.setdefault(
+                            (name, entry["resource"]),
+                            _row(name, version["version"], entry),
+                        )
     else:
         rows = list(found.values())
     chosen: dict[tuple[str, str], Resource] = {}
     for row in rows:
         if {"delete", "list"} <= set(row.verbs):
             chosen.setdefault((row.group, row.plural), row)
-    first = sorted(chosen.values(), key=lambda row: (row.group, row.plural) != ("", "pods"))
+    first = sorted(
+        chosen.values(), key=lambda row: (row.group, row.plural) != ("", "pods")
+    )
     if not stale:
         return first, ""
     what = "unable to retrieve the complete list of server APIs"
-    return first, f"Discovery failed for some groups, {len(stale)} failing: {what}: {', '.join(sorted(stale))}"
+    return (
+        first,
+        (
+            f"Discovery failed for some groups, {len(stale)} failing: {what}:"
+            f" {', '.join(sorted(stale))}"
+        ),
+    )
 
 
 def _document(response: Any) -> Object:
-    found: Object = response.obj if response.obj is not None else orjson.loads(response.body or b"{}")
+    found: Object = (
+        response.obj
+        if response.obj is not None
+        else orjson.loads(response.body or b"{}")
+    )
     return found
 
 
 def _row(group: str, version: str, entry: Object) -> Resource:
     kind = (entry.get("responseKind") or {}).get("kind", "")
     singular = entry.get("singularResource", "")
-    return Resource(group, version, entry["resource"], kind, singular, True, tuple(entry.get("verbs") or ()))
+    return Resource(
+        group,
+        version,
+        entry["resource"],
+        kind,
+        singular,
+        True,
+        tuple(entry.get("verbs") or ()),
+    )

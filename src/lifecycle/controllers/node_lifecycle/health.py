@@ -1,11 +1,13 @@
 """Has this node been heard of lately?
 
-Two signs of life: a status that says something newer, and a lease that was renewed. The times in them are the
-kubelet's and are only compared with each other; how long ago a sign *arrived* is measured with the controller's own
-clock, so that wrong clocks on nodes do no harm. For the same reason a controller that has just started gives every
+Two signs of life: a status that says something newer, and a lease that was renewed. The
+times in them are the kubelet's and are only compared with each other; how long ago a
+sign *arrived* is measured with the controller's own clock, so that wrong clocks on
+nodes do no harm. For the same reason a controller that has just started gives every
 node a full grace period.
 
-Upstream: `pkg/controller/nodelifecycle/node_lifecycle_controller.go` (`tryUpdateNodeHealth`), v1.36.
+Upstream: `pkg/controller/nodelifecycle/node_lifecycle_controller.go`
+(`tryUpdateNodeHealth`), v1.36.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ HEARTBEAT_CONDITIONS = ("Ready", "MemoryPressure", "DiskPressure", "PIDPressure"
 
 @dataclass(slots=True)
 class NodeHealth:
-    """What was last seen. `probe_timestamp` is when a sign of life arrived, in seconds since 1970."""
+    """What was last seen. `probe_timestamp` is when a sign of life arrived, in seconds
+    since 1970.
+    """
 
     probe_timestamp: float
     heartbeat: str | None = None
@@ -47,8 +51,14 @@ class NodeHealth:
             self.renew_time, self.probe_timestamp = renewed, now
 
     def grace_period(self, node: Object) -> float:
-        """How long it may be silent: a node that never said a word gets a little more."""
-        return NODE_STARTUP_GRACE_PERIOD if get_condition(node, "Ready") is None else NODE_MONITOR_GRACE_PERIOD
+        """How long it may be silent: a node that never said a word gets a little
+        more.
+        """
+        return (
+            NODE_STARTUP_GRACE_PERIOD
+            if get_condition(node, "Ready") is None
+            else NODE_MONITOR_GRACE_PERIOD
+        )
 
     def overdue(self, node: Object, now: float) -> bool:
         """Whether it has been silent for too long."""
@@ -56,7 +66,9 @@ class NodeHealth:
 
 
 def first_health(node: Object, now: float) -> NodeHealth:
-    """For a node seen for the first time: silent ones count from their creation, others from now."""
+    """For a node seen for the first time: silent ones count from their creation, others
+    from now.
+    """
     created = node["metadata"].get("creationTimestamp")
     if get_condition(node, "Ready") is None and created:
         return NodeHealth(parse_time(created))
@@ -65,7 +77,10 @@ def first_health(node: Object, now: float) -> NodeHealth:
 
 def unknown_conditions(node: Object, now: float) -> list[dict[str, Any]] | None:
     """All conditions of a silent node; None if they say Unknown already."""
-    conditions = [dict(condition) for condition in (node.get("status") or {}).get("conditions") or ()]
+    conditions = [
+        dict(condition)
+        for condition in (node.get("status") or {}).get("conditions") or ()
+    ]
     by_type = {condition["type"]: condition for condition in conditions}
     changed = False
     for kind in HEARTBEAT_CONDITIONS:

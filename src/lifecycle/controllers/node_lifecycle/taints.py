@@ -1,12 +1,14 @@
 """Taints that follow a node's conditions.
 
-The scheduler looks at taints, not at conditions. So a node that is not ready, short of memory, disk or process
-ids, cut off, or cordoned gets the taint that says so, and loses it when the condition passes. A new node comes
-with `not-ready` from admission; taking that away when the kubelet first says Ready is what lets pods in. (A node that
-comes without any condition loses it at once: kubelets always come with theirs.)
+The scheduler looks at taints, not at conditions. So a node that is not ready, short of
+memory, disk or process ids, cut off, or cordoned gets the taint that says so, and loses
+it when the condition passes. A new node comes with `not-ready` from admission; taking
+that away when the kubelet first says Ready is what lets pods in. (A node that comes
+without any condition loses it at once: kubelets always come with theirs.)
 
-Upstream: `pkg/controller/nodelifecycle/node_lifecycle_controller.go` (`doNoScheduleTaintingPass`,
-`processTaintBaseEviction`), `pkg/controller/util/node/controller_utils.go` (`SwapNodeControllerTaint`), v1.36.
+Upstream: `pkg/controller/nodelifecycle/node_lifecycle_controller.go`
+(`doNoScheduleTaintingPass`, `processTaintBaseEviction`),
+`pkg/controller/util/node/controller_utils.go` (`SwapNodeControllerTaint`), v1.36.
 """
 
 from __future__ import annotations
@@ -18,7 +20,10 @@ from lifecycle.controllers.pod_readiness import get_condition
 
 Taint = dict[str, Any]
 
-NOT_READY, UNREACHABLE = "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"
+NOT_READY, UNREACHABLE = (
+    "node.kubernetes.io/not-ready",
+    "node.kubernetes.io/unreachable",
+)
 UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
 
 NO_SCHEDULE_TAINTS: dict[str, dict[str, str]] = {
@@ -28,20 +33,30 @@ NO_SCHEDULE_TAINTS: dict[str, dict[str, str]] = {
     "NetworkUnavailable": {"True": "node.kubernetes.io/network-unavailable"},
     "PIDPressure": {"True": "node.kubernetes.io/pid-pressure"},
 }
-"""Condition and its status → the key of the taint. Upstream: `nodeConditionToTaintKeyStatusMap`."""
+"""Condition and its status → the key of the taint. Upstream:
+`nodeConditionToTaintKeyStatusMap`.
+"""
 
-MANAGED_NO_SCHEDULE = frozenset(key for keys in NO_SCHEDULE_TAINTS.values() for key in keys.values()) | {UNSCHEDULABLE}
+MANAGED_NO_SCHEDULE = frozenset(
+    key for keys in NO_SCHEDULE_TAINTS.values() for key in keys.values()
+) | {UNSCHEDULABLE}
 MANAGED_NO_EXECUTE = frozenset({NOT_READY, UNREACHABLE})
 
 
 def execute_taint(node: Object) -> str | None:
-    """The key of the NoExecute taint that the node's condition calls for; None if it is well, or has not said anything yet."""
+    """The key of the NoExecute taint that the node's condition calls for; None if it is
+    well, or has not said anything yet.
+    """
     ready = get_condition(node, "Ready")
-    return NO_SCHEDULE_TAINTS["Ready"].get(ready["status"]) if ready is not None else None
+    return (
+        NO_SCHEDULE_TAINTS["Ready"].get(ready["status"]) if ready is not None else None
+    )
 
 
 def has_execute_taint(node: Object) -> bool:
-    """Whether one of the two is there already: then the other may take its place at once."""
+    """Whether one of the two is there already: then the other may take its place at
+    once.
+    """
     return any(
         taint["effect"] == "NoExecute" and taint["key"] in MANAGED_NO_EXECUTE
         for taint in (node.get("spec") or {}).get("taints") or ()
@@ -49,7 +64,8 @@ def has_execute_taint(node: Object) -> bool:
 
 
 def wanted_taints(node: Object, now: str, *, execute_too: bool = True) -> list[Taint]:
-    """The node's taints as they should be: its own, and those its conditions call for, dated `now` if they are new.
+    """The node's taints as they should be: its own, and those its conditions call for,
+    dated `now` if they are new.
 
     `execute_too=False` adds no NoExecute taint: that one has to wait its turn.
     """
@@ -70,12 +86,19 @@ def wanted_taints(node: Object, now: str, *, execute_too: bool = True) -> list[T
         if effect == "NoSchedule" and key in MANAGED_NO_SCHEDULE:
             if key not in schedule:
                 continue
-        elif effect == "NoExecute" and key in MANAGED_NO_EXECUTE and key != execute and ready is not None:
+        elif (
+            effect == "NoExecute"
+            and key in MANAGED_NO_EXECUTE
+            and key != execute
+            and ready is not None
+        ):
             continue
         taints.append(taint)
     have = {(taint["key"], taint["effect"]) for taint in taints}
     taints += [
-        {"key": key, "effect": "NoSchedule", "timeAdded": now} for key in schedule if (key, "NoSchedule") not in have
+        {"key": key, "effect": "NoSchedule", "timeAdded": now}
+        for key in schedule
+        if (key, "NoSchedule") not in have
     ]
     if execute and execute_too and (execute, "NoExecute") not in have:
         taints.append({"key": execute, "effect": "NoExecute", "timeAdded": now})

@@ -1,13 +1,15 @@
-"""How fast nodes may be given up: one every ten seconds and zone, slower or not at all when it may be the network that
-failed.
+"""How fast nodes may be given up: one every ten seconds and zone, slower or not at all
+when it may be the network that failed.
 
-A zone of which more than 55 % (and at least three nodes) are silent is *partially disrupted*: small zones then
-stop, large ones go on at a tenth of the pace. A zone that is silent altogether goes on as usual, since its pods can
-move elsewhere – unless *all* zones are silent: then it is the control plane that is cut off, every taint is taken
+A zone of which more than 55 % (and at least three nodes) are silent is *partially
+disrupted*: small zones then stop, large ones go on at a tenth of the pace. A zone that
+is silent altogether goes on as usual, since its pods can move elsewhere – unless *all*
+zones are silent: then it is the control plane that is cut off, every taint is taken
 back, and nothing is given up.
 
-Upstream: `pkg/controller/nodelifecycle/node_lifecycle_controller.go` (`ComputeZoneState`, `handleDisruption`,
-`setLimiterInZone`), `scheduler/rate_limited_queue.go` (`RateLimitedTimedQueue`), v1.36.
+Upstream: `pkg/controller/nodelifecycle/node_lifecycle_controller.go`
+(`ComputeZoneState`, `handleDisruption`, `setLimiterInZone`),
+`scheduler/rate_limited_queue.go` (`RateLimitedTimedQueue`), v1.36.
 """
 
 from __future__ import annotations
@@ -35,8 +37,16 @@ class ZoneState(Enum):
 def zone_key(node: Object) -> str:
     """Region and zone in one text; empty for a node without either."""
     labels = node["metadata"].get("labels") or {}
-    region = labels.get("topology.kubernetes.io/region") or labels.get("failure-domain.beta.kubernetes.io/region") or ""
-    zone = labels.get("topology.kubernetes.io/zone") or labels.get("failure-domain.beta.kubernetes.io/zone") or ""
+    region = (
+        labels.get("topology.kubernetes.io/region")
+        or labels.get("failure-domain.beta.kubernetes.io/region")
+        or ""
+    )
+    zone = (
+        labels.get("topology.kubernetes.io/zone")
+        or labels.get("failure-domain.beta.kubernetes.io/zone")
+        or ""
+    )
     return f"{region}:\0:{zone}" if region or zone else ""
 
 
@@ -55,12 +65,18 @@ def compute_zone_state(ready: Iterable[bool]) -> ZoneState:
 def eviction_rate(state: ZoneState, zone_size: int) -> float:
     """Nodes per second that may be given up."""
     if state is ZoneState.PARTIAL_DISRUPTION:
-        return SECONDARY_EVICTION_LIMITER_QPS if zone_size > LARGE_CLUSTER_THRESHOLD else 0.0
+        return (
+            SECONDARY_EVICTION_LIMITER_QPS
+            if zone_size > LARGE_CLUSTER_THRESHOLD
+            else 0.0
+        )
     return EVICTION_LIMITER_QPS
 
 
 class ZoneQueue:
-    """Nodes of one zone that are to be given up, let out at `qps` a second, one at a time."""
+    """Nodes of one zone that are to be given up, let out at `qps` a second, one at a
+    time.
+    """
 
     def __init__(self, qps: float = EVICTION_LIMITER_QPS) -> None:
         self.qps = qps
@@ -85,7 +101,9 @@ class ZoneQueue:
         self.qps = qps
 
     def due(self, now: float) -> float | None:
-        """Seconds until the next node may go; None if nothing waits or nothing may go."""
+        """Seconds until the next node may go; None if nothing waits or nothing may
+        go.
+        """
         return max(0.0, self._next - now) if self._waiting and self.qps > 0 else None
 
     def take(self, now: float) -> str | None:

@@ -1,7 +1,9 @@
-"""Claims that want to be larger: no volume in here can grow, so somebody outside is waited for, and that is said.
+"""Claims that want to be larger: no volume in here can grow, so somebody outside is
+waited for, and that is said.
 
-Upstream: `pkg/controller/volume/expand/expand_controller.go` (`expandController.syncHandler`), v1.36. Left out: volumes of
-removed in-tree plugins that a CSI driver has taken over.
+Upstream: `pkg/controller/volume/expand/expand_controller.go`
+(`expandController.syncHandler`), v1.36. Left out: volumes of removed in-tree plugins
+that a CSI driver has taken over.
 """
 
 from __future__ import annotations
@@ -22,7 +24,14 @@ from lifecycle.controllers.keyed_worker import run_workers
 class ExpandController:
     """Looks at a claim when it is new, and when its request has grown."""
 
-    def __init__(self, client: Client, informers: SharedInformerFactory, *, clock: Clock, names: NameSource) -> None:
+    def __init__(
+        self,
+        client: Client,
+        informers: SharedInformerFactory,
+        *,
+        clock: Clock,
+        names: NameSource,
+    ) -> None:
         self._claims = informers.informer(resource("persistentvolumeclaims"))
         self._recorder = EventRecorder(client, "volume_expand", clock=clock)
         self._queue: RateLimitingQueue[str] = RateLimitingQueue()
@@ -32,7 +41,12 @@ class ExpandController:
         """Work until cancelled."""
         try:
             await self._claims.wait_for_sync()
-            await run_workers(self._queue, self._sync, workers=2, name="persistentvolume-expander-controller")
+            await run_workers(
+                self._queue,
+                self._sync,
+                workers=2,
+                name="persistentvolume-expander-controller",
+            )
         finally:
             await self._recorder.stop()
 
@@ -42,7 +56,9 @@ class ExpandController:
 
     def _enqueue(self, claim: Object) -> None:
         status = claim.get("status") or {}
-        size = parse_quantity((status.get("capacity") or {}).get("storage") or "0").milli()
+        size = parse_quantity(
+            (status.get("capacity") or {}).get("storage") or "0"
+        ).milli()
         if status.get("phase") == "Bound" and _requested(claim) > size:
             self._queue.add(meta_namespace_key(claim))
 

@@ -1,12 +1,15 @@
 """Binding claims to volumes, and telling both what they are.
 
-A bond is written in four steps, each of which may be the last before a crash: the claim on the volume, the volume's
-phase, the volume on the claim, the claim's phase. Whoever finds a bond half written completes it. A claim that has no
-volume yet takes the one kept for it, or the smallest free one that is large enough; unless its class lets the scheduler
-choose. Volumes are not made here: that is for a provisioner of one's own, which is told by an annotation.
+A bond is written in four steps, each of which may be the last before a crash: the claim
+on the volume, the volume's phase, the volume on the claim, the claim's phase. Whoever
+finds a bond half written completes it. A claim that has no volume yet takes the one
+kept for it, or the smallest free one that is large enough; unless its class lets the
+scheduler choose. Volumes are not made here: that is for a provisioner of one's own,
+which is told by an annotation.
 
-Upstream: `pkg/controller/volume/persistentvolume/pv_controller.go` (`syncUnboundClaim`, `syncBoundClaim`, `syncVolume`,
-`bind`), v1.36. Left out: provisioners and recyclers inside the controller.
+Upstream: `pkg/controller/volume/persistentvolume/pv_controller.go` (`syncUnboundClaim`,
+`syncBoundClaim`, `syncVolume`, `bind`), v1.36. Left out: provisioners and recyclers
+inside the controller.
 """
 
 from __future__ import annotations
@@ -35,30 +38,54 @@ from lifecycle.client.store import meta_namespace_key
 from lifecycle.client.workqueue import RateLimitingQueue
 from lifecycle.controllers.keyed_worker import run_workers
 from lifecycle.controllers.object_copy import mutable_copy
-from lifecycle.controllers.persistentvolume.reclaim import CannotDeleteError, is_to_be_deleted_here
-from lifecycle.controllers.storageprotection.protection_controllers import claims_used_by
+from lifecycle.controllers.persistentvolume.reclaim import (
+    CannotDeleteError,
+    is_to_be_deleted_here,
+)
+from lifecycle.controllers.storageprotection.protection_controllers import (
+    claims_used_by,
+)
 
 CLAIMS, VOLUMES = resource("persistentvolumeclaims"), resource("persistentvolumes")
-PROVISIONER_ANNOTATIONS = ("volume.beta.kubernetes.io/storage-provisioner", "volume.kubernetes.io/storage-provisioner")
+PROVISIONER_ANNOTATIONS = (
+    "volume.beta.kubernetes.io/storage-provisioner",
+    "volume.kubernetes.io/storage-provisioner",
+)
 
 
 class PersistentVolumeController:
     """Keys of the queue: `claim:namespace/name` and `volume:name`."""
 
-    def __init__(self, client: Client, informers: SharedInformerFactory, *, clock: Clock, names: NameSource) -> None:
+    def __init__(
+        self,
+        client: Client,
+        informers: SharedInformerFactory,
+        *,
+        clock: Clock,
+        names: NameSource,
+    ) -> None:
         self._client, self._clock = client, clock
-        self._claims, self._volumes = informers.informer(CLAIMS), informers.informer(VOLUMES)
+        self._claims, self._volumes = (
+            informers.informer(CLAIMS),
+            informers.informer(VOLUMES),
+        )
         self._classes = informers.informer(resource("storageclasses.storage.k8s.io"))
         self._pods = informers.informer(resource("pods"))
-        self._recorder = EventRecorder(client, "persistentvolume-controller", clock=clock)
+        self._recorder = EventRecorder(
+            client, "persistentvolume-controller", clock=clock
+        )
         self._queue: RateLimitingQueue[str] = RateLimitingQueue()
         self._written: dict[str, Object] = {}
         """What we wrote ourselves, by key, while the cache is older."""
         self._claims.add_event_handler(
-            add=self._claim, update=lambda old, new: self._claim(new), delete=self._claim_deleted
+            add=self._claim,
+            update=lambda old, new: self._claim(new),
+            delete=self._claim_deleted,
         )
         self._volumes.add_event_handler(
-            add=self._volume, update=lambda old, new: self._volume(new), delete=self._volume_deleted
+            add=self._volume,
+            update=lambda old, new: self._volume(new),
+            delete=self._volume_deleted,
         )
         self._classes.add_event_handler(add=lambda _: self._all_unbound())
 
@@ -67,7 +94,12 @@ class PersistentVolumeController:
         try:
             for informer in (self._claims, self._volumes, self._classes, self._pods):
                 await informer.wait_for_sync()
-            await run_workers(self._queue, self._sync, workers=1, name="persistentvolume-binder-controller")
+            await run_workers(
+                self._queue,
+                self._sync,
+                workers=1,
+                name="persistentvolume-binder-controller",
+            )
         finally:
             await self._recorder.stop()
 
@@ -104,9 +136,15 @@ class PersistentVolumeController:
 
     def _newest(self, key: str, cached: Object | None) -> Object | None:
         written = self._written.get(key)
-        if cached is None or written is None or written["metadata"]["uid"] != cached["metadata"]["uid"]:
+        if (
+            cached is None
+            or written is None
+            or written["metadata"]["uid"] != cached["metadata"]["uid"]
+        ):
             return cached
-        ours, theirs = (int(obj["metadata"]["resourceVersion"]) for obj in (written, cached))
+        ours, theirs = (
+            int(obj["metadata"]["resourceVersion"]) for obj in (written, cached)
+        )
         if ours > theirs:
             return written
         del self._written[key]
@@ -119,7 +157,9 @@ class PersistentVolumeController:
         return self._newest(f"volume:{name}", self._volumes.indexer.get_by_key(name))
 
     async def _write(self, kind: Any, obj: Object, *, status: bool = False) -> Object:
-        updated = await self._client.update(kind, mutable_copy(obj), subresource="status" if status else "")
+        updated = await self._client.update(
+            kind, mutable_copy(obj), subresource="status" if status else ""
+        )
         prefix = "claim" if kind is CLAIMS else "volume"
         self._written[f"{prefix}:{meta_namespace_key(updated)}"] = updated
         return updated
@@ -145,22 +185,31 @@ class PersistentVolumeController:
         wanted = claim["spec"].get("volumeName")
         if wanted:
             volume = self._get_volume(wanted)
-            if volume is None or (volume["spec"].get("claimRef") is not None and not is_bound_to(volume, claim)):
+            if volume is None or (
+                volume["spec"].get("claimRef") is not None
+                and not is_bound_to(volume, claim)
+            ):
                 if volume is not None:
                     text = f'volume "{wanted}" already bound to a different claim.'
                     self._recorder.event(claim, "Warning", "FailedBinding", text)
                 await self._claim_phase(claim, "Pending")
                 return
-            if volume["spec"].get("claimRef") is None and not find_matching_volume(claim, [volume], None, set()):
+            if volume["spec"].get("claimRef") is None and not find_matching_volume(
+                claim, [volume], None, set()
+            ):
                 text = f'Cannot bind to requested volume "{wanted}"'
                 self._recorder.event(claim, "Warning", "VolumeMismatch", text)
                 await self._claim_phase(claim, "Pending")
                 return
             await self._bind(volume, claim)
             return
-        waits = self._waits_for_consumer(claim) and SELECTED_NODE not in annotations_of(claim)
+        waits = self._waits_for_consumer(claim) and SELECTED_NODE not in annotations_of(
+            claim
+        )
         names = [volume["metadata"]["name"] for volume in self._volumes.indexer.list()]
-        volumes = [volume for volume in map(self._get_volume, names) if volume is not None]
+        volumes = [
+            volume for volume in map(self._get_volume, names) if volume is not None
+        ]
         match = find_matching_volume(claim, volumes, None, set(), only_kept=waits)
         if match is not None:
             await self._bind(match, claim)
@@ -169,7 +218,10 @@ class PersistentVolumeController:
 
     def _waits_for_consumer(self, claim: Object) -> bool:
         found = self._classes.indexer.get_by_key(storage_class_of(claim))
-        return found is not None and found.get("volumeBindingMode") == "WaitForFirstConsumer"
+        return (
+            found is not None
+            and found.get("volumeBindingMode") == "WaitForFirstConsumer"
+        )
 
     async def _say_why(self, claim: Object, waits: bool) -> None:
         name = storage_class_of(claim)
@@ -183,7 +235,10 @@ class PersistentVolumeController:
                 text = "waiting for first consumer to be created before binding"
                 self._recorder.event(claim, "Normal", "WaitForFirstConsumer", text)
         elif not name:
-            text = "no persistent volumes available for this claim and no storage class is set"
+            text = (
+                "no persistent volumes available for this claim and no storage class"
+                " is set"
+            )
             self._recorder.event(claim, "Normal", "FailedBinding", text)
         elif found is None:
             text = f'storageclass.storage.k8s.io "{name}" not found'
@@ -193,14 +248,26 @@ class PersistentVolumeController:
             self._recorder.event(claim, "Warning", "ProvisioningFailed", text)
         else:
             provisioner = found["provisioner"]
-            if any(annotations_of(claim).get(key) != provisioner for key in PROVISIONER_ANNOTATIONS):
-                annotations = {**annotations_of(claim), **dict.fromkeys(PROVISIONER_ANNOTATIONS, provisioner)}
+            if any(
+                annotations_of(claim).get(key) != provisioner
+                for key in PROVISIONER_ANNOTATIONS
+            ):
+                annotations = {
+                    **annotations_of(claim),
+                    **dict.fromkeys(PROVISIONER_ANNOTATIONS, provisioner),
+                }
                 claim = await self._write(
-                    CLAIMS, {**claim, "metadata": {**claim["metadata"], "annotations": annotations}}
+                    CLAIMS,
+                    {
+                        **claim,
+                        "metadata": {**claim["metadata"], "annotations": annotations},
+                    },
                 )
             text = (
-                f"Waiting for a volume to be created either by the external provisioner '{provisioner}' or manually by the system "
-                "administrator. If volume creation is delayed, please verify that the provisioner is running and correctly registered."
+                "Waiting for a volume to be created either by the external provisioner"
+                f" '{provisioner}' or manually by the system administrator. If volume"
+                " creation is delayed, please verify that the provisioner is running"
+                " and correctly registered."
             )
             self._recorder.event(claim, "Normal", "ExternalProvisioning", text)
         await self._claim_phase(claim, "Pending")
@@ -210,30 +277,41 @@ class PersistentVolumeController:
         return [
             pod["metadata"]["name"]
             for pod in self._pods.indexer.list_namespace(meta["namespace"])
-            if not pod["spec"].get("nodeName") and any(name == meta["name"] for name, _ in claims_used_by(pod))
+            if not pod["spec"].get("nodeName")
+            and any(name == meta["name"] for name, _ in claims_used_by(pod))
         ]
 
     async def _sync_bound_claim(self, claim: Object) -> None:
         name = claim["spec"].get("volumeName")
         if not name:
             await self._lose(
-                claim, "ClaimLost", "Bound claim has lost reference to PersistentVolume. Data on the volume is lost!"
+                claim,
+                "ClaimLost",
+                "Bound claim has lost reference to PersistentVolume. Data on the volume"
+                " is lost!",
             )
             return
         volume = self._get_volume(name)
         if volume is None:
             await self._lose(
-                claim, "ClaimLost", "Bound claim has lost its PersistentVolume. Data on the volume is lost!"
+                claim,
+                "ClaimLost",
+                "Bound claim has lost its PersistentVolume. Data on the volume is"
+                " lost!",
             )
         elif volume["spec"].get("claimRef") is None or is_bound_to(volume, claim):
             await self._bind(volume, claim)
         else:
-            text = "Two claims are bound to the same volume, this one is bound incorrectly"
+            text = (
+                "Two claims are bound to the same volume, this one is bound incorrectly"
+            )
             await self._lose(claim, "ClaimMisbound", text)
 
     async def _lose(self, claim: Object, reason: str, message: str) -> None:
         if (claim.get("status") or {}).get("phase") != "Lost":
-            await self._write(CLAIMS, {**claim, "status": {"phase": "Lost"}}, status=True)
+            await self._write(
+                CLAIMS, {**claim, "status": {"phase": "Lost"}}, status=True
+            )
             self._recorder.event(claim, "Warning", reason, message)
 
     async def _bind(self, volume: Object, claim: Object) -> None:
@@ -246,15 +324,24 @@ class PersistentVolumeController:
         name = volume["metadata"]["name"]
         if not claim["spec"].get("volumeName"):
             annotations[BOUND_BY_CONTROLLER] = "yes"
-        if annotations != annotations_of(claim) or claim["spec"].get("volumeName") != name:
-            meta, spec = {**claim["metadata"], "annotations": annotations}, {**claim["spec"], "volumeName": name}
+        if (
+            annotations != annotations_of(claim)
+            or claim["spec"].get("volumeName") != name
+        ):
+            meta, spec = (
+                {**claim["metadata"], "annotations": annotations},
+                {**claim["spec"], "volumeName": name},
+            )
             claim = await self._write(CLAIMS, {**claim, "metadata": meta, "spec": spec})
         status = claim.get("status") or {}
         wanted = {
             **status,
             "phase": "Bound",
             "accessModes": volume["spec"].get("accessModes") or [],
-            "capacity": status.get("capacity") or {"storage": volume["spec"]["capacity"]["storage"]},
+            "capacity": (
+                status.get("capacity")
+                or {"storage": volume["spec"]["capacity"]["storage"]}
+            ),
         }
         if wanted != status:
             await self._write(CLAIMS, {**claim, "status": wanted}, status=True)
@@ -262,27 +349,46 @@ class PersistentVolumeController:
     async def _claim_phase(self, claim: Object, phase: str) -> None:
         status = claim.get("status") or {}
         if status.get("phase") != phase:
-            await self._write(CLAIMS, {**claim, "status": {**status, "phase": phase}}, status=True)
+            await self._write(
+                CLAIMS, {**claim, "status": {**status, "phase": phase}}, status=True
+            )
 
-    async def _volume_phase(self, volume: Object, phase: str, message: str = "") -> Object:
-        """Write the phase if it is another; the volume as it is then. Dated here: upstream's server does it if nobody has."""
+    async def _volume_phase(
+        self, volume: Object, phase: str, message: str = ""
+    ) -> Object:
+        """Write the phase if it is another; the volume as it is then. Dated here:
+        upstream's server does it if nobody has.
+        """
         status = volume.get("status") or {}
         if (status.get("phase"), status.get("message", "")) == (phase, message):
             return volume
-        since = self._clock.timestamp() if status.get("phase") != phase else status.get("lastPhaseTransitionTime")
+        since = (
+            self._clock.timestamp()
+            if status.get("phase") != phase
+            else status.get("lastPhaseTransitionTime")
+        )
         wanted = {"phase": phase, "message": message, "lastPhaseTransitionTime": since}
         wanted = {key: value for key, value in wanted.items() if value}
         return await self._write(VOLUMES, {**volume, "status": wanted}, status=True)
 
     async def _reclaim(self, volume: Object) -> None:
-        """Delete a released volume, if that is wanted and can be done; else say so, once."""
+        """Delete a released volume, if that is wanted and can be done; else say so,
+        once.
+        """
         try:
-            if is_to_be_deleted_here(volume) and "deletionTimestamp" not in volume["metadata"]:
-                await self._client.delete(VOLUMES, volume["metadata"]["name"], uid=volume["metadata"]["uid"])
+            if (
+                is_to_be_deleted_here(volume)
+                and "deletionTimestamp" not in volume["metadata"]
+            ):
+                await self._client.delete(
+                    VOLUMES, volume["metadata"]["name"], uid=volume["metadata"]["uid"]
+                )
         except CannotDeleteError as error:
             failed = await self._volume_phase(volume, "Failed", str(error))
             if failed is not volume:
-                self._recorder.event(failed, "Warning", "VolumeFailedDelete", str(error))
+                self._recorder.event(
+                    failed, "Warning", "VolumeFailedDelete", str(error)
+                )
 
     async def _sync_volume(self, volume: Object) -> None:
         reference = volume["spec"].get("claimRef")
@@ -300,9 +406,19 @@ class PersistentVolumeController:
             self._claim(claim)
         elif bound == volume["metadata"]["name"]:
             await self._volume_phase(volume, "Bound")
-        elif BOUND_BY_CONTROLLER in annotations_of(volume):  # the claim went elsewhere: free again
-            spec = {key: value for key, value in volume["spec"].items() if key != "claimRef"}
-            annotations = {k: v for k, v in annotations_of(volume).items() if k != BOUND_BY_CONTROLLER}
+        elif BOUND_BY_CONTROLLER in annotations_of(
+            volume
+        ):  # the claim went elsewhere: free again
+            spec = {
+                key: value for key, value in volume["spec"].items() if key != "claimRef"
+            }
+            annotations = {
+                k: v
+                for k, v in annotations_of(volume).items()
+                if k != BOUND_BY_CONTROLLER
+            }
             meta = {**volume["metadata"], "annotations": annotations}
-            free = await self._write(VOLUMES, {**volume, "metadata": meta, "spec": spec})
+            free = await self._write(
+                VOLUMES, {**volume, "metadata": meta, "spec": spec}
+            )
             await self._volume_phase(free, "Available")

@@ -1,6 +1,8 @@
-"""One metric of an autoscaler: measured, turned into a number of replicas, and told as a status.
+"""One metric of an autoscaler: measured, turned into a number of replicas, and told as
+a status.
 
-Upstream: `pkg/controller/podautoscaler/horizontal.go` (`computeReplicasForMetric`, `computeStatusFor…Metric`), v1.36.
+Upstream: `pkg/controller/podautoscaler/horizontal.go` (`computeReplicasForMetric`,
+`computeStatusFor…Metric`), v1.36.
 """
 
 from __future__ import annotations
@@ -13,8 +15,14 @@ from lifecycle.api.labels import selector_from_label_selector
 from lifecycle.api.quantity import Quantity, parse_quantity
 from lifecycle.api.resources import Resource
 from lifecycle.api.wire import Object
-from lifecycle.controllers.podautoscaler.metrics_client import MetricsClient, MetricsError
-from lifecycle.controllers.podautoscaler.replica_calculator import Proposal, ReplicaCalculator
+from lifecycle.controllers.podautoscaler.metrics_client import (
+    MetricsClient,
+    MetricsError,
+)
+from lifecycle.controllers.podautoscaler.replica_calculator import (
+    Proposal,
+    ReplicaCalculator,
+)
 
 T = TypeVar("T")
 
@@ -27,7 +35,9 @@ class NoKindMatchError(Exception):
 
 
 class MetricProposal(NamedTuple):
-    """So many replicas, for which metric, and what stands in `status.currentMetrics`."""
+    """So many replicas, for which metric, and what stands in
+    `status.currentMetrics`.
+    """
 
     replicas: int
     name: str
@@ -35,7 +45,9 @@ class MetricProposal(NamedTuple):
 
 
 class MetricFailure(Exception):
-    """A metric that says nothing. `reason` and `told` are for event and condition; the error itself says a little more."""
+    """A metric that says nothing. `reason` and `told` are for event and condition; the
+    error itself says a little more.
+    """
 
     def __init__(self, reason: str, told: str, message: str) -> None:
         super().__init__(message)
@@ -43,7 +55,9 @@ class MetricFailure(Exception):
 
 
 class Target(NamedTuple):
-    """What is scaled: where, which pods, and how many there are (wanted in `calculator`, counted in `replicas`)."""
+    """What is scaled: where, which pods, and how many there are (wanted in
+    `calculator`, counted in `replicas`).
+    """
 
     namespace: str
     selector: str
@@ -52,9 +66,13 @@ class Target(NamedTuple):
 
 
 class MetricProposals:
-    """Asks the metrics APIs. `mapping` finds the resource of an apiVersion and kind, or raises NoKindMatchError."""
+    """Asks the metrics APIs. `mapping` finds the resource of an apiVersion and kind, or
+    raises NoKindMatchError.
+    """
 
-    def __init__(self, client: MetricsClient, mapping: Callable[[str, str], Resource]) -> None:
+    def __init__(
+        self, client: MetricsClient, mapping: Callable[[str, str], Resource]
+    ) -> None:
         self._client, self._mapping = client, mapping
 
     async def propose(self, spec: Object, target: Target) -> MetricProposal:
@@ -65,7 +83,9 @@ class MetricProposals:
             return await self._resource(source, target, "", "resource", source["name"])
         if kind == "ContainerResource":
             container = source["container"]
-            return await self._resource(source, target, container, "containerResource", container)
+            return await self._resource(
+                source, target, container, "containerResource", container
+            )
         if kind == "Pods":
             return await self._pods(source, target)
         if kind == "Object":
@@ -79,14 +99,22 @@ class MetricProposals:
         kind = field[0].upper() + field[1:]
         plain = wanted.get("averageValue") is not None
         try:
-            asking = self._client.resource_metric(name, target.namespace, target.selector, container)
+            asking = self._client.resource_metric(
+                name, target.namespace, target.selector, container
+            )
             metrics = await _about(f"unable to get metrics for resource {name}", asking)
             if plain:
-                found = target.calculator.plain_replicas(metrics, _milli(wanted["averageValue"]), name)
+                found = target.calculator.plain_replicas(
+                    metrics, _milli(wanted["averageValue"]), name
+                )
             else:
-                found = target.calculator.resource_replicas(metrics, wanted["averageUtilization"], name, container)
+                found = target.calculator.resource_replicas(
+                    metrics, wanted["averageUtilization"], name, container
+                )
         except MetricsError as error:
-            told = f"failed to get {name} {'usage' if plain else 'utilization'}: {error}"
+            told = (
+                f"failed to get {name} {'usage' if plain else 'utilization'}: {error}"
+            )
             word = "container" if container else "resource"
             message = f"failed to get {subject} {word} metric value: {told}"
             raise MetricFailure(f"FailedGet{kind}Metric", told, message) from None
@@ -105,25 +133,38 @@ class MetricProposals:
         metric = source["metric"]
         name, wanted = metric["name"], _milli(source["target"]["averageValue"])
         try:
-            asking = self._client.pods_metric(name, target.namespace, target.selector, _text(metric))
+            asking = self._client.pods_metric(
+                name, target.namespace, target.selector, _text(metric)
+            )
             metrics = await _about(f"unable to get metric {name}", asking)
             found = target.calculator.plain_replicas(metrics, wanted)
         except MetricsError as error:
             message = f"failed to get pods metric value: {error}"
             raise MetricFailure("FailedGetPodsMetric", str(error), message) from None
         status = {"metric": metric, "current": {"averageValue": _quantity(found.usage)}}
-        return MetricProposal(found.replicas, f"pods metric {name}", {"type": "Pods", "pods": status})
+        return MetricProposal(
+            found.replicas, f"pods metric {name}", {"type": "Pods", "pods": status}
+        )
 
     async def _object(self, source: Object, target: Target) -> MetricProposal:
-        metric, described, wanted = source["metric"], source["describedObject"], source["target"]
+        metric, described, wanted = (
+            source["metric"],
+            source["describedObject"],
+            source["target"],
+        )
         name, kind = metric["name"], described["kind"]
         average = wanted["type"] == "AverageValue"
         try:
             # upstream's words, in upstream's odd order
-            what = f"unable to get metric {name}: {kind} on {target.namespace} {described['name']}/"
+            what = (
+                f"unable to get metric {name}: {kind} on {target.namespace}"
+                f" {described['name']}/"
+            )
             try:
                 row = self._mapping(described.get("apiVersion", ""), kind)
-                asking = self._client.object_metric(name, target.namespace, row, described["name"], _text(metric))
+                asking = self._client.object_metric(
+                    name, target.namespace, row, described["name"], _text(metric)
+                )
                 usage = await asking
             except (MetricsError, NoKindMatchError) as error:
                 raise MetricsError(f"{what}{error}") from None
@@ -133,11 +174,20 @@ class MetricProposals:
             message = f"failed to get object metric value: {more}{error}"
             raise MetricFailure("FailedGetObjectMetric", str(error), message) from None
         field = "averageValue" if average else "value"
-        status: Object = {"metric": metric, "current": {field: _quantity(found.usage)}, "describedObject": described}
+        status: Object = {
+            "metric": metric,
+            "current": {field: _quantity(found.usage)},
+            "describedObject": described,
+        }
         if average:
-            status["describedObject"] = {"kind": "", "name": ""}  # as upstream leaves it
+            status["describedObject"] = {
+                "kind": "",
+                "name": "",
+            }  # as upstream leaves it
         proposal = _external_name(metric) if average else f"{kind} metric {name}"
-        return MetricProposal(found.replicas, proposal, {"type": "Object", "object": status})
+        return MetricProposal(
+            found.replicas, proposal, {"type": "Object", "object": status}
+        )
 
     async def _external(self, source: Object, target: Target) -> MetricProposal:
         metric, wanted = source["metric"], source["target"]
@@ -145,22 +195,40 @@ class MetricProposals:
         average = wanted.get("averageValue") is not None
         try:
             what = (
-                f"unable to get external metric {target.namespace}/{name}/{go_label_selector(metric.get('selector'))}"
+                "unable to get external metric"
+                f" {target.namespace}/{name}/{go_label_selector(metric.get('selector'))}"
             )
-            usage = sum(await _about(what, self._client.external_metric(name, target.namespace, _text(metric))))
+            usage = sum(
+                await _about(
+                    what,
+                    self._client.external_metric(name, target.namespace, _text(metric)),
+                )
+            )
             found = self._of_one_value(usage, wanted, target)
         except MetricsError as error:
-            more = f"failed to get {name} external metric" if average else f"failed to get external metric {name}"
+            more = (
+                f"failed to get {name} external metric"
+                if average
+                else f"failed to get external metric {name}"
+            )
             message = f"failed to get {name} external metric value: {more}: {error}"
-            raise MetricFailure("FailedGetExternalMetric", str(error), message) from None
+            raise MetricFailure(
+                "FailedGetExternalMetric", str(error), message
+            ) from None
         current = {"averageValue" if average else "value": _quantity(found.usage)}
         status = {"metric": metric, "current": current}
-        return MetricProposal(found.replicas, _external_name(metric), {"type": "External", "external": status})
+        return MetricProposal(
+            found.replicas,
+            _external_name(metric),
+            {"type": "External", "external": status},
+        )
 
     @staticmethod
     def _of_one_value(usage: int, wanted: Object, target: Target) -> Proposal:
         if wanted.get("averageValue") is not None:
-            return target.calculator.per_pod_replicas(usage, _milli(wanted["averageValue"]), target.replicas)
+            return target.calculator.per_pod_replicas(
+                usage, _milli(wanted["averageValue"]), target.replicas
+            )
         return target.calculator.value_replicas(usage, _milli(wanted["value"]))
 
 
@@ -181,9 +249,17 @@ def _quantity(milli: int) -> str:
 
 
 def _text(metric: Object) -> str:
-    """The metric's selector as a query wants it; without one it selects nothing, which is everything to these APIs."""
-    return str(selector_from_label_selector(metric["selector"])) if metric.get("selector") else ""
+    """The metric's selector as a query wants it; without one it selects nothing, which
+    is everything to these APIs.
+    """
+    return (
+        str(selector_from_label_selector(metric["selector"]))
+        if metric.get("selector")
+        else ""
+    )
 
 
 def _external_name(metric: Object) -> str:
-    return f"external metric {metric['name']}({go_label_selector(metric.get('selector'))})"
+    return (
+        f"external metric {metric['name']}({go_label_selector(metric.get('selector'))})"
+    )

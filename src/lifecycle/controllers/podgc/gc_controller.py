@@ -1,8 +1,9 @@
-"""Pods that nobody else will remove: on nodes that are gone, on nodes said to be out of service, deleted before they
-got a node – and, beyond a number, those that have finished.
+"""Pods that nobody else will remove: on nodes that are gone, on nodes said to be out of
+service, deleted before they got a node – and, beyond a number, those that have
+finished.
 
-Upstream: `pkg/controller/podgc/gc_controller.go` (`gcTerminated`, `gcOrphaned`, `gcUnscheduledTerminating`,
-`gcTerminating`), v1.36.
+Upstream: `pkg/controller/podgc/gc_controller.go` (`gcTerminated`, `gcOrphaned`,
+`gcUnscheduledTerminating`, `gcTerminating`), v1.36.
 """
 
 from __future__ import annotations
@@ -21,15 +22,26 @@ from lifecycle.controllers.pod_readiness import is_pod_ready, is_pod_terminal
 
 GC_CHECK_PERIOD = 20.0
 QUARANTINE = 40.0
-"""Seconds that a node must be missed before its pods go: its object may just be late."""
+"""Seconds that a node must be missed before its pods go: its object may just be
+late.
+"""
 TERMINATED_POD_THRESHOLD = 12500
 OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
 
 
 class PodGCController:
-    """Looks around every 20 seconds; what it looks at is cached, so a look asks the server for nothing."""
+    """Looks around every 20 seconds; what it looks at is cached, so a look asks the
+    server for nothing.
+    """
 
-    def __init__(self, client: Client, informers: SharedInformerFactory, *, clock: Clock, names: NameSource) -> None:
+    def __init__(
+        self,
+        client: Client,
+        informers: SharedInformerFactory,
+        *,
+        clock: Clock,
+        names: NameSource,
+    ) -> None:
         self._client = client
         self._clock = clock
         self._pods = informers.informer(resource("pods"))
@@ -77,9 +89,13 @@ class PodGCController:
     async def _orphaned(self, pods: list[Object]) -> None:
         now = self._clock.now()
         names = {pod["spec"]["nodeName"] for pod in pods if pod["spec"].get("nodeName")}
-        missing = {name for name in names if self._nodes.indexer.get_by_key(name) is None}
+        missing = {
+            name for name in names if self._nodes.indexer.get_by_key(name) is None
+        }
         self._missing = {name: self._missing.get(name, now) for name in missing}
-        for name in [name for name, since in self._missing.items() if now - since >= QUARANTINE]:
+        for name in [
+            name for name, since in self._missing.items() if now - since >= QUARANTINE
+        ]:
             try:
                 await self._client.get(self._nodes.resource, name)
                 continue  # it is there after all
@@ -95,20 +111,30 @@ class PodGCController:
         status: Object = {}
         if not is_pod_terminal(pod):  # nobody else will say that it did not end well
             status["phase"] = "Failed"
-            condition = disruption_target(pod, "DeletionByPodGC", why, self._clock.timestamp()) if why else None
+            condition = (
+                disruption_target(pod, "DeletionByPodGC", why, self._clock.timestamp())
+                if why
+                else None
+            )
             if condition is not None:
                 status["conditions"] = [condition]
         try:
             if status:
                 await self._client.patch(
-                    self._pods.resource, meta["name"], meta["namespace"], {"status": status},
+                    self._pods.resource, meta["name"], meta["namespace"],
+                    {"status": status},
                     patch_type=STRATEGIC_MERGE_PATCH, subresource="status",
                 )  # fmt: skip
-            await self._client.delete(self._pods.resource, meta["name"], meta["namespace"], grace_period=0)
+            await self._client.delete(
+                self._pods.resource, meta["name"], meta["namespace"], grace_period=0
+            )
         except StatusError as error:
             if error.code not in (404, 409):
                 raise
 
 
 def _out_of_service(node: Object) -> bool:
-    return any(taint["key"] == OUT_OF_SERVICE for taint in (node.get("spec") or {}).get("taints") or ())
+    return any(
+        taint["key"] == OUT_OF_SERVICE
+        for taint in (node.get("spec") or {}).get("taints") or ()
+    )

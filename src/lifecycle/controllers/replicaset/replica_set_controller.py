@@ -1,14 +1,17 @@
 """ReplicaSets: so many pods of this template, no more, no fewer.
 
-Pod events say which ReplicaSet to look at; the look itself starts from the caches. Pods are found by the uid of
-their controller (an index), so that a sync costs what its own pods cost, not what the cluster's do. Orphans of
-the namespace that the selector matches are adopted on the way.
+Pod events say which ReplicaSet to look at; the look itself starts from the caches. Pods
+are found by the uid of their controller (an index), so that a sync costs what its own
+pods cost, not what the cluster's do. Orphans of the namespace that the selector matches
+are adopted on the way.
 
-For a ReplicaSet of thousands the pods' status events would cause a count of all of them each time; such a
-ReplicaSet waits 20 µs per pod between two counts. That is ours; upstream's rate limits have the same effect.
+For a ReplicaSet of thousands the pods' status events would cause a count of all of them
+each time; such a ReplicaSet waits 20 µs per pod between two counts. That is ours;
+upstream's rate limits have the same effect.
 
-Upstream: `pkg/controller/replicaset/replica_set.go` (`ReplicaSetController`, `syncReplicaSet`), v1.36. Left
-out: metrics, ReplicationControllers (which share this code there).
+Upstream: `pkg/controller/replicaset/replica_set.go` (`ReplicaSetController`,
+`syncReplicaSet`), v1.36. Left out: metrics, ReplicationControllers (which share this
+code there).
 """
 
 from __future__ import annotations
@@ -34,9 +37,16 @@ from lifecycle.controllers.owner_references import (
     index_by_controller_uid,
 )
 from lifecycle.controllers.pod_control import PodControl
-from lifecycle.controllers.pod_readiness import is_pod_active, is_pod_ready, is_pod_terminating
+from lifecycle.controllers.pod_readiness import (
+    is_pod_active,
+    is_pod_ready,
+    is_pod_terminating,
+)
 from lifecycle.controllers.replicaset.manage_replicas import manage_replicas
-from lifecycle.controllers.replicaset.status import calculate_status, update_replica_set_status
+from lifecycle.controllers.replicaset.status import (
+    calculate_status,
+    update_replica_set_status,
+)
 
 WORKERS = 5
 LARGE = 200
@@ -46,7 +56,14 @@ PAUSE_PER_POD = 20e-6
 class ReplicaSetController:
     """Keeps every ReplicaSet at its number of pods."""
 
-    def __init__(self, client: Client, informers: SharedInformerFactory, *, clock: Clock, names: NameSource) -> None:
+    def __init__(
+        self,
+        client: Client,
+        informers: SharedInformerFactory,
+        *,
+        clock: Clock,
+        names: NameSource,
+    ) -> None:
         self._client = client
         self._clock = clock
         self._replica_sets = informers.informer(resource("replicasets.apps"))
@@ -63,14 +80,21 @@ class ReplicaSetController:
             update=lambda old, new: self._queue.add(meta_namespace_key(new)),
             delete=self._delete_replica_set,
         )
-        self._pods.add_event_handler(add=self._add_pod, update=self._update_pod, delete=self._delete_pod)
+        self._pods.add_event_handler(
+            add=self._add_pod, update=self._update_pod, delete=self._delete_pod
+        )
 
     async def run(self) -> None:
         """Work until cancelled."""
         try:
             await self._pods.wait_for_sync()
             await self._replica_sets.wait_for_sync()
-            await run_workers(self._queue, self._sync_replica_set, workers=WORKERS, name="replicaset-controller")
+            await run_workers(
+                self._queue,
+                self._sync_replica_set,
+                workers=WORKERS,
+                name="replicaset-controller",
+            )
         finally:
             await self._recorder.stop()
 
@@ -81,12 +105,16 @@ class ReplicaSetController:
         self._expectations.delete_expectations(key)
         self._queue.add(key)
 
-    def _resolve_controller_ref(self, namespace: str, reference: Object) -> Object | None:
+    def _resolve_controller_ref(
+        self, namespace: str, reference: Object
+    ) -> Object | None:
         """The ReplicaSet a reference means, if it is still that one."""
         if reference["kind"] != "ReplicaSet":
             return None
         rs = self._replica_sets.indexer.get_by_key(f"{namespace}/{reference['name']}")
-        return rs if rs is not None and rs["metadata"]["uid"] == reference["uid"] else None
+        return (
+            rs if rs is not None and rs["metadata"]["uid"] == reference["uid"] else None
+        )
 
     def _enqueue_matching(self, pod: Object) -> None:
         """An orphan: whoever selects it may want to adopt it."""
@@ -108,7 +136,9 @@ class ReplicaSetController:
 
     def _add_pod(self, pod: Object) -> None:
         meta = pod["metadata"]
-        if "deletionTimestamp" in meta:  # seen for the first time after a restart, already on its way out
+        if (
+            "deletionTimestamp" in meta
+        ):  # seen for the first time after a restart, already on its way out
             self._delete_pod(pod)
             return
         reference = get_controller_of(pod)
@@ -128,16 +158,22 @@ class ReplicaSetController:
         old_meta, meta = old["metadata"], new["metadata"]
         if old_meta["resourceVersion"] == meta["resourceVersion"]:
             return
-        if "deletionTimestamp" in meta:  # marked: for this controller it is gone from now on
+        if (
+            "deletionTimestamp" in meta
+        ):  # marked: for this controller it is gone from now on
             self._delete_pod(new)
             return
         reference, old_reference = get_controller_of(new), get_controller_of(old)
-        if old_reference is not None and (reference is None or reference["uid"] != old_reference["uid"]):
+        if old_reference is not None and (
+            reference is None or reference["uid"] != old_reference["uid"]
+        ):
             former = self._resolve_controller_ref(meta["namespace"], old_reference)
             if former is not None:
                 self._queue.add(meta_namespace_key(former))
         if reference is None:
-            if old_reference is not None or old_meta.get("labels") != meta.get("labels"):
+            if old_reference is not None or old_meta.get("labels") != meta.get(
+                "labels"
+            ):
                 self._enqueue_matching(new)
             return
         rs = self._resolve_controller_ref(meta["namespace"], reference)
@@ -147,7 +183,9 @@ class ReplicaSetController:
         self._enqueue_for_pod(rs, key)
         min_ready_seconds = rs["spec"].get("minReadySeconds", 0)
         if min_ready_seconds and not is_pod_ready(old) and is_pod_ready(new):
-            self._queue.add_after(key, min_ready_seconds + 1)  # when it will count as available
+            self._queue.add_after(
+                key, min_ready_seconds + 1
+            )  # when it will count as available
 
     def _delete_pod(self, pod: Object) -> None:
         reference = get_controller_of(pod)
@@ -174,10 +212,17 @@ class ReplicaSetController:
         indexer = self._pods.indexer
         own = indexer.by_index(CONTROLLER_UID_INDEX, meta["uid"])
         orphans = indexer.by_index(CONTROLLER_UID_INDEX, ORPHAN + meta["namespace"])
-        manager = ControllerRefManager(self._client, rs, self._replica_sets.resource, self._pods.resource, selector)
-        active = await manager.claim([pod for pod in (*own, *orphans) if is_pod_active(pod)])
+        manager = ControllerRefManager(
+            self._client, rs, self._replica_sets.resource, self._pods.resource, selector
+        )
+        active = await manager.claim(
+            [pod for pod in (*own, *orphans) if is_pod_active(pod)]
+        )
         terminating = sum(
-            1 for pod in own if is_pod_terminating(pod) and selector.matches(pod["metadata"].get("labels"))
+            1
+            for pod in own
+            if is_pod_terminating(pod)
+            and selector.matches(pod["metadata"].get("labels"))
         )
         error: Exception | None = None
         if needs_sync and "deletionTimestamp" not in meta:
@@ -190,7 +235,9 @@ class ReplicaSetController:
                 now=self._clock.now(),
             )
         status = calculate_status(rs, active, terminating, error, self._clock.now())
-        updated = await update_replica_set_status(self._client, self._replica_sets.resource, rs, status)
+        updated = await update_replica_set_status(
+            self._client, self._replica_sets.resource, rs, status
+        )
         self._consistency.wrote_at(key, updated)
         min_ready_seconds = spec.get("minReadySeconds", 0)
         counts = updated.get("status") or {}
@@ -205,9 +252,21 @@ class ReplicaSetController:
             raise error
 
     def _indirectly_related_pods(self, rs: Object) -> list[Object]:
-        """All pods of all ReplicaSets of the same owner. Upstream: `getIndirectlyRelatedPods`."""
+        """All pods of all ReplicaSets of the same owner. Upstream:
+        `getIndirectlyRelatedPods`.
+        """
         reference = get_controller_of(rs)
         related = (
-            [rs] if reference is None else self._replica_sets.indexer.by_index(CONTROLLER_UID_INDEX, reference["uid"])
+            [rs]
+            if reference is None
+            else self._replica_sets.indexer.by_index(
+                CONTROLLER_UID_INDEX, reference["uid"]
+            )
         )
-        return [pod for r in related for pod in self._pods.indexer.by_index(CONTROLLER_UID_INDEX, r["metadata"]["uid"])]
+        return [
+            pod
+            for r in related
+            for pod in self._pods.indexer.by_index(
+                CONTROLLER_UID_INDEX, r["metadata"]["uid"]
+            )
+        ]

@@ -1,9 +1,11 @@
 """What a ReplicaSet says of its pods.
 
-Counted anew from the cache in each sync. Written only if something changed; a write that lost a race is tried
-once more on the object's newest revision, because the numbers are still the freshest anybody has.
+Counted anew from the cache in each sync. Written only if something changed; a write
+that lost a race is tried once more on the object's newest revision, because the numbers
+are still the freshest anybody has.
 
-Upstream: `pkg/controller/replicaset/replica_set_utils.go` (`calculateStatus`, `updateReplicaSetStatus`), v1.36.
+Upstream: `pkg/controller/replicaset/replica_set_utils.go` (`calculateStatus`,
+`updateReplicaSetStatus`), v1.36.
 """
 
 from __future__ import annotations
@@ -24,9 +26,15 @@ REPLICA_FAILURE = "ReplicaFailure"
 
 
 def calculate_status(
-    rs: Object, active_pods: Sequence[Object], terminating: int, manage_replicas_error: Exception | None, now: float
+    rs: Object,
+    active_pods: Sequence[Object],
+    terminating: int,
+    manage_replicas_error: Exception | None,
+    now: float,
 ) -> Object:
-    """The status as it should be, without `observedGeneration`. `now` in seconds since 1970."""
+    """The status as it should be, without `observedGeneration`. `now` in seconds since
+    1970.
+    """
     spec = rs["spec"]
     template_labels = (spec["template"]["metadata"].get("labels") or {}).items()
     min_ready_seconds = spec.get("minReadySeconds", 0)
@@ -54,7 +62,9 @@ def calculate_status(
     return status
 
 
-def _conditions(rs: Object, active: int, error: Exception | None, now: float) -> list[dict[str, Any]]:
+def _conditions(
+    rs: Object, active: int, error: Exception | None, now: float
+) -> list[dict[str, Any]]:
     conditions = list((rs.get("status") or {}).get("conditions") or ())
     failure = get_condition(rs, REPLICA_FAILURE)
     if error is not None and failure is None:
@@ -63,7 +73,11 @@ def _conditions(rs: Object, active: int, error: Exception | None, now: float) ->
             "type": REPLICA_FAILURE,
             "status": "True",
             "lastTransitionTime": format_time(now),
-            "reason": "FailedCreate" if diff < 0 else "FailedDelete" if diff > 0 else "",
+            "reason": "FailedCreate"
+            if diff < 0
+            else "FailedDelete"
+            if diff > 0
+            else "",
             "message": str(error),
         }
         conditions.append({key: value for key, value in condition.items() if value})
@@ -72,8 +86,12 @@ def _conditions(rs: Object, active: int, error: Exception | None, now: float) ->
     return conditions
 
 
-async def update_replica_set_status(client: Client, resource: Resource, rs: Object, status: Object) -> Object:
-    """Write the status if it differs. The ReplicaSet as it is now. Raises StatusError."""
+async def update_replica_set_status(
+    client: Client, resource: Resource, rs: Object, status: Object
+) -> Object:
+    """Write the status if it differs. The ReplicaSet as it is now. Raises
+    StatusError.
+    """
     generation = rs["metadata"].get("generation", 0)
     old = dict(rs.get("status") or {})
     observed = old.pop("observedGeneration", 0)
@@ -85,7 +103,9 @@ async def update_replica_set_status(client: Client, resource: Resource, rs: Obje
         status["conditions"] = conditions
     for attempt in range(STATUS_UPDATE_RETRIES + 1):
         try:
-            return await client.update(resource, {**mutable_copy(rs), "status": status}, subresource="status")
+            return await client.update(
+                resource, {**mutable_copy(rs), "status": status}, subresource="status"
+            )
         except StatusError:
             if attempt == STATUS_UPDATE_RETRIES:
                 raise

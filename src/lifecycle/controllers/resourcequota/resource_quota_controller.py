@@ -1,14 +1,18 @@
-"""Quotas, counted: `status.hard` repeats what is allowed, `status.used` says how much of it is gone.
+"""Quotas, counted: `status.hard` repeats what is allowed, `status.used` says how much
+of it is gone.
 
-Admission charges a quota when something is created, but nobody tells admission when something goes away, and a create
-that fails after it was charged is never refunded. So this controller counts again: when a quota is new or its limits
-change, when something that a quota limits goes away, and every five minutes in any case.
+Admission charges a quota when something is created, but nobody tells admission when
+something goes away, and a create that fails after it was charged is never refunded. So
+this controller counts again: when a quota is new or its limits change, when something
+that a quota limits goes away, and every five minutes in any case.
 
-A quota that nobody has made costs nothing: what is counted is watched from the moment the first quota mentions it.
+A quota that nobody has made costs nothing: what is counted is watched from the moment
+the first quota mentions it.
 
-Upstream: `pkg/controller/resourcequota/resource_quota_controller.go` (`Controller.syncResourceQuota`),
-`resource_quota_monitor.go` (`QuotaMonitor`), `apiserver/pkg/quota/v1/resources.go` (`CalculateUsage`), v1.36. Left out: the
-separate queue for quotas without any usage yet, device claims.
+Upstream: `pkg/controller/resourcequota/resource_quota_controller.go`
+(`Controller.syncResourceQuota`), `resource_quota_monitor.go` (`QuotaMonitor`),
+`apiserver/pkg/quota/v1/resources.go` (`CalculateUsage`), v1.36. Left out: the separate
+queue for quotas without any usage yet, device claims.
 """
 
 from __future__ import annotations
@@ -34,12 +38,21 @@ RESYNC_PERIOD = 300.0
 COMPUTE_PREFIXES = ("requests.", "limits.", "hugepages-")
 POD_NAMES = frozenset({"pods", "cpu", "memory", "ephemeral-storage"})
 PLAIN = frozenset(
-    {"services", "replicationcontrollers", "resourcequotas", "secrets", "configmaps", "persistentvolumeclaims"}
+    {
+        "services",
+        "replicationcontrollers",
+        "resourcequotas",
+        "secrets",
+        "configmaps",
+        "persistentvolumeclaims",
+    }
 )
 
 
 def counted_resource(name: str) -> Resource | None:
-    """What has to be counted for an entry of `spec.hard`; None for a name that means nothing here."""
+    """What has to be counted for an entry of `spec.hard`; None for a name that means
+    nothing here.
+    """
     try:
         if name.startswith("count/"):
             return resource(name.removeprefix("count/"))
@@ -59,17 +72,30 @@ def counted_resource(name: str) -> Resource | None:
 class ResourceQuotaController:
     """Keeps the status of every ResourceQuota."""
 
-    def __init__(self, client: Client, informers: SharedInformerFactory, *, clock: Clock, names: NameSource) -> None:
+    def __init__(
+        self,
+        client: Client,
+        informers: SharedInformerFactory,
+        *,
+        clock: Clock,
+        names: NameSource,
+    ) -> None:
         self._client = client
         self._informers = informers
         self._counted: dict[Resource, SharedInformer] = {}
         self._quotas = informers.informer(resource("resourcequotas"))
-        self._definitions = informers.informer(resource("customresourcedefinitions.apiextensions.k8s.io"))
-        self._definitions.add_event_handler(add=self._defined, update=lambda _, new: self._defined(new))
+        self._definitions = informers.informer(
+            resource("customresourcedefinitions.apiextensions.k8s.io")
+        )
+        self._definitions.add_event_handler(
+            add=self._defined, update=lambda _, new: self._defined(new)
+        )
         self._queue: RateLimitingQueue[str] = RateLimitingQueue()
         self._quotas.add_event_handler(
             add=self._enqueue,
-            update=lambda old, new: None if _hard(old) == _hard(new) else self._enqueue(new),
+            update=lambda old, new: (
+                None if _hard(old) == _hard(new) else self._enqueue(new)
+            ),
         )
 
     async def run(self) -> None:
@@ -79,7 +105,12 @@ class ResourceQuotaController:
         async with asyncio.TaskGroup() as group:
             group.create_task(self._resync(), name="resource-quota-controller resync")
             group.create_task(
-                run_workers(self._queue, self._sync_quota, workers=WORKERS, name="resource-quota-controller")
+                run_workers(
+                    self._queue,
+                    self._sync_quota,
+                    workers=WORKERS,
+                    name="resource-quota-controller",
+                )
             )
 
     async def _resync(self) -> None:
@@ -92,10 +123,14 @@ class ResourceQuotaController:
         self._queue.add(f"{quota['metadata']['namespace']}/{quota['metadata']['name']}")
 
     def _counted_resource(self, name: str) -> Resource | None:
-        """See `counted_resource`; also what definitions have added, as far as it lives in namespaces."""
+        """See `counted_resource`; also what definitions have added, as far as it lives
+        in namespaces.
+        """
         found = counted_resource(name)
         if found is None and name.startswith("count/"):
-            definition = self._definitions.indexer.get_by_key(name.removeprefix("count/"))
+            definition = self._definitions.indexer.get_by_key(
+                name.removeprefix("count/")
+            )
             row = served_resource(definition) if definition is not None else None
             return row if row is not None and row.namespaced else None
         return found
@@ -104,11 +139,15 @@ class ResourceQuotaController:
         """Quotas may have been waiting for it."""
         name = f"count/{definition['metadata']['name']}"
         for quota in self._quotas.indexer.list():
-            if name in _hard(quota) and name not in ((quota.get("status") or {}).get("used") or {}):
+            if name in _hard(quota) and name not in (
+                (quota.get("status") or {}).get("used") or {}
+            ):
                 self._enqueue(quota)
 
     def _replenish(self, row: Resource, obj: Object) -> None:
-        """Something went away, or uses less: count the quotas of its namespace that limit it."""
+        """Something went away, or uses less: count the quotas of its namespace that
+        limit it.
+        """
         for quota in self._quotas.indexer.list_namespace(obj["metadata"]["namespace"]):
             if any(self._counted_resource(name) == row for name in _hard(quota)):
                 self._enqueue(quota)
@@ -118,7 +157,9 @@ class ResourceQuotaController:
         if informer is None:
             informer = self._counted[row] = self._informers.informer(row)
             informer.add_event_handler(
-                update=lambda old, new: self._replenish(row, new) if _freed(row, old, new) else None,
+                update=lambda old, new: (
+                    self._replenish(row, new) if _freed(row, old, new) else None
+                ),
                 delete=lambda obj: self._replenish(row, obj),
             )
         await informer.wait_for_sync()
@@ -131,16 +172,31 @@ class ResourceQuotaController:
         namespace, hard = quota["metadata"]["namespace"], _hard(quota)
         counted = await self._calculate_usage(namespace, quota)
         old = quota.get("status") or {}
-        kept = {name: text for name, text in (old.get("used") or {}).items() if name in hard}
-        used = dict(sorted({**kept, **{name: str(amount) for name, amount in counted.items()}}.items()))
-        if _amounts(old.get("hard")) == _amounts(hard) and _amounts(old.get("used")) == _amounts(used):
+        kept = {
+            name: text for name, text in (old.get("used") or {}).items() if name in hard
+        }
+        used = dict(
+            sorted(
+                {
+                    **kept,
+                    **{name: str(amount) for name, amount in counted.items()},
+                }.items()
+            )
+        )
+        if _amounts(old.get("hard")) == _amounts(hard) and _amounts(
+            old.get("used")
+        ) == _amounts(used):
             return
         new = mutable_copy(quota)
         new["status"] = {"hard": dict(sorted(hard.items())), "used": used}
         await self._client.update(resource("resourcequotas"), new, subresource="status")
 
-    async def _calculate_usage(self, namespace: str, quota: Object) -> dict[str, Quantity]:
-        """What the namespace uses of each limited thing that this controller can count."""
+    async def _calculate_usage(
+        self, namespace: str, quota: Object
+    ) -> dict[str, Quantity]:
+        """What the namespace uses of each limited thing that this controller can
+        count.
+        """
         by_row: dict[Resource, list[str]] = {}
         for name in _hard(quota):
             row = self._counted_resource(name)
@@ -165,11 +221,17 @@ def _hard(quota: Object) -> Object:
 
 
 def _amounts(texts: Object | None) -> dict[str, Quantity] | None:
-    return None if texts is None else {name: parse_quantity(text) for name, text in texts.items()}
+    return (
+        None
+        if texts is None
+        else {name: parse_quantity(text) for name, text in texts.items()}
+    )
 
 
 def _freed(row: Resource, old: Object, new: Object) -> bool:
-    """Whether an update gave something back: a pod is done, or an object uses less or something else than before."""
+    """Whether an update gave something back: a pod is done, or an object uses less or
+    something else than before.
+    """
     if row.plural in ("pods", "services", "persistentvolumeclaims") and not row.group:
         return usage(row, old) != usage(row, new)
     return False

@@ -1,9 +1,12 @@
-"""Secrets of the type `kubernetes.io/service-account-token`: filled for an account that exists, deleted with it.
+"""Secrets of the type `kubernetes.io/service-account-token`: filled for an account that
+exists, deleted with it.
 
-What such a secret lacks of `token`, `ca.crt` and `namespace` is put in. Nobody makes these secrets unasked any more;
-who needs a token without an end makes one, and names the account in an annotation.
+What such a secret lacks of `token`, `ca.crt` and `namespace` is put in. Nobody makes
+these secrets unasked any more; who needs a token without an end makes one, and names
+the account in an annotation.
 
-Upstream: `pkg/controller/serviceaccount/tokens_controller.go` (`TokensController`), v1.36.
+Upstream: `pkg/controller/serviceaccount/tokens_controller.go` (`TokensController`),
+v1.36.
 """
 
 from __future__ import annotations
@@ -33,7 +36,9 @@ Issue = Callable[[Object, Object], str]
 
 
 class _Key(NamedTuple):
-    """What is looked at: a secret, or an account if `secret` is empty. The rest is as it was when it was last seen."""
+    """What is looked at: a secret, or an account if `secret` is empty. The rest is as
+    it was when it was last seen.
+    """
 
     namespace: str
     account: str
@@ -52,12 +57,24 @@ class TokensController:
     issue: Issue | None = None
     root_ca = ""
 
-    def __init__(self, client: Client, informers: SharedInformerFactory, *, clock: Clock, names: NameSource) -> None:
+    def __init__(
+        self,
+        client: Client,
+        informers: SharedInformerFactory,
+        *,
+        clock: Clock,
+        names: NameSource,
+    ) -> None:
         self._client = client
-        self._secrets, self._accounts = informers.informer(SECRETS), informers.informer(ACCOUNTS)
+        self._secrets, self._accounts = (
+            informers.informer(SECRETS),
+            informers.informer(ACCOUNTS),
+        )
         self._queue: RateLimitingQueue[_Key] = RateLimitingQueue()
         self._secrets.add_event_handler(
-            add=self._secret_seen, update=lambda old, new: self._secret_seen(new), delete=self._secret_seen
+            add=self._secret_seen,
+            update=lambda old, new: self._secret_seen(new),
+            delete=self._secret_seen,
         )
         self._accounts.add_event_handler(delete=self._account_deleted)
 
@@ -66,13 +83,17 @@ class TokensController:
         await self._secrets.wait_for_sync()
         await self._accounts.wait_for_sync()
         name = "serviceaccount-token-controller"
-        await run_workers(self._queue, self._sync, workers=5, name=name, max_retries=MAX_RETRIES)
+        await run_workers(
+            self._queue, self._sync, workers=5, name=name, max_retries=MAX_RETRIES
+        )
 
     def _secret_seen(self, secret: Object) -> None:
         if secret.get("type") == TOKEN_TYPE and self.issue is not None:
             meta, notes = secret["metadata"], _annotations(secret)
             account, account_uid = notes.get(NAME, ""), notes.get(UID, "")
-            self._queue.add(_Key(meta["namespace"], account, account_uid, meta["name"], meta["uid"]))
+            self._queue.add(
+                _Key(meta["namespace"], account, account_uid, meta["name"], meta["uid"])
+            )
 
     def _account_deleted(self, account: Object) -> None:
         meta = account["metadata"]
@@ -94,7 +115,9 @@ class TokensController:
             await self._fill(account, secret)
 
     async def _account(self, key: _Key) -> Object | None:
-        """The account; past the cache if that does not know it, since the secret may just have come first."""
+        """The account; past the cache if that does not know it, since the secret may
+        just have come first.
+        """
         found = self._accounts.indexer.get_by_key(f"{key.namespace}/{key.account}")
         if found is None:
             try:
@@ -110,9 +133,14 @@ class TokensController:
             return
         for secret in self._secrets.indexer.list_namespace(key.namespace):
             notes = _annotations(secret)
-            mine = notes.get(NAME) == key.account and notes.get(UID, "") in ("", key.account_uid)
+            mine = notes.get(NAME) == key.account and notes.get(UID, "") in (
+                "",
+                key.account_uid,
+            )
             if secret.get("type") == TOKEN_TYPE and mine:
-                await self._delete(key.namespace, secret["metadata"]["name"], secret["metadata"]["uid"])
+                await self._delete(
+                    key.namespace, secret["metadata"]["name"], secret["metadata"]["uid"]
+                )
 
     async def _delete(self, namespace: str, name: str, uid: str) -> None:
         try:
@@ -123,9 +151,15 @@ class TokensController:
 
     async def _remove_reference(self, account: Object, secret: str) -> None:
         """Accounts of older clusters list their secrets."""
-        kept = [reference for reference in account.get("secrets") or () if reference.get("name") != secret]
+        kept = [
+            reference
+            for reference in account.get("secrets") or ()
+            if reference.get("name") != secret
+        ]
         if len(kept) != len(account.get("secrets") or ()):
-            await self._client.update(ACCOUNTS, {**mutable_copy(account), "secrets": kept})
+            await self._client.update(
+                ACCOUNTS, {**mutable_copy(account), "secrets": kept}
+            )
 
     async def _fill(self, account: Object, secret: Object) -> None:
         """Upstream: `generateTokenIfNeeded`."""
@@ -133,11 +167,15 @@ class TokensController:
         wanted = {"namespace": data.get("namespace") or _encoded(meta["namespace"])}
         if self.root_ca:
             wanted["ca.crt"] = _encoded(self.root_ca)
-        if data.get("token") and all(data.get(key) == value for key, value in wanted.items()):
+        if data.get("token") and all(
+            data.get(key) == value for key, value in wanted.items()
+        ):
             return
         live = await self._client.get(SECRETS, meta["name"], meta["namespace"])
         if live["metadata"]["resourceVersion"] != meta["resourceVersion"]:
-            raise RetryError(f"the cache has not seen the last version of secret {meta['name']} yet")
+            raise RetryError(
+                f"the cache has not seen the last version of secret {meta['name']} yet"
+            )
         if self.issue is not None and not data.get("token"):
             wanted["token"] = _encoded(self.issue(account, secret))
         filled = mutable_copy(live)

@@ -1,11 +1,14 @@
-"""What becomes of a set's claims when their pod is scaled away, or the set deleted: by default nothing.
+"""What becomes of a set's claims when their pod is scaled away, or the set deleted: by
+default nothing.
 
-Deleting is left to the garbage collector: a claim that is to go with the set is owned by the set; one whose pod is on
-its way out because of scaling is owned by that pod. Whoever owns the claim is asked anew whenever its pod is looked at,
-so a pod that is scaled away and back in time keeps its claim.
+Deleting is left to the garbage collector: a claim that is to go with the set is owned
+by the set; one whose pod is on its way out because of scaling is owned by that pod.
+Whoever owns the claim is asked anew whenever its pod is looked at, so a pod that is
+scaled away and back in time keeps its claim.
 
-Upstream: `pkg/controller/statefulset/stateful_set_utils.go` (`updateClaimOwnerRefForSetAndPod`,
-`isClaimOwnerUpToDate`), `stateful_pod_control.go` (`UpdatePodClaimForRetentionPolicy`), v1.36.
+Upstream: `pkg/controller/statefulset/stateful_set_utils.go`
+(`updateClaimOwnerRefForSetAndPod`, `isClaimOwnerUpToDate`), `stateful_pod_control.go`
+(`UpdatePodClaimForRetentionPolicy`), v1.36.
 """
 
 from __future__ import annotations
@@ -18,7 +21,9 @@ from lifecycle.controllers.statefulset.stateful_pods import ordinal_of, start_or
 def retained_references(set_: Object, pod: Object, claim: Object) -> list[Object]:
     """The owner references that the claim should have."""
     policy = set_["spec"].get("persistentVolumeClaimRetentionPolicy") or {}
-    with_set, when_scaled = (policy.get(when) == "Delete" for when in ("whenDeleted", "whenScaled"))
+    with_set, when_scaled = (
+        policy.get(when) == "Delete" for when in ("whenDeleted", "whenScaled")
+    )
     ours = (("StatefulSet", set_["metadata"]["name"]), ("Pod", pod["metadata"]["name"]))
     references = claim["metadata"].get("ownerReferences") or []
     others = [r for r in references if (r["kind"], r["name"]) not in ours]
@@ -27,7 +32,12 @@ def retained_references(set_: Object, pod: Object, claim: Object) -> list[Object
     if not wanted and when_scaled:
         return [*others, new_controller_ref({"apiVersion": "v1", "kind": "Pod", **pod})]
     if with_set:
-        return [*others, new_controller_ref({"apiVersion": "apps/v1", "kind": "StatefulSet", **set_})]
+        return [
+            *others,
+            new_controller_ref(
+                {"apiVersion": "apps/v1", "kind": "StatefulSet", **set_}
+            ),
+        ]
     return others
 
 

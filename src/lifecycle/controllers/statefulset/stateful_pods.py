@@ -1,7 +1,9 @@
-"""Pods with an identity: a name that ends in a number, and volumes of their own that wait for it.
+"""Pods with an identity: a name that ends in a number, and volumes of their own that
+wait for it.
 
-Upstream: `pkg/controller/statefulset/stateful_set_utils.go` (`newStatefulSetPod`, `initIdentity`, `updateStorage`,
-`getPersistentVolumeClaims`, `identityMatches`, `newVersionedStatefulSetPod`), v1.36.
+Upstream: `pkg/controller/statefulset/stateful_set_utils.go` (`newStatefulSetPod`,
+`initIdentity`, `updateStorage`, `getPersistentVolumeClaims`, `identityMatches`,
+`newVersionedStatefulSetPod`), v1.36.
 """
 
 from __future__ import annotations
@@ -12,7 +14,11 @@ from typing import Any
 from lifecycle.api.wire import Object
 from lifecycle.controllers.history.revisions import REVISION_LABEL
 from lifecycle.controllers.pod_control import pod_from_template
-from lifecycle.controllers.pod_readiness import is_pod_available, is_pod_ready, pod_phase
+from lifecycle.controllers.pod_readiness import (
+    is_pod_available,
+    is_pod_ready,
+    pod_phase,
+)
 
 POD_NAME_LABEL = "statefulset.kubernetes.io/pod-name"
 POD_INDEX_LABEL = "apps.kubernetes.io/pod-index"
@@ -42,15 +48,28 @@ def claim_name(set_: Object, template: Object, ordinal: int) -> str:
 
 
 def claims_of(set_: Object, ordinal: int) -> list[Object]:
-    """The claims a pod of that number needs. They are the set's only by name: no owner, so that data outlives it."""
+    """The claims a pod of that number needs. They are the set's only by name: no owner,
+    so that data outlives it.
+    """
     labels = set_["spec"]["selector"].get("matchLabels") or {}
     claims = []
     for template in set_["spec"].get("volumeClaimTemplates") or ():
-        meta: Any = {k: v for k, v in template["metadata"].items() if k in ("labels", "annotations")}
+        meta: Any = {
+            k: v
+            for k, v in template["metadata"].items()
+            if k in ("labels", "annotations")
+        }
         meta["labels"] = {**(meta.get("labels") or {}), **labels}
         meta["name"] = claim_name(set_, template, ordinal)
         meta["namespace"] = set_["metadata"]["namespace"]
-        claims.append({"kind": "PersistentVolumeClaim", "apiVersion": "v1", "metadata": meta, "spec": template["spec"]})
+        claims.append(
+            {
+                "kind": "PersistentVolumeClaim",
+                "apiVersion": "v1",
+                "metadata": meta,
+                "spec": template["spec"],
+            }
+        )
     return claims
 
 
@@ -74,7 +93,10 @@ def stateful_pod(set_: Object, template: Object, ordinal: int, revision: str) ->
         }
         for t in set_["spec"].get("volumeClaimTemplates") or ()
     }
-    volumes = [*claims.values(), *(v for v in pod["spec"].get("volumes") or () if v["name"] not in claims)]
+    volumes = [
+        *claims.values(),
+        *(v for v in pod["spec"].get("volumes") or () if v["name"] not in claims),
+    ]
     spec = {**pod["spec"], "hostname": name}
     if set_["spec"].get("serviceName"):
         spec["subdomain"] = set_["spec"]["serviceName"]

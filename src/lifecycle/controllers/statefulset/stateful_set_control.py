@@ -1,12 +1,14 @@
 """One step towards the wanted set: in order, or all at once.
 
-In order (`OrderedReady`), a step stops at the first pod that is not ready: the next one is not made, and none is
-removed. Pods beyond the wanted number go from the highest down, one at a time. Only when all is well does an update
-begin, again from the highest down to the partition. `Parallel` makes and removes at once, but updates in order all
+In order (`OrderedReady`), a step stops at the first pod that is not ready: the next one
+is not made, and none is removed. Pods beyond the wanted number go from the highest
+down, one at a time. Only when all is well does an update begin, again from the highest
+down to the partition. `Parallel` makes and removes at once, but updates in order all
 the same, `maxUnavailable` at a time.
 
-Upstream: `pkg/controller/statefulset/stateful_set_control.go` (`updateStatefulSet`, `processReplica`,
-`processCondemned`), `stateful_pod_control.go`, v1.36. Left out: repairs of labels by hand.
+Upstream: `pkg/controller/statefulset/stateful_set_control.go` (`updateStatefulSet`,
+`processReplica`, `processCondemned`), `stateful_pod_control.go`, v1.36. Left out:
+repairs of labels by hand.
 """
 
 from __future__ import annotations
@@ -22,7 +24,10 @@ from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformer
 from lifecycle.controllers.int_or_percent import scaled_value
 from lifecycle.controllers.object_copy import mutable_copy
-from lifecycle.controllers.statefulset.claim_retention import foreign_controller, retained_references
+from lifecycle.controllers.statefulset.claim_retention import (
+    foreign_controller,
+    retained_references,
+)
 from lifecycle.controllers.statefulset.stateful_pods import (
     claim_name,
     claims_of,
@@ -42,13 +47,17 @@ PODS, CLAIMS = resource("pods"), resource("persistentvolumeclaims")
 class StatefulPodControl:
     """Creates and deletes, and says so."""
 
-    def __init__(self, client: Client, recorder: EventRecorder, claims: SharedInformer) -> None:
+    def __init__(
+        self, client: Client, recorder: EventRecorder, claims: SharedInformer
+    ) -> None:
         self._client = client
         self._recorder = recorder
         self._claims = claims
 
     async def create(self, set_: Object, pod: Object) -> Object:
-        """The claims first, then the pod. Raises StatusError; a pod that is there already is none."""
+        """The claims first, then the pod. Raises StatusError; a pod that is there
+        already is none.
+        """
         await self.create_missing_claims(set_, pod)
         meta = pod["metadata"]
         try:
@@ -69,27 +78,40 @@ class StatefulPodControl:
             name, namespace = claim["metadata"]["name"], claim["metadata"]["namespace"]
             if self._claims.indexer.get_by_key(f"{namespace}/{name}") is not None:
                 continue
-            what = f"create Claim {name} Pod {meta['name']} in StatefulSet {set_['metadata']['name']}"
+            what = (
+                f"create Claim {name} Pod {meta['name']} in StatefulSet"
+                f" {set_['metadata']['name']}"
+            )
             try:
                 await self._client.create(CLAIMS, claim, namespace)
             except StatusError as error:
                 if error.reason == "AlreadyExists":
                     continue
-                self._recorder.event(set_, "Warning", "FailedCreate", f"{what} failed error: {error.message}")
+                self._recorder.event(
+                    set_,
+                    "Warning",
+                    "FailedCreate",
+                    f"{what} failed error: {error.message}",
+                )
                 raise
             self._recorder.event(set_, "Normal", "SuccessfulCreate", f"{what} success")
 
     async def update_claim_retention(self, set_: Object, pod: Object) -> None:
-        """Give the pod's claims the owners that the set's policy asks for. Raises StatusError."""
+        """Give the pod's claims the owners that the set's policy asks for. Raises
+        StatusError.
+        """
         for template in set_["spec"].get("volumeClaimTemplates") or ():
             name = claim_name(set_, template, ordinal_of(pod))
-            claim = self._claims.indexer.get_by_key(f"{pod['metadata']['namespace']}/{name}")
+            claim = self._claims.indexer.get_by_key(
+                f"{pod['metadata']['namespace']}/{name}"
+            )
             if claim is None:
                 continue
             if foreign_controller(set_, pod, claim):
                 message = (
-                    f"PersistentVolumeClaim {name} has a conflicting OwnerReference that acts as a managing controller, "
-                    "the retention policy is ignored for this claim"
+                    f"PersistentVolumeClaim {name} has a conflicting OwnerReference"
+                    " that acts as a managing controller, the retention policy is"
+                    " ignored for this claim"
                 )
                 self._recorder.event(claim, "Warning", "ConflictingController", message)
                 continue
@@ -103,7 +125,9 @@ class StatefulPodControl:
         """Raises StatusError; a pod that is gone already is none."""
         meta = pod["metadata"]
         try:
-            await self._client.delete(PODS, meta["name"], meta["namespace"], uid=meta["uid"])
+            await self._client.delete(
+                PODS, meta["name"], meta["namespace"], uid=meta["uid"]
+            )
         except StatusError as error:
             if error.code == 404:
                 return
@@ -111,12 +135,21 @@ class StatefulPodControl:
             raise
         self._record("delete", set_, meta["name"])
 
-    def _record(self, verb: str, set_: Object, pod: str, error: StatusError | None = None) -> None:
+    def _record(
+        self, verb: str, set_: Object, pod: str, error: StatusError | None = None
+    ) -> None:
         what = f"{verb} Pod {pod} in StatefulSet {set_['metadata']['name']}"
         if error is None:
-            self._recorder.event(set_, "Normal", f"Successful{verb.title()}", f"{what} successful")
+            self._recorder.event(
+                set_, "Normal", f"Successful{verb.title()}", f"{what} successful"
+            )
         else:
-            self._recorder.event(set_, "Warning", f"Failed{verb.title()}", f"{what} failed error: {error.message}")
+            self._recorder.event(
+                set_,
+                "Warning",
+                f"Failed{verb.title()}",
+                f"{what} failed error: {error.message}",
+            )
 
 
 class StatefulSetControl:
@@ -129,19 +162,25 @@ class StatefulSetControl:
     async def step(
         self, set_: Object, current: Object, update: Object, pods: Sequence[Object]
     ) -> tuple[list[Object], int]:
-        """Do what can be done now. The pods as far as this step knows them, and how many of them an update took away.
+        """Do what can be done now. The pods as far as this step knows them, and how
+        many of them an update took away.
 
-        Both are for the status. The pod that an update takes away must not count as a current one any more: without
-        a partition that count says which pods come back as they were. Raises StatusError.
+        Both are for the status. The pod that an update takes away must not count as a
+        current one any more: without a partition that count says which pods come back
+        as they were. Raises StatusError.
         """
         spec = set_["spec"]
         first, count = start_ordinal(set_), spec.get("replicas", 1)
         by_ordinal = {ordinal_of(pod): pod for pod in pods}
         wanted = range(first, first + count)
         condemned = sorted(
-            (p for o, p in by_ordinal.items() if o >= 0 and o not in wanted), key=ordinal_of, reverse=True
+            (p for o, p in by_ordinal.items() if o >= 0 and o not in wanted),
+            key=ordinal_of,
+            reverse=True,
         )
-        replicas = [by_ordinal.get(o) or self._new_pod(set_, current, update, o) for o in wanted]
+        replicas = [
+            by_ordinal.get(o) or self._new_pod(set_, current, update, o) for o in wanted
+        ]
         known = list(pods)
         if "deletionTimestamp" in set_["metadata"]:
             return known, 0
@@ -151,7 +190,9 @@ class StatefulSetControl:
         for pod in replicas:
             if await self._process_replica(set_, pod, ordered, known) and ordered:
                 return known, 0
-        unhealthy = [p for p in (*replicas, *reversed(condemned)) if not self._healthy(set_, p)]
+        unhealthy = [
+            p for p in (*replicas, *reversed(condemned)) if not self._healthy(set_, p)
+        ]
         for pod in condemned:
             if "deletionTimestamp" in pod["metadata"]:
                 if ordered:
@@ -166,7 +207,9 @@ class StatefulSetControl:
             return known, 0
         return known, await self._update(set_, update, replicas)
 
-    async def _process_replica(self, set_: Object, pod: Object, ordered: bool, known: list[Object]) -> bool:
+    async def _process_replica(
+        self, set_: Object, pod: Object, ordered: bool, known: list[Object]
+    ) -> bool:
         """Make sure of one pod; whether an ordered step has to stop here."""
         if (pod.get("status") or {}).get("phase") in ("Failed", "Succeeded"):
             if "deletionTimestamp" not in pod["metadata"]:
@@ -181,16 +224,28 @@ class StatefulSetControl:
             await self._control.update_claim_retention(set_, pod)
         return "deletionTimestamp" in pod["metadata"] or not self._available(set_, pod)
 
-    async def _update(self, set_: Object, update: Object, replicas: Sequence[Object]) -> int:
-        """Replace pods of an older revision from the highest down, so many at once as may be unavailable. How many went."""
+    async def _update(
+        self, set_: Object, update: Object, replicas: Sequence[Object]
+    ) -> int:
+        """Replace pods of an older revision from the highest down, so many at once as
+        may be unavailable. How many went.
+        """
         rolling = (set_["spec"].get("updateStrategy") or {}).get("rollingUpdate") or {}
         partition = rolling.get("partition", 0)
-        limit = max(1, scaled_value(rolling.get("maxUnavailable", 1), len(replicas), round_up=False))
+        limit = max(
+            1,
+            scaled_value(
+                rolling.get("maxUnavailable", 1), len(replicas), round_up=False
+            ),
+        )
         unavailable = taken = 0
         for pod in reversed(replicas[partition:]):
             if unavailable >= limit:
                 break
-            old = revision_of(pod) != update["metadata"]["name"] and "deletionTimestamp" not in pod["metadata"]
+            old = (
+                revision_of(pod) != update["metadata"]["name"]
+                and "deletionTimestamp" not in pod["metadata"]
+            )
             if old and is_created(pod):
                 await self._control.delete(set_, pod)
                 taken += 1
@@ -199,29 +254,49 @@ class StatefulSetControl:
 
     @staticmethod
     def _new_pod(set_: Object, current: Object, update: Object, ordinal: int) -> Object:
-        """Below the partition (or below what an update has reached) a missing pod comes back as it was."""
+        """Below the partition (or below what an update has reached) a missing pod comes
+        back as it was.
+        """
         spec, status = set_["spec"], set_.get("status") or {}
         strategy = spec.get("updateStrategy") or {}
         rolling = strategy.get("rollingUpdate")
         before = start_ordinal(set_) + (
-            status.get("currentReplicas", 0) if rolling is None else rolling.get("partition", 0)
+            status.get("currentReplicas", 0)
+            if rolling is None
+            else rolling.get("partition", 0)
         )
         is_current = strategy.get("type") != "OnDelete" and ordinal < before
         revision = current if is_current else update
-        template = {k: v for k, v in revision["data"]["spec"]["template"].items() if k != "$patch"}
+        template = {
+            k: v
+            for k, v in revision["data"]["spec"]["template"].items()
+            if k != "$patch"
+        }
         return stateful_pod(set_, template, ordinal, revision["metadata"]["name"])
 
     def _available(self, set_: Object, pod: Object) -> bool:
-        return is_running_and_available(pod, set_["spec"].get("minReadySeconds", 0), self._clock.now())
+        return is_running_and_available(
+            pod, set_["spec"].get("minReadySeconds", 0), self._clock.now()
+        )
 
     def _healthy(self, set_: Object, pod: Object) -> bool:
-        return is_healthy(pod, set_["spec"].get("minReadySeconds", 0), self._clock.now())
+        return is_healthy(
+            pod, set_["spec"].get("minReadySeconds", 0), self._clock.now()
+        )
 
 
 def set_status(
-    set_: Object, current: Object, update: Object, pods: Sequence[Object], taken: int, collisions: int, now: float
+    set_: Object,
+    current: Object,
+    update: Object,
+    pods: Sequence[Object],
+    taken: int,
+    collisions: int,
+    now: float,
 ) -> Object:
-    """The status. `taken`: how many pods an update took away just now. Upstream: `updateStatus`, `completeRollingUpdate`."""
+    """The status. `taken`: how many pods an update took away just now. Upstream:
+    `updateStatus`, `completeRollingUpdate`.
+    """
     names = current["metadata"]["name"], update["metadata"]["name"]
     min_ready = set_["spec"].get("minReadySeconds", 0)
     created = [pod for pod in pods if is_created(pod)]
@@ -230,15 +305,25 @@ def set_status(
         "observedGeneration": set_["metadata"].get("generation", 0),
         "replicas": len(created),
         "readyReplicas": sum(map(is_running_and_ready, created)),
-        "availableReplicas": sum(is_running_and_available(pod, min_ready, now) for pod in created),
-        "currentReplicas": sum(revision_of(pod) == names[0] for pod in standing) - taken,
+        "availableReplicas": sum(
+            is_running_and_available(pod, min_ready, now) for pod in created
+        ),
+        "currentReplicas": (
+            sum(revision_of(pod) == names[0] for pod in standing) - taken
+        ),
         "updatedReplicas": sum(revision_of(pod) == names[1] for pod in standing),
         "currentRevision": names[0],
         "updateRevision": names[1],
         "collisionCount": collisions,
     }
     strategy = (set_["spec"].get("updateStrategy") or {}).get("type", "RollingUpdate")
-    if strategy == "RollingUpdate" and status["updatedReplicas"] == status["replicas"] == status["readyReplicas"]:
-        status["currentReplicas"], status["currentRevision"] = status["updatedReplicas"], names[1]
+    if (
+        strategy == "RollingUpdate"
+        and status["updatedReplicas"] == status["replicas"] == status["readyReplicas"]
+    ):
+        status["currentReplicas"], status["currentRevision"] = (
+            status["updatedReplicas"],
+            names[1],
+        )
     always = ("replicas", "availableReplicas", "collisionCount")
     return {name: value for name, value in status.items() if value or name in always}

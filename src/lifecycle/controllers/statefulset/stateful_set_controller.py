@@ -1,10 +1,12 @@
 """StatefulSets: pods that are not interchangeable.
 
-Each has a number, a name made of it, and claims that come back to it. A sync is: claim the pods, find the
-revisions, do one step (`stateful_set_control.py`), write the status, forget old revisions.
+Each has a number, a name made of it, and claims that come back to it. A sync is: claim
+the pods, find the revisions, do one step (`stateful_set_control.py`), write the status,
+forget old revisions.
 
-Upstream: `pkg/controller/statefulset/stateful_set.go` (`StatefulSetController`, `sync`), `stateful_set_control.go`
-(`getStatefulSetRevisions`, `truncateHistory`), v1.36.
+Upstream: `pkg/controller/statefulset/stateful_set.go` (`StatefulSetController`,
+`sync`), `stateful_set_control.go` (`getStatefulSetRevisions`, `truncateHistory`),
+v1.36.
 """
 
 from __future__ import annotations
@@ -31,15 +33,29 @@ from lifecycle.controllers.history.revisions import (
 from lifecycle.controllers.keyed_worker import RetryError, run_workers
 from lifecycle.controllers.object_copy import mutable_copy
 from lifecycle.controllers.owned_pods import OwnedPods
-from lifecycle.controllers.owner_references import CONTROLLER_UID_INDEX, index_by_controller_uid
+from lifecycle.controllers.owner_references import (
+    CONTROLLER_UID_INDEX,
+    index_by_controller_uid,
+)
 from lifecycle.controllers.statefulset.stateful_pods import is_member, revision_of
-from lifecycle.controllers.statefulset.stateful_set_control import StatefulPodControl, StatefulSetControl, set_status
+from lifecycle.controllers.statefulset.stateful_set_control import (
+    StatefulPodControl,
+    StatefulSetControl,
+    set_status,
+)
 
 
 class StatefulSetController:
     """Keeps every StatefulSet's pods, one step at a time."""
 
-    def __init__(self, client: Client, informers: SharedInformerFactory, *, clock: Clock, names: NameSource) -> None:
+    def __init__(
+        self,
+        client: Client,
+        informers: SharedInformerFactory,
+        *,
+        clock: Clock,
+        names: NameSource,
+    ) -> None:
         self._client = client
         self._clock = clock
         self._resource = resource("statefulsets.apps")
@@ -48,7 +64,9 @@ class StatefulSetController:
         self._revisions = informers.informer(resource("controllerrevisions.apps"))
         self._revisions.add_indexers({CONTROLLER_UID_INDEX: index_by_controller_uid})
         self._recorder = EventRecorder(client, "statefulset-controller", clock=clock)
-        self._control = StatefulSetControl(StatefulPodControl(client, self._recorder, self._claims), clock)
+        self._control = StatefulSetControl(
+            StatefulPodControl(client, self._recorder, self._claims), clock
+        )
         self._queue: RateLimitingQueue[str] = RateLimitingQueue()
         self._written: dict[str, int] = {}
         self._pods = OwnedPods(informers, self._sets, "StatefulSet", self._pod_changed)
@@ -61,9 +79,16 @@ class StatefulSetController:
     async def run(self) -> None:
         """Work until cancelled."""
         try:
-            for informer in (self._pods.informer, self._claims, self._revisions, self._sets):
+            for informer in (
+                self._pods.informer,
+                self._claims,
+                self._revisions,
+                self._sets,
+            ):
                 await informer.wait_for_sync()
-            await run_workers(self._queue, self._sync, workers=5, name="statefulset-controller")
+            await run_workers(
+                self._queue, self._sync, workers=5, name="statefulset-controller"
+            )
         finally:
             await self._recorder.stop()
 
@@ -91,20 +116,34 @@ class StatefulSetController:
             pods, taken = await self._control.step(set_, current, update, pods)
         except StatusError as refused:
             error = refused
-        status = set_status(set_, current, update, pods, taken, collisions, self._clock.now())
+        status = set_status(
+            set_, current, update, pods, taken, collisions, self._clock.now()
+        )
         old = set_.get("status") or {}
-        if status != {name: value for name, value in old.items() if name != "conditions"}:
+        if status != {
+            name: value for name, value in old.items() if name != "conditions"
+        }:
             updated = await self._client.update(
-                self._resource, {**mutable_copy(set_), "status": status}, subresource="status"
+                self._resource,
+                {**mutable_copy(set_), "status": status},
+                subresource="status",
             )
             self._written[key] = int(updated["metadata"]["resourceVersion"])
         await self._truncate_history(set_, revisions, current, update, pods)
         if error is not None:
             raise error
 
-    async def _get_revisions(self, set_: Object) -> tuple[Object, Object, int, list[Object]]:
-        """The revision in use, the one to go to, the count of name collisions, and all of them."""
-        revisions = in_order(self._revisions.indexer.by_index(CONTROLLER_UID_INDEX, set_["metadata"]["uid"]))
+    async def _get_revisions(
+        self, set_: Object
+    ) -> tuple[Object, Object, int, list[Object]]:
+        """The revision in use, the one to go to, the count of name collisions, and all
+        of them.
+        """
+        revisions = in_order(
+            self._revisions.indexer.by_index(
+                CONTROLLER_UID_INDEX, set_["metadata"]["uid"]
+            )
+        )
         data = template_patch(set_)
         collisions = int((set_.get("status") or {}).get("collisionCount") or 0)
         equal = [revision for revision in revisions if revision["data"] == data]
@@ -114,34 +153,65 @@ class StatefulSetController:
             copy = {**mutable_copy(equal[-1]), "revision": next_revision(revisions)}
             update = await self._client.update(self._revisions.resource, copy)
         else:
-            update, collisions = await self._create_revision(set_, data, next_revision(revisions), collisions)
+            update, collisions = await self._create_revision(
+                set_, data, next_revision(revisions), collisions
+            )
         wanted = (set_.get("status") or {}).get("currentRevision")
-        current = next((r for r in revisions if r["metadata"]["name"] == wanted), update)
+        current = next(
+            (r for r in revisions if r["metadata"]["name"] == wanted), update
+        )
         return current, update, collisions, revisions
 
-    async def _create_revision(self, set_: Object, data: Object, number: int, collisions: int) -> tuple[Object, int]:
+    async def _create_revision(
+        self, set_: Object, data: Object, number: int, collisions: int
+    ) -> tuple[Object, int]:
         labels = set_["spec"]["template"]["metadata"].get("labels") or {}
         while True:
             name_hash = hash_revision(data, collisions)
-            revision = new_revision(set_, data, number, name_hash, {**labels, CONTROLLER_REVISION_HASH: name_hash})
+            revision = new_revision(
+                set_,
+                data,
+                number,
+                name_hash,
+                {**labels, CONTROLLER_REVISION_HASH: name_hash},
+            )
             namespace = set_["metadata"]["namespace"]
             try:
-                return await self._client.create(self._revisions.resource, revision, namespace), collisions
+                return await self._client.create(
+                    self._revisions.resource, revision, namespace
+                ), collisions
             except StatusError as error:
                 if error.reason != "AlreadyExists":
                     raise
-                there = await self._client.get(self._revisions.resource, revision["metadata"]["name"], namespace)
+                there = await self._client.get(
+                    self._revisions.resource, revision["metadata"]["name"], namespace
+                )
                 if there["data"] == data:
                     return there, collisions
                 collisions += 1
 
     async def _truncate_history(
-        self, set_: Object, revisions: list[Object], current: Object, update: Object, pods: list[Object]
+        self,
+        set_: Object,
+        revisions: list[Object],
+        current: Object,
+        update: Object,
+        pods: list[Object],
     ) -> None:
-        live = {current["metadata"]["name"], update["metadata"]["name"], *map(revision_of, pods)}
-        idle = [revision for revision in revisions if revision["metadata"]["name"] not in live]
+        live = {
+            current["metadata"]["name"],
+            update["metadata"]["name"],
+            *map(revision_of, pods),
+        }
+        idle = [
+            revision
+            for revision in revisions
+            if revision["metadata"]["name"] not in live
+        ]
         limit = set_["spec"].get("revisionHistoryLimit", 10)
         for revision in idle[: max(0, len(idle) - limit)]:
             await self._client.delete(
-                self._revisions.resource, revision["metadata"]["name"], revision["metadata"]["namespace"]
+                self._revisions.resource,
+                revision["metadata"]["name"],
+                revision["metadata"]["namespace"],
             )

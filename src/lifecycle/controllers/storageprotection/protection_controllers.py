@@ -1,8 +1,9 @@
 """A claim stays as long as a pod uses it, a volume as long as a claim is bound to it.
 
-Both carry a finalizer from their creation on (admission puts it there; these controllers do, should it be missing).
-Deleting one only marks it; when nobody uses it any more, the finalizer goes, and the object with it. Without these
-controllers no claim could ever be deleted, nor a namespace that has one.
+Both carry a finalizer from their creation on (admission puts it there; these
+controllers do, should it be missing). Deleting one only marks it; when nobody uses it
+any more, the finalizer goes, and the object with it. Without these controllers no claim
+could ever be deleted, nor a namespace that has one.
 
 Upstream: `pkg/controller/volume/pvcprotection/pvc_protection_controller.go`,
 `pkg/controller/volume/pvprotection/pv_protection_controller.go`, v1.36.
@@ -29,7 +30,9 @@ PV_PROTECTION_FINALIZER = "kubernetes.io/pv-protection"
 
 
 def claims_used_by(pod: Object) -> Iterator[tuple[str, bool]]:
-    """The names of a pod's claims, each with whether it was made for the pod's ephemeral volume."""
+    """The names of a pod's claims, each with whether it was made for the pod's
+    ephemeral volume.
+    """
     for volume in pod["spec"].get("volumes") or ():
         if "persistentVolumeClaim" in volume:
             yield volume["persistentVolumeClaim"]["claimName"], False
@@ -38,7 +41,9 @@ def claims_used_by(pod: Object) -> Iterator[tuple[str, bool]]:
 
 
 def ephemeral_claim_name(pod: Object, volume: Object) -> str:
-    """The claim that is made for an ephemeral volume. Upstream: `ephemeral.VolumeClaimName`."""
+    """The claim that is made for an ephemeral volume. Upstream:
+    `ephemeral.VolumeClaimName`.
+    """
     return f"{pod['metadata']['name']}-{volume['name']}"
 
 
@@ -49,22 +54,32 @@ def pod_is_shut_down(pod: Object) -> bool:
 
 
 def pod_uses_claim(pod: Object, claim: Object) -> bool:
-    """Only a pod with a node counts: no kubelet starts one whose claim is being deleted."""
+    """Only a pod with a node counts: no kubelet starts one whose claim is being
+    deleted.
+    """
     if not pod["spec"].get("nodeName"):
         return False
     name = claim["metadata"]["name"]
     return any(
-        used == name and (not ephemeral or (not pod_is_shut_down(pod) and is_controlled_by(claim, pod)))
+        used == name
+        and (
+            not ephemeral
+            or (not pod_is_shut_down(pod) and is_controlled_by(claim, pod))
+        )
         for used, ephemeral in claims_used_by(pod)
     )
 
 
 class _Protection:
-    """What the two have in common: put the finalizer on what lives, take it off what is to go and is not used."""
+    """What the two have in common: put the finalizer on what lives, take it off what is
+    to go and is not used.
+    """
 
     finalizer = ""
 
-    def __init__(self, client: Client, kept: SharedInformer, kind: Resource, name: str) -> None:
+    def __init__(
+        self, client: Client, kept: SharedInformer, kind: Resource, name: str
+    ) -> None:
         self._client, self._kept, self._kind, self._name = client, kept, kind, name
         self._queue: RateLimitingQueue[str] = RateLimitingQueue()
         kept.add_event_handler(add=self._look, update=lambda old, new: self._look(new))
@@ -84,7 +99,10 @@ class _Protection:
         if obj is None:
             return
         finalizers = obj["metadata"].get("finalizers") or []
-        going, has = "deletionTimestamp" in obj["metadata"], self.finalizer in finalizers
+        going, has = (
+            "deletionTimestamp" in obj["metadata"],
+            self.finalizer in finalizers,
+        )
         if going and has and not await self._in_use(obj):
             finalizers = [f for f in finalizers if f != self.finalizer]
         elif not going and not has:
@@ -104,12 +122,26 @@ class PVCProtectionController(_Protection):
 
     finalizer = PVC_PROTECTION_FINALIZER
 
-    def __init__(self, client: Client, informers: SharedInformerFactory, *, clock: Clock, names: NameSource) -> None:
+    def __init__(
+        self,
+        client: Client,
+        informers: SharedInformerFactory,
+        *,
+        clock: Clock,
+        names: NameSource,
+    ) -> None:
         kind = resource("persistentvolumeclaims")
-        super().__init__(client, informers.informer(kind), kind, "persistentvolumeclaim-protection-controller")
+        super().__init__(
+            client,
+            informers.informer(kind),
+            kind,
+            "persistentvolumeclaim-protection-controller",
+        )
         self._pods = informers.informer(resource("pods"))
         self._pods.add_event_handler(
-            add=self._pod_changed, update=lambda old, new: self._pod_changed(new), delete=self._pod_gone
+            add=self._pod_changed,
+            update=lambda old, new: self._pod_changed(new),
+            delete=self._pod_gone,
         )
 
     async def run(self) -> None:
@@ -118,7 +150,9 @@ class PVCProtectionController(_Protection):
         await super().run()
 
     def _pod_changed(self, pod: Object) -> None:
-        if not pod["spec"].get("nodeName") or (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
+        if not pod["spec"].get("nodeName") or (pod.get("status") or {}).get(
+            "phase"
+        ) in ("Succeeded", "Failed"):
             self._pod_gone(pod)
 
     def _pod_gone(self, pod: Object) -> None:
@@ -127,9 +161,14 @@ class PVCProtectionController(_Protection):
 
     async def _in_use(self, obj: Object) -> bool:
         namespace = obj["metadata"]["namespace"]
-        if any(pod_uses_claim(pod, obj) for pod in self._pods.indexer.list_namespace(namespace)):
+        if any(
+            pod_uses_claim(pod, obj)
+            for pod in self._pods.indexer.list_namespace(namespace)
+        ):
             return True
-        live = await self._client.list(resource("pods"), namespace)  # the cache may not know the newest yet
+        live = await self._client.list(
+            resource("pods"), namespace
+        )  # the cache may not know the newest yet
         return any(pod_uses_claim(pod, obj) for pod in live.get("items") or ())
 
 
@@ -138,9 +177,21 @@ class PVProtectionController(_Protection):
 
     finalizer = PV_PROTECTION_FINALIZER
 
-    def __init__(self, client: Client, informers: SharedInformerFactory, *, clock: Clock, names: NameSource) -> None:
+    def __init__(
+        self,
+        client: Client,
+        informers: SharedInformerFactory,
+        *,
+        clock: Clock,
+        names: NameSource,
+    ) -> None:
         kind = resource("persistentvolumes")
-        super().__init__(client, informers.informer(kind), kind, "persistentvolume-protection-controller")
+        super().__init__(
+            client,
+            informers.informer(kind),
+            kind,
+            "persistentvolume-protection-controller",
+        )
 
     async def _in_use(self, obj: Object) -> bool:
         return bool((obj.get("status") or {}).get("phase") == "Bound")

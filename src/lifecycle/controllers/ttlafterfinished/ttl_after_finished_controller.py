@@ -1,6 +1,7 @@
 """Finished Jobs go after a while, if they said so.
 
-Upstream: `pkg/controller/ttlafterfinished/ttlafterfinished_controller.go` (`processJob`, `timeLeft`), v1.36.
+Upstream: `pkg/controller/ttlafterfinished/ttlafterfinished_controller.go`
+(`processJob`, `timeLeft`), v1.36.
 """
 
 from __future__ import annotations
@@ -21,21 +22,34 @@ from lifecycle.controllers.keyed_worker import run_workers
 class TTLAfterFinishedController:
     """Deletes Jobs `ttlSecondsAfterFinished` after their end, with their pods."""
 
-    def __init__(self, client: Client, informers: SharedInformerFactory, *, clock: Clock, names: NameSource) -> None:
+    def __init__(
+        self,
+        client: Client,
+        informers: SharedInformerFactory,
+        *,
+        clock: Clock,
+        names: NameSource,
+    ) -> None:
         self._client = client
         self._clock = clock
         self._resource = resource("jobs.batch")
         self._jobs = informers.informer(self._resource)
         self._queue: RateLimitingQueue[str] = RateLimitingQueue()
-        self._jobs.add_event_handler(add=self._seen, update=lambda old, new: self._seen(new))
+        self._jobs.add_event_handler(
+            add=self._seen, update=lambda old, new: self._seen(new)
+        )
 
     async def run(self) -> None:
         """Work until cancelled."""
         await self._jobs.wait_for_sync()
-        await run_workers(self._queue, self._process, workers=5, name="ttl-after-finished-controller")
+        await run_workers(
+            self._queue, self._process, workers=5, name="ttl-after-finished-controller"
+        )
 
     def _seen(self, job: Object) -> None:
-        if job["spec"].get("ttlSecondsAfterFinished") is not None and is_job_finished(job):
+        if job["spec"].get("ttlSecondsAfterFinished") is not None and is_job_finished(
+            job
+        ):
             self._queue.add(meta_namespace_key(job))
 
     def _time_left(self, job: Object) -> float | None:
@@ -55,11 +69,17 @@ class TTLAfterFinishedController:
             return
         meta = job["metadata"]
         try:  # somebody may have given it more time: ask past the cache
-            fresh = await self._client.get(self._resource, meta["name"], meta["namespace"])
+            fresh = await self._client.get(
+                self._resource, meta["name"], meta["namespace"]
+            )
             left = self._time_left(fresh)
             if left is not None and left <= 0:
                 await self._client.delete(
-                    self._resource, meta["name"], meta["namespace"], uid=meta["uid"], propagation="Foreground"
+                    self._resource,
+                    meta["name"],
+                    meta["namespace"],
+                    uid=meta["uid"],
+                    propagation="Foreground",
                 )
             elif left is not None:
                 self._queue.add_after(key, left)

@@ -1,12 +1,15 @@
-"""Unpacking a layer: files to add, and marks for those of lower layers that are to disappear.
+"""Unpacking a layer: files to add, and marks for those of lower layers that are to
+disappear.
 
-A layer says "gone" with an empty file `.wh.NAME`, and "nothing below counts" with `.wh..wh..opq` in a directory. The
-kernel's overlay says the same with a character device 0,0 and with an extended attribute. Where an overlay cannot be
-mounted, layers are unpacked one over the other, and the marks are obeyed on the spot.
+A layer says "gone" with an empty file `.wh.NAME`, and "nothing below counts" with
+`.wh..wh..opq` in a directory. The kernel's overlay says the same with a character
+device 0,0 and with an extended attribute. Where an overlay cannot be mounted, layers
+are unpacked one over the other, and the marks are obeyed on the spot.
 
 A layer comes from a stranger: names that lead out of the directory are refused.
 
-Upstream: OCI image-spec `layer.md`; containerd `pkg/archive/tar.go`, `whiteout_linux.go`.
+Upstream: OCI image-spec `layer.md`; containerd `pkg/archive/tar.go`,
+`whiteout_linux.go`.
 """
 
 from __future__ import annotations
@@ -24,7 +27,9 @@ OPAQUE = ".wh..wh..opq"
 
 
 def unpack(data: bytes, target: Path, overlay: bool) -> None:
-    """Into `target`. `overlay`: keep marks for the kernel, else obey them. Raises ValueError for a name that leads out."""
+    """Into `target`. `overlay`: keep marks for the kernel, else obey them. Raises
+    ValueError for a name that leads out.
+    """
     if data[:2] == b"\x1f\x8b":
         data = gzip.decompress(data)
     target.mkdir(parents=True, exist_ok=True)
@@ -43,7 +48,9 @@ def _inside(target: Path, name: str) -> Path:
     return path
 
 
-def _one(archive: tarfile.TarFile, entry: tarfile.TarInfo, target: Path, overlay: bool) -> None:
+def _one(
+    archive: tarfile.TarFile, entry: tarfile.TarInfo, target: Path, overlay: bool
+) -> None:
     path = _inside(target, entry.name)
     if path == target:
         return
@@ -61,7 +68,9 @@ def _one(archive: tarfile.TarFile, entry: tarfile.TarInfo, target: Path, overlay
         if overlay:
             os.mknod(gone, stat.S_IFCHR, os.makedev(0, 0))
         return
-    if os.path.lexists(path) and not (entry.isdir() and path.is_dir() and not path.is_symlink()):
+    if os.path.lexists(path) and not (
+        entry.isdir() and path.is_dir() and not path.is_symlink()
+    ):
         _remove(path)
     _make(archive, entry, target, path)
     if entry.islnk():
@@ -72,7 +81,9 @@ def _one(archive: tarfile.TarFile, entry: tarfile.TarInfo, target: Path, overlay
         os.utime(path, (entry.mtime, entry.mtime))
 
 
-def _make(archive: tarfile.TarFile, entry: tarfile.TarInfo, target: Path, path: Path) -> None:
+def _make(
+    archive: tarfile.TarFile, entry: tarfile.TarInfo, target: Path, path: Path
+) -> None:
     if entry.isdir():
         path.mkdir(exist_ok=True)
     elif entry.issym():

@@ -1,12 +1,15 @@
-"""Building a container image: layers, a configuration and a manifest, each named by the hash of its bytes.
+"""Building a container image: layers, a configuration and a manifest, each named by the
+hash of its bytes.
 
-An image is nothing but blobs. A layer is a tar archive of files that it adds or, by names beginning with `.wh.`, takes
-away. The configuration says what to run and lists the layers' hashes unpacked (`diff_ids`); its own hash is the
-image's id. The manifest lists the configuration and the layers as they are stored, and its hash is the digest that a
-registry knows. Same content, same hash: builds here are reproducible, all times are zero.
+An image is nothing but blobs. A layer is a tar archive of files that it adds or, by
+names beginning with `.wh.`, takes away. The configuration says what to run and lists
+the layers' hashes unpacked (`diff_ids`); its own hash is the image's id. The manifest
+lists the configuration and the layers as they are stored, and its hash is the digest
+that a registry knows. Same content, same hash: builds here are reproducible, all times
+are zero.
 
-Upstream: OCI image-spec v1.1 (`manifest.md`, `config.md`, `layer.md`, `image-layout.md`). Left out: signatures, several
-platforms in one index.
+Upstream: OCI image-spec v1.1 (`manifest.md`, `config.md`, `layer.md`,
+`image-layout.md`). Left out: signatures, several platforms in one index.
 """
 
 from __future__ import annotations
@@ -30,7 +33,9 @@ INDEX = "application/vnd.oci.image.index.v1+json"
 
 @dataclass(slots=True, frozen=True)
 class File:
-    """An entry of a layer: `link` makes it a symbolic link, a name ending in `/` a directory."""
+    """An entry of a layer: `link` makes it a symbolic link, a name ending in `/` a
+    directory.
+    """
 
     content: bytes = b""
     mode: int = 0o644
@@ -55,7 +60,9 @@ def digest_of_bytes(data: bytes) -> str:
 
 def machine() -> str:
     """This machine in OCI's words."""
-    return {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
+    return {"x86_64": "amd64", "aarch64": "arm64"}.get(
+        platform.machine(), platform.machine()
+    )
 
 
 def layer(files: Mapping[str, File]) -> bytes:
@@ -67,24 +74,48 @@ def layer(files: Mapping[str, File]) -> bytes:
             parts = name.strip("/").split("/")
             for depth in range(1, len(parts)):
                 directory = "/".join(parts[:depth])
-                if directory not in made and directory + "/" not in files and directory not in files:
+                if (
+                    directory not in made
+                    and directory + "/" not in files
+                    and directory not in files
+                ):
                     made.add(directory)
-                    archive.addfile(_entry(directory, File(mode=0o755), tarfile.DIRTYPE))
-            kind = tarfile.DIRTYPE if name.endswith("/") else tarfile.SYMTYPE if file.link else tarfile.REGTYPE
+                    archive.addfile(
+                        _entry(directory, File(mode=0o755), tarfile.DIRTYPE)
+                    )
+            kind = (
+                tarfile.DIRTYPE
+                if name.endswith("/")
+                else tarfile.SYMTYPE
+                if file.link
+                else tarfile.REGTYPE
+            )
             entry = _entry(name.strip("/"), file, kind)
-            archive.addfile(entry, io.BytesIO(file.content) if kind == tarfile.REGTYPE else None)
+            archive.addfile(
+                entry, io.BytesIO(file.content) if kind == tarfile.REGTYPE else None
+            )
     return buffer.getvalue()
 
 
 def _entry(name: str, file: File, kind: bytes) -> tarfile.TarInfo:
     entry = tarfile.TarInfo(name)
-    entry.type, entry.mode, entry.linkname, entry.uid, entry.gid = kind, file.mode, file.link, file.uid, file.gid
+    entry.type, entry.mode, entry.linkname, entry.uid, entry.gid = (
+        kind,
+        file.mode,
+        file.link,
+        file.uid,
+        file.gid,
+    )
     entry.size = len(file.content) if kind == tarfile.REGTYPE else 0
     return entry
 
 
-def build(layers: Sequence[Mapping[str, File]], config: Mapping[str, Any]) -> BuiltImage:
-    """An image of these layers, lowest first. `config` has OCI's keys: `Entrypoint`, `Cmd`, `Env`, `WorkingDir`, `User`."""
+def build(
+    layers: Sequence[Mapping[str, File]], config: Mapping[str, Any]
+) -> BuiltImage:
+    """An image of these layers, lowest first. `config` has OCI's keys: `Entrypoint`,
+    `Cmd`, `Env`, `WorkingDir`, `User`.
+    """
     blobs: dict[str, bytes] = {}
 
     def keep(data: bytes, media_type: str) -> dict[str, Any]:
@@ -98,11 +129,21 @@ def build(layers: Sequence[Mapping[str, File]], config: Mapping[str, Any]) -> Bu
         "architecture": machine(),
         "os": "linux",
         "config": dict(config),
-        "rootfs": {"type": "layers", "diff_ids": [digest_of_bytes(archive) for archive in archives]},
+        "rootfs": {
+            "type": "layers",
+            "diff_ids": [digest_of_bytes(archive) for archive in archives],
+        },
     }
     described = keep(orjson.dumps(document), CONFIG)
-    manifest = {"schemaVersion": 2, "mediaType": MANIFEST, "config": described, "layers": stored}
-    return BuiltImage(keep(orjson.dumps(manifest), MANIFEST)["digest"], described["digest"], blobs)
+    manifest = {
+        "schemaVersion": 2,
+        "mediaType": MANIFEST,
+        "config": described,
+        "layers": stored,
+    }
+    return BuiltImage(
+        keep(orjson.dumps(manifest), MANIFEST)["digest"], described["digest"], blobs
+    )
 
 
 def layout(images: Mapping[str, BuiltImage]) -> bytes:
@@ -117,9 +158,14 @@ def layout(images: Mapping[str, BuiltImage]) -> bytes:
                 "mediaType": MANIFEST,
                 "digest": image.manifest,
                 "size": len(image.blobs[image.manifest]),
-                "annotations": {"io.containerd.image.name": name, "org.opencontainers.image.ref.name": name},
+                "annotations": {
+                    "io.containerd.image.name": name,
+                    "org.opencontainers.image.ref.name": name,
+                },
                 "platform": {"architecture": machine(), "os": "linux"},
             }
         )
-    files["index.json"] = File(orjson.dumps({"schemaVersion": 2, "mediaType": INDEX, "manifests": manifests}))
+    files["index.json"] = File(
+        orjson.dumps({"schemaVersion": 2, "mediaType": INDEX, "manifests": manifests})
+    )
     return layer(files)

@@ -1,9 +1,12 @@
-"""Pulling: ask a registry for a manifest and its blobs, show a password if it wants one, and check every hash.
+"""Pulling: ask a registry for a manifest and its blobs, show a password if it wants
+one, and check every hash.
 
-A name is `HOST/REPOSITORY:TAG` or `…@DIGEST`. Registries on loopback are spoken to without TLS, as containerd does.
+A name is `HOST/REPOSITORY:TAG` or `…@DIGEST`. Registries on loopback are spoken to
+without TLS, as containerd does.
 
-Upstream: OCI distribution-spec v1.1; containerd `core/remotes/docker/resolver.go`, `authorizer.go`;
-`internal/cri/server/images/image_pull.go` (`ParseAuth`). Left out: mirrors, resuming, Docker's old manifest schema 1.
+Upstream: OCI distribution-spec v1.1; containerd `core/remotes/docker/resolver.go`,
+`authorizer.go`; `internal/cri/server/images/image_pull.go` (`ParseAuth`). Left out:
+mirrors, resuming, Docker's old manifest schema 1.
 """
 
 from __future__ import annotations
@@ -16,7 +19,15 @@ import aiohttp
 import orjson
 
 from lifecycle.cri.hollow_images import normalized_name
-from lifecycle.cri.images.oci_image import CONFIG, INDEX, LAYER, MANIFEST, BuiltImage, digest_of_bytes, machine
+from lifecycle.cri.images.oci_image import (
+    CONFIG,
+    INDEX,
+    LAYER,
+    MANIFEST,
+    BuiltImage,
+    digest_of_bytes,
+    machine,
+)
 from lifecycle.cri.runtime import AuthConfig, RuntimeServiceError
 
 DOCKER_MANIFEST = "application/vnd.docker.distribution.manifest.v2+json"
@@ -25,7 +36,9 @@ _CHALLENGE = re.compile(r'(\w+)="([^"]*)"')
 
 
 def credentials(auth: AuthConfig | None) -> str:
-    """`username:password`, or nothing. Raises RuntimeServiceError for an `auth` that is not base64 of such a pair."""
+    """`username:password`, or nothing. Raises RuntimeServiceError for an `auth` that is
+    not base64 of such a pair.
+    """
     if auth is None:
         return ""
     if auth.username:
@@ -35,16 +48,22 @@ def credentials(auth: AuthConfig | None) -> str:
     try:
         pair = base64.b64decode(auth.auth, validate=True).decode().rstrip("\0")
     except ValueError as error:
-        raise RuntimeServiceError(f"rpc error: code = Unknown desc = failed to parse auth: {error}") from None
+        raise RuntimeServiceError(
+            f"rpc error: code = Unknown desc = failed to parse auth: {error}"
+        ) from None
     if ":" not in pair:
-        raise RuntimeServiceError(f'rpc error: code = Unknown desc = invalid decoded auth: "{pair}"')
+        raise RuntimeServiceError(
+            f'rpc error: code = Unknown desc = invalid decoded auth: "{pair}"'
+        )
     return pair
 
 
 class Puller:
     """One pull of one image."""
 
-    def __init__(self, session: aiohttp.ClientSession, image: str, auth: AuthConfig | None) -> None:
+    def __init__(
+        self, session: aiohttp.ClientSession, image: str, auth: AuthConfig | None
+    ) -> None:
         self.name = normalized_name(image)
         self._session = session
         self.host, _, rest = self.name.partition("/")
@@ -54,20 +73,22 @@ class Puller:
         else:
             self.repository, _, self.reference = rest.rpartition(":")
         local = self.host.split(":")[0] in ("127.0.0.1", "localhost")
-        self._base = (
-            f"{'http' if local else 'https'}://{'registry-1.docker.io' if self.host == 'docker.io' else self.host}"
-        )
+        self._base = f"{'http' if local else 'https'}://{'registry-1.docker.io' if self.host == 'docker.io' else self.host}"
         self._pair = credentials(auth)
-        self._header = f"Bearer {auth.registry_token}" if auth and auth.registry_token else ""
+        self._header = (
+            f"Bearer {auth.registry_token}" if auth and auth.registry_token else ""
+        )
 
     def _failure(self, why: str) -> RuntimeServiceError:
         code = "NotFound" if why.endswith("not found") else "Unknown"
         return RuntimeServiceError(
-            f'rpc error: code = {code} desc = failed to pull and unpack image "{self.name}": failed to resolve reference '
-            f'"{self.name}": {why}'
+            f"rpc error: code = {code} desc = failed to pull and unpack image"
+            f' "{self.name}": failed to resolve reference "{self.name}": {why}'
         )
 
-    async def _get(self, path: str, accept: str, again: bool = True) -> tuple[bytes, str]:
+    async def _get(
+        self, path: str, accept: str, again: bool = True
+    ) -> tuple[bytes, str]:
         """Body and content type."""
         headers = {"Accept": accept}
         if self._header:
@@ -83,17 +104,26 @@ class Puller:
                 if answer.status in (401, 403):
                     what = path.replace("/", " ")
                     code = f"{answer.status} {answer.reason}"
-                    raise self._failure(f"pulling from host {self.host} failed with status code [{what}]: {code}")
+                    raise self._failure(
+                        f"pulling from host {self.host} failed with status code"
+                        f" [{what}]: {code}"
+                    )
                 if answer.status == 404:
                     raise self._failure(f"{self.name}: not found")
                 if answer.status != 200:
-                    raise self._failure(f"unexpected status code {url}: {answer.status} {answer.reason}")
+                    raise self._failure(
+                        f"unexpected status code {url}: {answer.status} {answer.reason}"
+                    )
                 return await answer.read(), answer.content_type
         except aiohttp.ClientError as error:
-            raise self._failure(f'failed to do request: Head "{url}": {error}') from None
+            raise self._failure(
+                f'failed to do request: Head "{url}": {error}'
+            ) from None
 
     async def _answer_challenge(self, challenge: str) -> None:
-        """`Basic` wants the password itself; `Bearer` a token, which even those without a password may ask for."""
+        """`Basic` wants the password itself; `Bearer` a token, which even those without
+        a password may ask for.
+        """
         basic = "Basic " + base64.b64encode(self._pair.encode()).decode()
         scheme, _, rest = challenge.partition(" ")
         if scheme.lower() == "basic":
@@ -102,11 +132,15 @@ class Puller:
         fields = dict(_CHALLENGE.findall(rest))
         query = {key: fields[key] for key in ("service", "scope") if key in fields}
         headers = {"Authorization": basic} if self._pair else {}
-        async with self._session.get(fields["realm"], params=query, headers=headers) as answer:
+        async with self._session.get(
+            fields["realm"], params=query, headers=headers
+        ) as answer:
             if answer.status != 200:
                 kind = "oauth" if self._pair else "anonymous"
                 why = f"unexpected status: {answer.status} {answer.reason}"
-                raise self._failure(f"failed to authorize: failed to fetch {kind} token: {why}")
+                raise self._failure(
+                    f"failed to authorize: failed to fetch {kind} token: {why}"
+                )
             token = await answer.json()
         self._header = "Bearer " + (token.get("token") or token.get("access_token"))
 
@@ -114,17 +148,25 @@ class Puller:
         data, _ = await self._get(f"blobs/{digest}", accept)
         if digest_of_bytes(data) != digest:
             raise self._failure(
-                f"unexpected commit digest {digest_of_bytes(data)}, expected {digest}: failed precondition"
+                f"unexpected commit digest {digest_of_bytes(data)}, expected {digest}:"
+                " failed precondition"
             )
         return data
 
-    async def pull(self, have: Callable[[str], bool] = lambda digest: False) -> BuiltImage:
-        """All its blobs, without those layers that one has already. Raises RuntimeServiceError."""
+    async def pull(
+        self, have: Callable[[str], bool] = lambda digest: False
+    ) -> BuiltImage:
+        """All its blobs, without those layers that one has already. Raises
+        RuntimeServiceError.
+        """
         kinds = ", ".join((MANIFEST, DOCKER_MANIFEST, INDEX, DOCKER_INDEX))
         data, kind = await self._get(f"manifests/{self.reference}", kinds)
         digest = digest_of_bytes(data)
         if self.reference.startswith("sha256:") and digest != self.reference:
-            raise self._failure(f"unexpected commit digest {digest}, expected {self.reference}: failed precondition")
+            raise self._failure(
+                f"unexpected commit digest {digest}, expected {self.reference}: failed"
+                " precondition"
+            )
         document = orjson.loads(data)
         image = BuiltImage(digest, "", {digest: data})
         if kind in (INDEX, DOCKER_INDEX):  # one image per machine: choose ours
@@ -135,7 +177,9 @@ class Puller:
                 and (item.get("platform") or {}).get("os") == "linux"
             ]
             if not mine:
-                raise self._failure(f"no match for platform in manifest {digest}: not found")
+                raise self._failure(
+                    f"no match for platform in manifest {digest}: not found"
+                )
             data, _ = await self._get(f"manifests/{mine[0]['digest']}", kinds)
             image.blobs[digest_of_bytes(data)] = data
             document = orjson.loads(data)
@@ -143,5 +187,7 @@ class Puller:
         image.blobs[image.config] = await self._blob(image.config, CONFIG)
         for described in document["layers"]:
             if not have(described["digest"]):
-                image.blobs[described["digest"]] = await self._blob(described["digest"], LAYER)
+                image.blobs[described["digest"]] = await self._blob(
+                    described["digest"], LAYER
+                )
         return image

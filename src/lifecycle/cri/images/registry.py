@@ -1,10 +1,13 @@
-"""A small registry: it serves images from memory, to anyone or only to those with a password.
+"""A small registry: it serves images from memory, to anyone or only to those with a
+password.
 
-Pulling is three kinds of GET: the manifest by tag or digest, the configuration and the layers by digest. A registry
-that wants to know who asks answers 401 with a `WWW-Authenticate` header: `Basic`, or `Bearer` with the address of a
-token service that takes the password and gives a token good for one repository.
+Pulling is three kinds of GET: the manifest by tag or digest, the configuration and the
+layers by digest. A registry that wants to know who asks answers 401 with a
+`WWW-Authenticate` header: `Basic`, or `Bearer` with the address of a token service that
+takes the password and gives a token good for one repository.
 
-Upstream: OCI distribution-spec v1.1 (pull), `distribution/docs/spec/auth/token.md`. Left out: push, tags list, ranges.
+Upstream: OCI distribution-spec v1.1 (pull), `distribution/docs/spec/auth/token.md`.
+Left out: push, tags list, ranges.
 """
 
 from __future__ import annotations
@@ -23,22 +26,30 @@ from lifecycle.cri.images.oci_image import MANIFEST, BuiltImage
 
 @dataclass(slots=True)
 class Repository:
-    """Images by tag. `password` of user `reader` is needed to pull; empty: open to all. `scheme`: `basic` or `bearer`."""
+    """Images by tag. `password` of user `reader` is needed to pull; empty: open to all.
+    `scheme`: `basic` or `bearer`.
+    """
 
     tags: Mapping[str, BuiltImage]
     password: str = ""
     scheme: str = "basic"
 
 
-def _problem(status: int, code: str, message: str, headers: dict[str, str] | None = None) -> web.Response:
+def _problem(
+    status: int, code: str, message: str, headers: dict[str, str] | None = None
+) -> web.Response:
     body = {"errors": [{"code": code, "message": message, "detail": None}]}
     return web.json_response(body, status=status, headers=headers)
 
 
 class Registry:
-    """`async with Registry({"library/shell": Repository({"1": image})}) as registry:`; pull `registry.name("library/shell:1")`."""
+    """`async with Registry({"library/shell": Repository({"1": image})}) as registry:`;
+    pull `registry.name("library/shell:1")`.
+    """
 
-    def __init__(self, repositories: Mapping[str, Repository], sock: socket.socket | None = None) -> None:
+    def __init__(
+        self, repositories: Mapping[str, Repository], sock: socket.socket | None = None
+    ) -> None:
         self._repositories = repositories
         self._sock = sock  # bound already, in some other network namespace
         self._tokens: dict[str, str] = {}
@@ -55,7 +66,11 @@ class Registry:
         app.router.add_get("/v2/{repository:.+}/blobs/{digest}", self._blob)
         self._runner = web.AppRunner(app, handle_signals=False, shutdown_timeout=0.5)
         await self._runner.setup()
-        site = web.SockSite(self._runner, self._sock) if self._sock else web.TCPSite(self._runner, "127.0.0.1", 0)
+        site = (
+            web.SockSite(self._runner, self._sock)
+            if self._sock
+            else web.TCPSite(self._runner, "127.0.0.1", 0)
+        )
         await site.start()
         address, port = self._runner.addresses[0][:2]
         self.host = f"{address}:{port}"
@@ -82,19 +97,33 @@ class Registry:
         """401, or None for those who may."""
         repository = self._repositories.get(name)
         if repository is None:
-            return _problem(404, "NAME_UNKNOWN", "repository name not known to registry")
+            return _problem(
+                404, "NAME_UNKNOWN", "repository name not known to registry"
+            )
         if not repository.password:
             return None
         said = request.headers.get("Authorization", "")
         if repository.scheme == "basic":
-            if said == "Basic " + base64.b64encode(f"reader:{repository.password}".encode()).decode():
+            if (
+                said
+                == "Basic "
+                + base64.b64encode(f"reader:{repository.password}".encode()).decode()
+            ):
                 return None
             challenge = 'Basic realm="registry"'
         else:
             if self._tokens.get(said.removeprefix("Bearer ")) == name:
                 return None
-            challenge = f'Bearer realm="http://{self.host}/token",service="registry",scope="repository:{name}:pull"'
-        return _problem(401, "UNAUTHORIZED", "authentication required", {"WWW-Authenticate": challenge})
+            challenge = (
+                "Bearer"
+                f' realm="http://{self.host}/token",service="registry",scope="repository:{name}:pull"'
+            )
+        return _problem(
+            401,
+            "UNAUTHORIZED",
+            "authentication required",
+            {"WWW-Authenticate": challenge},
+        )
 
     async def _token(self, request: web.Request) -> web.Response:
         _, _, rest = request.query.get("scope", "").partition("repository:")
@@ -102,21 +131,31 @@ class Registry:
         repository = self._repositories.get(name)
         said = request.headers.get("Authorization", "")
         wanted = "" if repository is None else f"reader:{repository.password}"
-        if repository is None or said != "Basic " + base64.b64encode(wanted.encode()).decode():
+        if (
+            repository is None
+            or said != "Basic " + base64.b64encode(wanted.encode()).decode()
+        ):
             return _problem(401, "UNAUTHORIZED", "incorrect username or password")
         token = secrets.token_urlsafe(16)
         self._tokens[token] = name
         return web.json_response({"token": token, "expires_in": 300})
 
     async def _manifest(self, request: web.Request) -> web.Response:
-        name, reference = request.match_info["repository"], request.match_info["reference"]
+        name, reference = (
+            request.match_info["repository"],
+            request.match_info["reference"],
+        )
         refusal = self._refusal(request, name)
         if refusal is not None:
             return refusal
         for tag, image in self._repositories[name].tags.items():
             if reference in (tag, image.manifest):
                 headers = {"Docker-Content-Digest": image.manifest}
-                return web.Response(body=image.blobs[image.manifest], content_type=MANIFEST, headers=headers)
+                return web.Response(
+                    body=image.blobs[image.manifest],
+                    content_type=MANIFEST,
+                    headers=headers,
+                )
         return _problem(404, "MANIFEST_UNKNOWN", "manifest unknown")
 
     async def _blob(self, request: web.Request) -> web.Response:
@@ -127,5 +166,9 @@ class Registry:
         for image in self._repositories[name].tags.values():
             if digest in image.blobs:
                 headers = {"Docker-Content-Digest": digest}
-                return web.Response(body=image.blobs[digest], content_type="application/octet-stream", headers=headers)
+                return web.Response(
+                    body=image.blobs[digest],
+                    content_type="application/octet-stream",
+                    headers=headers,
+                )
         return _problem(404, "BLOB_UNKNOWN", "blob unknown to registry")

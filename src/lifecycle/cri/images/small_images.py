@@ -1,10 +1,13 @@
-"""The two images that the tests and labs run: a shell with the usual tools, and a pause program of a few dozen bytes.
+"""The two images that the tests and labs run: a shell with the usual tools, and a pause
+program of a few dozen bytes.
 
-The shell is the machine's own static busybox (Debian's `busybox-static`); nothing is fetched. The pause program is
-assembled here: it ignores the deaths of children, which makes the kernel bury them, and sleeps for ever.
+The shell is the machine's own static busybox (Debian's `busybox-static`); nothing is
+fetched. The pause program is assembled here: it ignores the deaths of children, which
+makes the kernel bury them, and sleeps for ever.
 
-Upstream: `build/pause/linux/pause.c` does the same in C with a `SIGCHLD` handler that calls `waitpid`, and leaves on
-SIGINT and SIGTERM; as process 1 of a namespace a program without handlers does not even see those.
+Upstream: `build/pause/linux/pause.c` does the same in C with a `SIGCHLD` handler that
+calls `waitpid`, and leaves on SIGINT and SIGTERM; as process 1 of a namespace a program
+without handlers does not even see those.
 """
 
 from __future__ import annotations
@@ -29,7 +32,9 @@ _HEADERS = 64 + 56
 
 
 def pause_program() -> bytes:
-    """A whole ELF executable. Raises NotImplementedError on a machine other than x86-64."""
+    """A whole ELF executable. Raises NotImplementedError on a machine other than
+    x86-64.
+    """
     if platform.machine() != "x86_64":
         raise NotImplementedError("the pause program is assembled for x86-64 only")
     code = bytes.fromhex(
@@ -44,19 +49,33 @@ def pause_program() -> bytes:
         "ebf7"  # jmp to `mov eax, 34`
     )
     code += b"\x90" * (5 + 5 + 7 + 23 - len(code))
-    code += struct.pack("<QQQQ", 1, 0, 0, 0)  # handler SIG_IGN, no flags, no restorer, empty mask
+    code += struct.pack(
+        "<QQQQ", 1, 0, 0, 0
+    )  # handler SIG_IGN, no flags, no restorer, empty mask
     size = _HEADERS + len(code)
     identity = b"\x7fELF" + bytes([2, 1, 1, 0]) + b"\x00" * 8
     entry = _LOAD_ADDRESS + _HEADERS
-    header = identity + struct.pack("<HHIQQQIHHHHHH", 2, 62, 1, entry, 64, 0, 0, 64, 56, 1, 0, 0, 0)
-    segment = struct.pack("<IIQQQQQQ", 1, 5, 0, _LOAD_ADDRESS, _LOAD_ADDRESS, size, size, 0x1000)
+    header = identity + struct.pack(
+        "<HHIQQQIHHHHHH", 2, 62, 1, entry, 64, 0, 0, 64, 56, 1, 0, 0, 0
+    )
+    segment = struct.pack(
+        "<IIQQQQQQ", 1, 5, 0, _LOAD_ADDRESS, _LOAD_ADDRESS, size, size, 0x1000
+    )
     return header + segment + code
 
 
 def pause_image() -> BuiltImage:
     """Like `registry.k8s.io/pause`: one file, user 65535."""
     files = {"pause": File(pause_program(), 0o755)}
-    return build([files], {"Entrypoint": ["/pause"], "Env": [PATH], "WorkingDir": "/", "User": "65535:65535"})
+    return build(
+        [files],
+        {
+            "Entrypoint": ["/pause"],
+            "Env": [PATH],
+            "WorkingDir": "/",
+            "User": "65535:65535",
+        },
+    )
 
 
 def find_busybox() -> Path | None:
@@ -71,8 +90,12 @@ def find_busybox() -> Path | None:
 def shell_files(busybox: Path) -> dict[str, File]:
     """A small root file system."""
     files = {"bin/busybox": File(busybox.read_bytes(), 0o755)}
-    files.update({f"bin/{name}": File(link="busybox", mode=0o777) for name in _APPLETS.split()})
-    files["etc/passwd"] = File(b"root:x:0:0:root:/root:/bin/sh\nreader:x:1000:1000::/home/reader:/bin/sh\n")
+    files.update(
+        {f"bin/{name}": File(link="busybox", mode=0o777) for name in _APPLETS.split()}
+    )
+    files["etc/passwd"] = File(
+        b"root:x:0:0:root:/root:/bin/sh\nreader:x:1000:1000::/home/reader:/bin/sh\n"
+    )
     files["etc/group"] = File(b"root:x:0:\nreader:x:1000:\nbooks:x:2000:reader\n")
     files["home/reader/"] = File(mode=0o755, uid=1000, gid=1000)
     files["tmp/"] = File(mode=0o1777)
@@ -85,11 +108,16 @@ def shell_files(busybox: Path) -> dict[str, File]:
 
 
 def shell_image(busybox: Path) -> BuiltImage:
-    """Two layers: the second takes a file of the first away, replaces one, and hides a directory's content."""
+    """Two layers: the second takes a file of the first away, replaces one, and hides a
+    directory's content.
+    """
     upper = {
         "lower/.wh.taken-away": File(),
         "lower/replaced": File(b"new\n"),
         "lower/opaque/.wh..wh..opq": File(),
         "lower/opaque/seen": File(b"of the upper layer\n"),
     }
-    return build([shell_files(busybox), upper], {"Cmd": ["sh"], "Env": [PATH, "MADE_BY=image"], "WorkingDir": "/"})
+    return build(
+        [shell_files(busybox), upper],
+        {"Cmd": ["sh"], "Env": [PATH, "MADE_BY=image"], "WorkingDir": "/"},
+    )

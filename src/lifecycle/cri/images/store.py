@@ -1,10 +1,12 @@
 """The images on a node: names, configurations and unpacked layers, on disk.
 
-Layers are shared: two images with the same lower layer have it once. A layer is unpacked beside its place and moved there
-when it is whole, so a crash in between leaves nothing half.
+Layers are shared: two images with the same lower layer have it once. A layer is
+unpacked beside its place and moved there when it is whole, so a crash in between leaves
+nothing half.
 
-Upstream: containerd's content store, snapshotter and image store, in one directory. Left out: garbage collection of
-content that is being pulled, compression other than gzip.
+Upstream: containerd's content store, snapshotter and image store, in one directory.
+Left out: garbage collection of content that is being pulled, compression other than
+gzip.
 """
 
 from __future__ import annotations
@@ -24,11 +26,15 @@ from lifecycle.cri.images.pull import Puller
 from lifecycle.cri.runtime import AuthConfig, Image
 
 SHORT = 16
-"""Digits of a layer's hash in its directory's name: the kernel's overlay options must fit one page."""
+"""Digits of a layer's hash in its directory's name: the kernel's overlay options must
+fit one page.
+"""
 
 
 class ImageStore:
-    """Below `root`: `images.json` and `layers/`. `overlay`: whether the kernel puts layers together."""
+    """Below `root`: `images.json` and `layers/`. `overlay`: whether the kernel puts
+    layers together.
+    """
 
     def __init__(self, root: Path, overlay: bool = True) -> None:
         self.root = root
@@ -46,26 +52,45 @@ class ImageStore:
         os.rename(new, self._file)
 
     def add(self, name: str, image: BuiltImage) -> str:
-        """Unpack an image and give it a name; its id, the configuration's hash. Raises ValueError if a blob is not what its name says."""
+        """Unpack an image and give it a name; its id, the configuration's hash. Raises
+        ValueError if a blob is not what its name says.
+        """
         full = normalized_name(name)
         manifest = orjson.loads(image.blobs[image.manifest])
         if "layers" not in manifest:  # an index: the manifest is another blob
-            wanted = [orjson.loads(blob) for blob in image.blobs.values() if blob[:1] == b"{"]
-            manifest = next(m for m in wanted if (m.get("config") or {}).get("digest") == image.config)
+            wanted = [
+                orjson.loads(blob) for blob in image.blobs.values() if blob[:1] == b"{"
+            ]
+            manifest = next(
+                m
+                for m in wanted
+                if (m.get("config") or {}).get("digest") == image.config
+            )
         config = orjson.loads(image.blobs[image.config])
-        size = sum(layer["size"] for layer in manifest["layers"]) + manifest["config"]["size"]
+        size = (
+            sum(layer["size"] for layer in manifest["layers"])
+            + manifest["config"]["size"]
+        )
         directories = []
         for described in manifest["layers"]:
             directory = described["digest"].partition(":")[2][:SHORT]
             if not (self.layers / directory).exists():
                 data = image.blobs[described["digest"]]
                 if digest_of_bytes(data) != described["digest"]:
-                    raise ValueError(f"layer {described['digest']} is not what its name says")
+                    raise ValueError(
+                        f"layer {described['digest']} is not what its name says"
+                    )
                 self._unpack(data, directory)
             directories.append(directory)
         known = self._images.setdefault(
             image.config,
-            {"tags": [], "digests": [], "size": size, "layers": directories, "config": config.get("config") or {}},
+            {
+                "tags": [],
+                "digests": [],
+                "size": size,
+                "layers": directories,
+                "config": config.get("config") or {},
+            },
         )
         for other in self._images.values():  # a tag moves
             if full in other["tags"]:
@@ -73,7 +98,11 @@ class ImageStore:
         if "@" not in full:
             known["tags"].append(full)
         repository = full.partition("@")[0]
-        repository = repository.rsplit(":", 1)[0] if ":" in repository.rsplit("/", 1)[-1] else repository
+        repository = (
+            repository.rsplit(":", 1)[0]
+            if ":" in repository.rsplit("/", 1)[-1]
+            else repository
+        )
         reference = f"{repository}@{image.manifest}"
         if reference not in known["digests"]:
             known["digests"].append(reference)
@@ -85,7 +114,9 @@ class ImageStore:
         shutil.rmtree(beside, ignore_errors=True)
         unpack(data, beside, self.overlay)
         if not self.overlay:
-            (self.layers / (directory + ".tar")).write_bytes(data)  # laid over others when a container is made
+            (self.layers / (directory + ".tar")).write_bytes(
+                data
+            )  # laid over others when a container is made
         os.rename(beside, self.layers / directory)
 
     async def pull(self, name: str, auth: AuthConfig | None) -> str:
@@ -93,11 +124,15 @@ class ImageStore:
         here = {path.name for path in self.layers.iterdir()}
         async with aiohttp.ClientSession() as session:
             puller = Puller(session, name, auth)
-            image = await puller.pull(lambda digest: digest.partition(":")[2][:SHORT] in here)
+            image = await puller.pull(
+                lambda digest: digest.partition(":")[2][:SHORT] in here
+            )
         return self.add(puller.name, image)
 
     def find(self, name: str) -> str:
-        """The id of an image, by id (whole or its beginning), tag or digest; empty if it is not here."""
+        """The id of an image, by id (whole or its beginning), tag or digest; empty if
+        it is not here.
+        """
         if name in self._images:
             return name
         bare = name.removeprefix("sha256:")
@@ -106,10 +141,19 @@ class ImageStore:
                 if image_id.removeprefix("sha256:").startswith(bare):
                     return image_id
         full = normalized_name(name)
-        return next((i for i, known in self._images.items() if full in known["tags"] or full in known["digests"]), "")
+        return next(
+            (
+                i
+                for i, known in self._images.items()
+                if full in known["tags"] or full in known["digests"]
+            ),
+            "",
+        )
 
     def get(self, image_id: str) -> dict[str, Any]:
-        """`tags`, `digests`, `size`, `layers` (directories, lowest first), `config`. Raises KeyError."""
+        """`tags`, `digests`, `size`, `layers` (directories, lowest first), `config`.
+        Raises KeyError.
+        """
         return self._images[image_id]
 
     def describe(self, image_id: str) -> Image:
@@ -118,15 +162,25 @@ class ImageStore:
         user = str(known["config"].get("User") or "").partition(":")[0]
         uid = int(user) if user.isdigit() else None if user else 0
         return Image(
-            image_id, tuple(known["tags"]), tuple(known["digests"]), known["size"], uid, "" if uid is not None else user
+            image_id,
+            tuple(known["tags"]),
+            tuple(known["digests"]),
+            known["size"],
+            uid,
+            "" if uid is not None else user,
         )
 
     def list(self) -> list[Image]:
         """Largest first."""
-        return sorted((self.describe(image_id) for image_id in self._images), key=lambda image: -image.size)
+        return sorted(
+            (self.describe(image_id) for image_id in self._images),
+            key=lambda image: -image.size,
+        )
 
     def remove(self, name: str) -> None:
-        """The image with all its names, and the layers that no other image has. Again does no harm."""
+        """The image with all its names, and the layers that no other image has. Again
+        does no harm.
+        """
         known = self._images.pop(self.find(name), None)
         if known is None:
             return
@@ -143,7 +197,9 @@ class ImageStore:
             unpack((self.layers / f"{layer}.tar").read_bytes(), target, overlay=False)
 
     def read_file(self, image_id: str, name: str) -> str:
-        """A text file of the image, from the topmost layer that has it; empty if none does. Links are not followed."""
+        """A text file of the image, from the topmost layer that has it; empty if none
+        does. Links are not followed.
+        """
         for layer in reversed(self._images[image_id]["layers"]):
             path = self.layers / layer / name.lstrip("/")
             if path.is_file() and not path.is_symlink():
@@ -155,5 +211,7 @@ class ImageStore:
         size = inodes = 0
         for directory, _, files in os.walk(self.root):
             inodes += 1 + len(files)
-            size += sum(os.lstat(os.path.join(directory, name)).st_size for name in files)
+            size += sum(
+                os.lstat(os.path.join(directory, name)).st_size for name in files
+            )
         return size, inodes

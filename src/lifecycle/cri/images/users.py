@@ -1,9 +1,12 @@
-"""Who runs in a container: numbers for the names in an image's `USER` and in a pod's security context.
+"""Who runs in a container: numbers for the names in an image's `USER` and in a pod's
+security context.
 
-The image's own `/etc/passwd` and `/etc/group` decide, not the machine's. A user without a group gets the one that
-`passwd` names for it, group 0 otherwise; and all groups that list the user, unless the pod asks for strict ones.
+The image's own `/etc/passwd` and `/etc/group` decide, not the machine's. A user without
+a group gets the one that `passwd` names for it, group 0 otherwise; and all groups that
+list the user, unless the pod asks for strict ones.
 
-Upstream: containerd `pkg/oci/spec_opts.go` (`WithUser`, `WithUserID`, `WithAdditionalGIDs`), `internal/cri/server/container_create.go`.
+Upstream: containerd `pkg/oci/spec_opts.go` (`WithUser`, `WithUserID`,
+`WithAdditionalGIDs`), `internal/cri/server/container_create.go`.
 """
 
 from __future__ import annotations
@@ -14,10 +17,22 @@ from typing import Any
 from lifecycle.cri.runtime import Fields, RuntimeServiceError
 
 
-def resolve_user(security: Fields, image_user: str, read: Callable[[str], str]) -> dict[str, Any]:
-    """`uid`, `gid`, `additionalGids`. `read` gives a file of the image. Raises RuntimeServiceError for an unknown name."""
-    passwd = [line.split(":") for line in read("/etc/passwd").splitlines() if line.count(":") >= 6]
-    groups = [line.split(":") for line in read("/etc/group").splitlines() if line.count(":") >= 3]
+def resolve_user(
+    security: Fields, image_user: str, read: Callable[[str], str]
+) -> dict[str, Any]:
+    """`uid`, `gid`, `additionalGids`. `read` gives a file of the image. Raises
+    RuntimeServiceError for an unknown name.
+    """
+    passwd = [
+        line.split(":")
+        for line in read("/etc/passwd").splitlines()
+        if line.count(":") >= 6
+    ]
+    groups = [
+        line.split(":")
+        for line in read("/etc/group").splitlines()
+        if line.count(":") >= 3
+    ]
     wanted, group = security.get("run_as_user"), security.get("run_as_group")
     if wanted is not None:
         user, _, named_group = str(wanted.get("value", 0)), "", ""
@@ -28,17 +43,21 @@ def resolve_user(security: Fields, image_user: str, read: Callable[[str], str]) 
     entry = next((line for line in passwd if user in (line[0], line[2])), None)
     if entry is None and not user.isdigit():
         raise RuntimeServiceError(
-            f"rpc error: code = Unknown desc = failed to generate spec: unable to find user {user}: no matching entries in passwd file"
+            "rpc error: code = Unknown desc = failed to generate spec: unable to find"
+            f" user {user}: no matching entries in passwd file"
         )
     uid = int(entry[2]) if entry else int(user)
     gid = int(entry[3]) if entry else 0
     if group is not None:
         gid = group.get("value", 0)
     elif named_group:
-        found = next((line for line in groups if named_group in (line[0], line[2])), None)
+        found = next(
+            (line for line in groups if named_group in (line[0], line[2])), None
+        )
         if found is None and not named_group.isdigit():
             raise RuntimeServiceError(
-                f"rpc error: code = Unknown desc = failed to generate spec: no matching entries in group file for {named_group}"
+                "rpc error: code = Unknown desc = failed to generate spec: no matching"
+                f" entries in group file for {named_group}"
             )
         gid = int(found[2]) if found else int(named_group)
     extra = [gid]

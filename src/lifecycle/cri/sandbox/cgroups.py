@@ -1,12 +1,16 @@
-"""Limits: the cgroups of a container, in version 1 (a tree per controller) or version 2 (one tree), as they are mounted.
+"""Limits: the cgroups of a container, in version 1 (a tree per controller) or version 2
+(one tree), as they are mounted.
 
-Namespaces decide what a process sees; how much CPU and memory it gets is decided here and nowhere else. A cgroup is a
-directory; its limits are files; its members are the process ids in `cgroup.procs`, and children inherit membership.
+Namespaces decide what a process sees; how much CPU and memory it gets is decided here
+and nowhere else. A cgroup is a directory; its limits are files; its members are the
+process ids in `cgroup.procs`, and children inherit membership.
 
 CPU shares (1024 for one CPU) became a weight of 1 to 10000 in version 2.
 
-Upstream: runc `libcontainer/cgroups/fs`, `fs2`, `cgroups.ConvertCPUSharesToCgroupV2Value`; systemd's slices are only
-followed in their names. Left out: device rules in version 2 (they take a BPF program), huge pages, block I/O.
+Upstream: runc `libcontainer/cgroups/fs`, `fs2`,
+`cgroups.ConvertCPUSharesToCgroupV2Value`; systemd's slices are only followed in their
+names. Left out: device rules in version 2 (they take a BPF program), huge pages, block
+I/O.
 """
 
 from __future__ import annotations
@@ -22,13 +26,16 @@ Spec = dict[str, Any]
 
 CONTROLLERS = ("cpu", "cpuacct", "memory", "pids", "cpuset", "devices", "freezer")
 DEFAULT_DEVICES = (
-    "c *:* m", "b *:* m", "c 1:3 rwm", "c 1:5 rwm", "c 1:7 rwm", "c 1:8 rwm", "c 1:9 rwm", "c 5:0 rwm",
+    "c *:* m", "b *:* m", "c 1:3 rwm", "c 1:5 rwm", "c 1:7 rwm", "c 1:8 rwm",
+    "c 1:9 rwm", "c 5:0 rwm",
     "c 5:1 rwm", "c 5:2 rwm", "c 136:* rwm",
 )  # fmt: skip
 
 
 def hierarchies() -> dict[str, str]:
-    """Where each controller's tree is mounted; the key is empty for a version 2 tree."""
+    """Where each controller's tree is mounted; the key is empty for a version 2
+    tree.
+    """
     found: dict[str, str] = {}
     with open("/proc/self/mounts") as mounts:
         for line in mounts:
@@ -45,7 +52,9 @@ def hierarchies() -> dict[str, str]:
 
 
 def directory_of(cgroups_path: str) -> str:
-    """The directory below each tree. `SLICE:PREFIX:ID` is laid out as systemd does: `a.slice/a-b.slice/PREFIX-ID.scope`."""
+    """The directory below each tree. `SLICE:PREFIX:ID` is laid out as systemd does:
+    `a.slice/a-b.slice/PREFIX-ID.scope`.
+    """
     if ":" not in cgroups_path:
         return cgroups_path.strip("/")
     slice_name, prefix, container_id = cgroups_path.split(":")
@@ -55,7 +64,9 @@ def directory_of(cgroups_path: str) -> str:
 
 
 def cpu_weight(shares: int) -> int:
-    """Version 2's weight for version 1's shares: 2 → 1, 1024 → 100, 262144 → 10000, a curve through these three."""
+    """Version 2's weight for version 1's shares: 2 → 1, 1024 → 100, 262144 → 10000, a
+    curve through these three.
+    """
     if shares == 0:
         return 0
     if shares <= 2:
@@ -89,7 +100,9 @@ class Cgroup:
         return os.path.join(tree, self.relative, file) if tree else ""
 
     def _paths(self) -> list[str]:
-        return sorted({os.path.join(tree, self.relative) for tree in self._trees.values()})
+        return sorted(
+            {os.path.join(tree, self.relative) for tree in self._trees.values()}
+        )
 
     def create(self, resources: Spec) -> None:
         """Make the directories and set the limits. Raises OSError."""
@@ -103,15 +116,23 @@ class Cgroup:
                 if tree == self._trees.get("cpuset"):
                     self._fill_cpuset(path)
         self.update(resources)
-        if not self.unified and "devices" in self._trees and not (resources.get("devices") or [{}])[0].get("allow"):
-            with suppress(OSError):  # a tree that is itself restricted cannot take more away
+        if (
+            not self.unified
+            and "devices" in self._trees
+            and not (resources.get("devices") or [{}])[0].get("allow")
+        ):
+            with suppress(
+                OSError
+            ):  # a tree that is itself restricted cannot take more away
                 _write(self._path("devices", "devices.deny"), "a")
                 for rule in DEFAULT_DEVICES:
                     _write(self._path("devices", "devices.allow"), rule)
 
     @staticmethod
     def _hand_down(path: str) -> None:
-        """Version 2: children only have the controllers that their parent hands down."""
+        """Version 2: children only have the controllers that their parent hands
+        down.
+        """
         with suppress(OSError):
             for name in _read(f"{path}/cgroup.controllers").split():
                 with suppress(OSError):
@@ -119,10 +140,14 @@ class Cgroup:
 
     @staticmethod
     def _fill_cpuset(path: str) -> None:
-        """Version 1: a new cpuset is empty, and nothing may run in it until it has been given something."""
+        """Version 1: a new cpuset is empty, and nothing may run in it until it has been
+        given something.
+        """
         for name in ("cpuset.cpus", "cpuset.mems"):
             if not _read(f"{path}/{name}").strip():
-                _write(f"{path}/{name}", _read(f"{os.path.dirname(path)}/{name}").strip())
+                _write(
+                    f"{path}/{name}", _read(f"{os.path.dirname(path)}/{name}").strip()
+                )
 
     def update(self, resources: Spec) -> None:
         """Set the limits that are given; `resources` is the spec's. Raises OSError."""
@@ -139,7 +164,12 @@ class Cgroup:
         limit, swap = memory.get("limit"), memory.get("swap")
         if self.unified:
             quota = cpu.get("quota")
-            top = f"{quota if quota and quota > 0 else 'max'} {cpu.get('period') or 100000}" if quota else ""
+            top = (
+                f"{quota if quota and quota > 0 else 'max'}"
+                f" {cpu.get('period') or 100000}"
+                if quota
+                else ""
+            )
             return [
                 ("", "cpu.weight", cpu_weight(cpu.get("shares") or 0)),
                 ("", "cpu.max", top),
@@ -148,7 +178,8 @@ class Cgroup:
                 ("", "cpuset.cpus", cpu.get("cpus")),
                 ("", "cpuset.mems", cpu.get("mems")),
             ]
-        # the limit with swap may never be below the one without: which comes first depends on the direction
+        # the limit with swap may never be below the one without: which comes first
+        # depends on the direction
         total = self._path("memory", "memory.memsw.limit_in_bytes")
         with_swap = swap if total and os.path.exists(total) else None
         pair: list[tuple[str, str, object]] = [
@@ -201,23 +232,35 @@ class Cgroup:
         return 0
 
     def usage(self) -> tuple[int, int]:
-        """Nanoseconds of CPU time, and bytes of memory that cannot simply be dropped (the working set)."""
+        """Nanoseconds of CPU time, and bytes of memory that cannot simply be dropped
+        (the working set).
+        """
         cpu = memory = 0
         with suppress(OSError, ValueError, StopIteration):
             if self.unified:
-                lines = dict(line.split() for line in _read(self._path("", "cpu.stat")).splitlines())
+                lines = dict(
+                    line.split()
+                    for line in _read(self._path("", "cpu.stat")).splitlines()
+                )
                 cpu = int(lines["usage_usec"]) * 1000
             else:
                 cpu = int(_read(self._path("cpuacct", "cpuacct.usage")))
         with suppress(OSError, ValueError):
             file = "memory.current" if self.unified else "memory.usage_in_bytes"
             inactive = "inactive_file" if self.unified else "total_inactive_file"
-            stat = dict(line.split() for line in _read(self._path("memory", "memory.stat")).splitlines())
-            memory = max(int(_read(self._path("memory", file))) - int(stat[inactive]), 0)
+            stat = dict(
+                line.split()
+                for line in _read(self._path("memory", "memory.stat")).splitlines()
+            )
+            memory = max(
+                int(_read(self._path("memory", file))) - int(stat[inactive]), 0
+            )
         return cpu, memory
 
     def remove(self) -> None:
-        """Kill what is left and take the directory away; parents stay, they are the kubelet's."""
+        """Kill what is left and take the directory away; parents stay, they are the
+        kubelet's.
+        """
         self.kill()
         for path in self._paths():
             for _ in range(50):

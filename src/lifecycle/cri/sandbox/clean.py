@@ -1,8 +1,10 @@
-"""Take away everything that sandboxes and containers hold: processes, cgroups, mounts, files.
+"""Take away everything that sandboxes and containers hold: processes, cgroups, mounts,
+files.
 
-Works from what is on disk, without a runtime, so that it can follow a `kill -9` of it: `python -m
-lifecycle.cri.sandbox.clean ROOT`. The network's part (addresses, interfaces) goes with the network namespace; an address
-reserved by an address plugin is given back when its owner is told, by `remove_pod_sandbox` of a recovered runtime.
+Works from what is on disk, without a runtime, so that it can follow a `kill -9` of it:
+`python -m lifecycle.cri.sandbox.clean ROOT`. The network's part (addresses, interfaces)
+goes with the network namespace; an address reserved by an address plugin is given back
+when its owner is told, by `remove_pod_sandbox` of a recovered runtime.
 """
 
 from __future__ import annotations
@@ -47,7 +49,10 @@ def clean_bundle(directory: Path) -> None:
         known = read_json(f"{directory}/pid.json")
         _end(known["pid"], known["started"])
         with suppress(OSError):
-            if str(directory).encode() in Path(f"/proc/{known['shim']}/cmdline").read_bytes():
+            if (
+                str(directory).encode()
+                in Path(f"/proc/{known['shim']}/cmdline").read_bytes()
+            ):
                 _end(known["shim"])
     with suppress(FileNotFoundError):
         Cgroup(read_json(f"{directory}/config.json")["linux"]["cgroupsPath"]).remove()
@@ -68,5 +73,8 @@ def clean(root: Path) -> None:
 
 if __name__ == "__main__":
     if len(sys.argv) != 2 or not Path(sys.argv[1]).is_dir():
-        sys.exit("usage: python -m lifecycle.cri.sandbox.clean ROOT (the directory of a sandbox runtime)")
+        sys.exit(
+            "usage: python -m lifecycle.cri.sandbox.clean ROOT (the directory of a"
+            " sandbox runtime)"
+        )
     clean(Path(sys.argv[1]))

@@ -1,11 +1,14 @@
-"""Who a container's process is and what it may do: user, groups, capabilities, no new privileges, resource limits.
+"""Who a container's process is and what it may do: user, groups, capabilities, no new
+privileges, resource limits.
 
-The order matters. The bounding set can only be cut while one still has `CAP_SETPCAP`, and only before the user changes;
-changing the user away from root drops what is effective unless the kernel is told to keep it, and the last word is
-`capset`, which for a user other than root leaves nothing effective after `exec` anyway.
+The order matters. The bounding set can only be cut while one still has `CAP_SETPCAP`,
+and only before the user changes; changing the user away from root drops what is
+effective unless the kernel is told to keep it, and the last word is `capset`, which for
+a user other than root leaves nothing effective after `exec` anyway.
 
-Upstream: runc `libcontainer/init_linux.go` (`finalizeNamespace`), `capabilities/capabilities.go`. Left out: ambient
-capabilities (the kubelet sets none), keyrings, seccomp.
+Upstream: runc `libcontainer/init_linux.go` (`finalizeNamespace`),
+`capabilities/capabilities.go`. Left out: ambient capabilities (the kubelet sets none),
+keyrings, seccomp.
 """
 
 from __future__ import annotations
@@ -46,16 +49,22 @@ def become(process: dict[str, Any]) -> None:
     os.setresgid(user["gid"], user["gid"], user["gid"])
     os.setresuid(user["uid"], user["uid"], user["uid"])
     permitted = capability_bits(wanted.get("permitted") or []) & own
-    sys.set_capabilities(capability_bits(wanted.get("effective") or []) & own, permitted)
+    sys.set_capabilities(
+        capability_bits(wanted.get("effective") or []) & own, permitted
+    )
     if process.get("noNewPrivileges"):
         sys.prctl(sys.PR_SET_NO_NEW_PRIVS, 1)
 
 
 def find_program(name: str, path: str) -> str:
-    """Where a command is. Raises FileNotFoundError or PermissionError with runc's words."""
+    """Where a command is. Raises FileNotFoundError or PermissionError with runc's
+    words.
+    """
     if "/" in name:
         if not os.path.exists(name):
-            raise FileNotFoundError(f'exec: "{name}": stat {name}: no such file or directory')
+            raise FileNotFoundError(
+                f'exec: "{name}": stat {name}: no such file or directory'
+            )
         if os.path.isdir(name):
             raise PermissionError(f'exec: "{name}": is a directory')
         if not os.access(name, os.X_OK):

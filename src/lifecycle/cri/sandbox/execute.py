@@ -1,9 +1,10 @@
 """Runs one more command in a running container: `kubectl exec` and exec probes.
 
-Run as `python -m lifecycle.cri.sandbox.execute BUNDLE PROCESS FD`: `PROCESS` is a file with the OCI process, `FD` gets a
-line if the command cannot be run. Standard streams are the caller's. It joins the cgroup and all the namespaces of the
-container's process 1, forks (for the PID namespace), and leaves with the command's exit code. Whoever kills it kills the
-command too.
+Run as `python -m lifecycle.cri.sandbox.execute BUNDLE PROCESS FD`: `PROCESS` is a file
+with the OCI process, `FD` gets a line if the command cannot be run. Standard streams
+are the caller's. It joins the cgroup and all the namespaces of the container's process
+1, forks (for the PID namespace), and leaves with the command's exit code. Whoever kills
+it kills the command too.
 
 Upstream: runc `exec.go`, `libcontainer/process_linux.go` (`setnsProcess`).
 """
@@ -18,16 +19,27 @@ from contextlib import suppress
 
 from lifecycle.cri.sandbox import syscalls
 from lifecycle.cri.sandbox.cgroups import Cgroup
-from lifecycle.cri.sandbox.launch import become_program, describe, exit_code, read_json, start_time
+from lifecycle.cri.sandbox.launch import (
+    become_program,
+    describe,
+    exit_code,
+    read_json,
+    start_time,
+)
 
 
 def enter(pid: int) -> None:
-    """All namespaces of a process; the mount namespace last, for after it `/proc` is another one."""
+    """All namespaces of a process; the mount namespace last, for after it `/proc` is
+    another one.
+    """
     kinds = ("cgroup", "ipc", "uts", "network", "pid", "mount")
     files = {}
     for kind in kinds:
         name = syscalls.NAMESPACE_FILES[kind]
-        if os.stat(f"/proc/{pid}/ns/{name}").st_ino != os.stat(f"/proc/self/ns/{name}").st_ino:
+        if (
+            os.stat(f"/proc/{pid}/ns/{name}").st_ino
+            != os.stat(f"/proc/self/ns/{name}").st_ino
+        ):
             files[kind] = os.open(f"/proc/{pid}/ns/{name}", os.O_RDONLY)
     for kind, fd in files.items():
         syscalls.setns(fd, syscalls.NAMESPACE_FLAGS[kind])

@@ -1,19 +1,23 @@
-"""Starts one container and stays with it: what runc and containerd's shim are to a real runtime.
+"""Starts one container and stays with it: what runc and containerd's shim are to a real
+runtime.
 
-Run as `python -m lifecycle.cri.sandbox.launch BUNDLE`, in a session of its own, so that the container outlives the
-runtime: whoever restarts the runtime finds the result on disk. `BUNDLE/config.json` is the OCI spec, `BUNDLE/shim.json`
-where the log goes. The first line on standard output is `{"pid": …}` or `{"error": …}`.
+Run as `python -m lifecycle.cri.sandbox.launch BUNDLE`, in a session of its own, so that
+the container outlives the runtime: whoever restarts the runtime finds the result on
+disk. `BUNDLE/config.json` is the OCI spec, `BUNDLE/shim.json` where the log goes. The
+first line on standard output is `{"pid": …}` or `{"error": …}`.
 
-Two forks make the container. The first child enters the cgroup and the namespaces; a PID namespace only takes in
-*children*, so it forks again, and the grandchild is process 1 there: it mounts, turns the root around, gives up
-privileges and becomes the program. The middle one leaves, and as the shim declared itself a "subreaper" the grandchild
-becomes its child, whose death it can wait for. So the pause process is nobody's parent: siblings of it share its
-namespaces, and their parents are shims.
+Two forks make the container. The first child enters the cgroup and the namespaces; a
+PID namespace only takes in *children*, so it forks again, and the grandchild is process
+1 there: it mounts, turns the root around, gives up privileges and becomes the program.
+The middle one leaves, and as the shim declared itself a "subreaper" the grandchild
+becomes its child, whose death it can wait for. So the pause process is nobody's parent:
+siblings of it share its namespaces, and their parents are shims.
 
-At the end `BUNDLE/exit.json` says how it ended. Without a PID namespace of its own, the container's other processes
-would live on; the shim kills them.
+At the end `BUNDLE/exit.json` says how it ended. Without a PID namespace of its own, the
+container's other processes would live on; the shim kills them.
 
-Upstream: containerd `cmd/containerd-shim-runc-v2`, runc `libcontainer/nsenter/nsexec.c`, `standard_init_linux.go`.
+Upstream: containerd `cmd/containerd-shim-runc-v2`, runc
+`libcontainer/nsenter/nsexec.c`, `standard_init_linux.go`.
 """
 
 from __future__ import annotations
@@ -50,7 +54,9 @@ def read_json(path: str) -> Any:
 
 
 def start_time(pid: int) -> int:
-    """When a process began, in clock ticks since boot: with it a process id is unique. 0 if there is none."""
+    """When a process began, in clock ticks since boot: with it a process id is unique.
+    0 if there is none.
+    """
     with suppress(OSError, IndexError, ValueError), open(f"/proc/{pid}/stat") as file:
         fields = file.read().rpartition(")")[2].split()
         return 0 if fields[0] in "ZX" else int(fields[19])
@@ -58,7 +64,9 @@ def start_time(pid: int) -> int:
 
 
 def set_oom_score_adj(value: int) -> None:
-    """As low as one may: without CAP_SYS_RESOURCE nobody can go below what they have."""
+    """As low as one may: without CAP_SYS_RESOURCE nobody can go below what they
+    have.
+    """
     try:
         with open("/proc/self/oom_score_adj", "w") as file:
             file.write(str(value))
@@ -67,8 +75,14 @@ def set_oom_score_adj(value: int) -> None:
 
 
 def _enter_namespaces(spec: Spec) -> None:
-    """Join those with a path, make the others. The mount namespace is made last: paths are the machine's until then."""
-    joined = [(n["type"], os.open(n["path"], os.O_RDONLY)) for n in spec["linux"]["namespaces"] if n.get("path")]
+    """Join those with a path, make the others. The mount namespace is made last: paths
+    are the machine's until then.
+    """
+    joined = [
+        (n["type"], os.open(n["path"], os.O_RDONLY))
+        for n in spec["linux"]["namespaces"]
+        if n.get("path")
+    ]
     for kind, fd in joined:
         syscalls.setns(fd, syscalls.NAMESPACE_FLAGS[kind])
         os.close(fd)
@@ -88,7 +102,9 @@ def _set_up(spec: Spec, bundle: str) -> None:
             file.write(value)
     if spec.get("hostname"):
         syscalls.sethostname(spec["hostname"])
-    rootfs.hide(spec["linux"].get("maskedPaths") or [], spec["linux"].get("readonlyPaths") or [])
+    rootfs.hide(
+        spec["linux"].get("maskedPaths") or [], spec["linux"].get("readonlyPaths") or []
+    )
     if spec["root"].get("readonly"):
         rootfs.seal()
 
@@ -133,9 +149,15 @@ def _use_streams(streams: tuple[int, int, int], terminal: bool) -> None:
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
-def spawn(spec: Spec, bundle: str, cgroup: Cgroup, streams: tuple[int, int, int]) -> int:
-    """Start the container; the id of its process 1 in the machine's numbers. Raises OSError with what went wrong."""
-    report, reported = os.pipe()  # closed by a successful exec; whatever is written is a complaint
+def spawn(
+    spec: Spec, bundle: str, cgroup: Cgroup, streams: tuple[int, int, int]
+) -> int:
+    """Start the container; the id of its process 1 in the machine's numbers. Raises
+    OSError with what went wrong.
+    """
+    report, reported = (
+        os.pipe()
+    )  # closed by a successful exec; whatever is written is a complaint
     number, numbered = os.pipe()
     middle = os.fork()
     if middle == 0:
@@ -185,7 +207,9 @@ def describe(error: BaseException) -> str:
 
 def exit_code(status: int) -> int:
     """As shells count: 128 and the signal's number for those that were killed."""
-    return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+    return (
+        128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+    )
 
 
 def main(bundle: str) -> int:
@@ -207,16 +231,23 @@ def main(bundle: str) -> int:
         return 1
     os.chdir(bundle)
     before = cgroup.oom_kills()
-    write_json("pid.json", {"pid": pid, "started": start_time(pid), "shim": os.getpid()})
+    write_json(
+        "pid.json", {"pid": pid, "started": start_time(pid), "shim": os.getpid()}
+    )
     print(json.dumps({"pid": pid}), flush=True)
     with open(os.devnull, "w") as nothing:
         os.dup2(nothing.fileno(), 1)  # the runtime need not listen any longer
     status = stdio.serve(pid)
-    if not any(n["type"] == "pid" and not n.get("path") for n in spec["linux"]["namespaces"]):
+    if not any(
+        n["type"] == "pid" and not n.get("path") for n in spec["linux"]["namespaces"]
+    ):
         cgroup.kill()
     stdio.finish()
     oom = cgroup.oom_kills() > before
-    write_json("exit.json", {"exit_code": exit_code(status), "finished_at": time.time_ns(), "oom": oom})
+    write_json(
+        "exit.json",
+        {"exit_code": exit_code(status), "finished_at": time.time_ns(), "oom": oom},
+    )
     return 0
 
 

@@ -1,7 +1,9 @@
-"""What the sandbox runtime needs of a network: someone to call. In a cluster that is libcni; this package does not know it.
+"""What the sandbox runtime needs of a network: someone to call. In a cluster that is
+libcni; this package does not know it.
 
-The runtime makes the network namespace and brings `lo` up; whoever implements `PodNetworkSetup` puts an interface into it
-and says which addresses it has. The order is containerd's: namespace, network, and only then the pause process.
+The runtime makes the network namespace and brings `lo` up; whoever implements
+`PodNetworkSetup` puts an interface into it and says which addresses it has. The order
+is containerd's: namespace, network, and only then the pause process.
 """
 
 from __future__ import annotations
@@ -28,11 +30,17 @@ class PodNetworkSetup(Protocol):
         """Empty, or why pods cannot be connected now."""
         ...
 
-    async def add(self, sandbox_id: str, netns: str, config: PodSandboxConfig) -> list[str]:
-        """Connect the namespace at the path `netns`; the pod's addresses, the primary one first. Raises OSError or RuntimeError."""
+    async def add(
+        self, sandbox_id: str, netns: str, config: PodSandboxConfig
+    ) -> list[str]:
+        """Connect the namespace at the path `netns`; the pod's addresses, the primary
+        one first. Raises OSError or RuntimeError.
+        """
         ...
 
-    async def remove(self, sandbox_id: str, netns: str, config: PodSandboxConfig) -> None:
+    async def remove(
+        self, sandbox_id: str, netns: str, config: PodSandboxConfig
+    ) -> None:
         """Undo it. Again does no harm; `netns` is empty if the namespace is gone."""
         ...
 
@@ -44,18 +52,24 @@ class LoopbackOnly:
         """Always."""
         return ""
 
-    async def add(self, sandbox_id: str, netns: str, config: PodSandboxConfig) -> list[str]:
+    async def add(
+        self, sandbox_id: str, netns: str, config: PodSandboxConfig
+    ) -> list[str]:
         """Nothing to do."""
         return []
 
-    async def remove(self, sandbox_id: str, netns: str, config: PodSandboxConfig) -> None:
+    async def remove(
+        self, sandbox_id: str, netns: str, config: PodSandboxConfig
+    ) -> None:
         """Nothing to undo."""
 
 
 def make_network_namespace(path: str) -> None:
-    """A new network namespace with `lo` up, kept alive by mounting it on the file `path`. Raises OSError.
+    """A new network namespace with `lo` up, kept alive by mounting it on the file
+    `path`. Raises OSError.
 
-    A thread leaves the machine's network for a new one, which concerns this thread alone, and ends.
+    A thread leaves the machine's network for a new one, which concerns this thread
+    alone, and ends.
     """
     problems: list[OSError] = []
 
@@ -64,8 +78,12 @@ def make_network_namespace(path: str) -> None:
             syscalls.unshare(syscalls.CLONE_NEWNET)
             with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
                 request = struct.pack("16sH14x", b"lo", 0)
-                _, flags = struct.unpack("16sH14x", fcntl.ioctl(control, SIOCGIFFLAGS, request))
-                fcntl.ioctl(control, SIOCSIFFLAGS, struct.pack("16sH14x", b"lo", flags | IFF_UP))
+                _, flags = struct.unpack(
+                    "16sH14x", fcntl.ioctl(control, SIOCGIFFLAGS, request)
+                )
+                fcntl.ioctl(
+                    control, SIOCSIFFLAGS, struct.pack("16sH14x", b"lo", flags | IFF_UP)
+                )
             os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o444))
             syscalls.mount("/proc/thread-self/ns/net", path, flags=syscalls.MS_BIND)
         except OSError as error:
@@ -81,7 +99,8 @@ def make_network_namespace(path: str) -> None:
 def connect_inside(netns: str, port: int) -> socket.socket:
     """A connection to `localhost:PORT` within a network namespace. Raises OSError.
 
-    A socket belongs to the namespace of the thread that made it, for ever, whoever uses it later.
+    A socket belongs to the namespace of the thread that made it, for ever, whoever uses
+    it later.
     """
     made: list[socket.socket] = []
     problems: list[OSError] = []
@@ -107,14 +126,19 @@ def connect_inside(netns: str, port: int) -> socket.socket:
 
 @contextmanager
 def in_network(path: str) -> Iterator[None]:
-    """The calling thread is in the network namespace at `path`, or stays where it is if that is empty. Raises OSError.
+    """The calling thread is in the network namespace at `path`, or stays where it is if
+    that is empty. Raises OSError.
 
-    Nothing may be awaited inside. Sockets made and processes started in there belong there.
+    Nothing may be awaited inside. Sockets made and processes started in there belong
+    there.
     """
     if not path:
         yield
         return
-    before = os.open(f"/proc/self/task/{threading.get_native_id()}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+    before = os.open(
+        f"/proc/self/task/{threading.get_native_id()}/ns/net",
+        os.O_RDONLY | os.O_CLOEXEC,
+    )
     try:
         inside = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         try:

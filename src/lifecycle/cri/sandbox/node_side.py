@@ -1,7 +1,8 @@
-"""The rest of CRI for the sandbox runtime: commands in containers, streams, logs, statistics, images.
+"""The rest of CRI for the sandbox runtime: commands in containers, streams, logs,
+statistics, images.
 
-Upstream: containerd `internal/cri/server/container_execsync.go`, `container_attach.go`, `sandbox_portforward_linux.go`,
-`container_stats.go`, `images/`.
+Upstream: containerd `internal/cri/server/container_execsync.go`, `container_attach.go`,
+`sandbox_portforward_linux.go`, `container_stats.go`, `images/`.
 """
 
 from __future__ import annotations
@@ -53,18 +54,27 @@ class NodeSide(NodeAccess):
     def _netns(self, sandbox_id: str) -> str:
         raise NotImplementedError
 
-    # -- commands -----------------------------------------------------------------------------------------------------
+    # -- commands ----------------------------------------------------------------------
 
     def _running(self, container_id: str, doing: str) -> Container:
         container = self._container(container_id)
         if container.status.state is not ContainerState.RUNNING:
             raise RuntimeServiceError(
-                f"rpc error: code = Unknown desc = {doing}: container is in {container.status.state.value} state"
+                f"rpc error: code = Unknown desc = {doing}: container is in"
+                f" {container.status.state.value} state"
             )
         return container
 
-    async def _execute(self, container: Container, cmd: tuple[str, ...], files: tuple[Any, Any, Any], tty: bool) -> Any:
-        """Start the helper that joins the container; the process, and the pipe on which it complains."""
+    async def _execute(
+        self,
+        container: Container,
+        cmd: tuple[str, ...],
+        files: tuple[Any, Any, Any],
+        tty: bool,
+    ) -> Any:
+        """Start the helper that joins the container; the process, and the pipe on which
+        it complains.
+        """
         process = dict(read_json(f"{container.directory}/config.json")["process"])
         process |= {"args": list(cmd), "terminal": tty}
         if tty:
@@ -92,11 +102,14 @@ class NodeSide(NodeAccess):
             why = pipe.read().decode(errors="replace")
         if why:
             raise RuntimeServiceError(
-                f'rpc error: code = Unknown desc = failed to exec in container: failed to start exec "{token_hex(32)}": '
-                f"OCI runtime exec failed: exec failed: unable to start container process: {why}: unknown"
+                "rpc error: code = Unknown desc = failed to exec in container: failed"
+                f' to start exec "{token_hex(32)}": OCI runtime exec failed: exec'
+                f" failed: unable to start container process: {why}: unknown"
             )
 
-    async def exec_sync(self, container_id: str, cmd: tuple[str, ...], timeout: float) -> ExecSyncResponse:
+    async def exec_sync(
+        self, container_id: str, cmd: tuple[str, ...], timeout: float
+    ) -> ExecSyncResponse:
         """Output beyond 16 MiB is dropped."""
         container = self._running(container_id, "failed to exec in container")
         files = (subprocess.DEVNULL, subprocess.PIPE, subprocess.PIPE)
@@ -108,23 +121,37 @@ class NodeSide(NodeAccess):
             await process.wait()
             os.close(heard)
             raise RuntimeServiceError(
-                "rpc error: code = DeadlineExceeded desc = failed to exec in container: "
-                f"timeout {timeout:g}s exceeded: context deadline exceeded"
+                "rpc error: code = DeadlineExceeded desc = failed to exec in"
+                f" container: timeout {timeout:g}s exceeded: context deadline exceeded"
             ) from None
         self._complaint(heard)
-        texts = [data[:MAX_SYNC_OUTPUT].decode("utf-8", "surrogateescape") for data in (out, err)]
+        texts = [
+            data[:MAX_SYNC_OUTPUT].decode("utf-8", "surrogateescape")
+            for data in (out, err)
+        ]
         return ExecSyncResponse(process.returncode or 0, *texts)
 
-    async def exec(self, container_id: str, cmd: tuple[str, ...], streams: Streams, tty: bool = False) -> int:
+    async def exec(
+        self,
+        container_id: str,
+        cmd: tuple[str, ...],
+        streams: Streams,
+        tty: bool = False,
+    ) -> int:
         """With a terminal both outputs are one."""
         container = self._running(container_id, "failed to exec in container")
         if tty:
             return await self._exec_terminal(container, cmd, streams)
         stdin = subprocess.PIPE if streams.stdin is not None else subprocess.DEVNULL
-        process, heard = await self._execute(container, cmd, (stdin, subprocess.PIPE, subprocess.PIPE), False)
+        process, heard = await self._execute(
+            container, cmd, (stdin, subprocess.PIPE, subprocess.PIPE), False
+        )
         feeding = asyncio.ensure_future(_feed(process.stdin, streams))
         try:
-            await asyncio.gather(_copy(process.stdout, streams.stdout), _copy(process.stderr, streams.stderr))
+            await asyncio.gather(
+                _copy(process.stdout, streams.stdout),
+                _copy(process.stderr, streams.stderr),
+            )
             await process.wait()
         finally:
             feeding.cancel()
@@ -136,9 +163,13 @@ class NodeSide(NodeAccess):
         self._complaint(heard)
         return int(process.returncode or 0)
 
-    async def _exec_terminal(self, container: Container, cmd: tuple[str, ...], streams: Streams) -> int:
+    async def _exec_terminal(
+        self, container: Container, cmd: tuple[str, ...], streams: Streams
+    ) -> int:
         master, slave = os.openpty()
-        process, heard = await self._execute(container, cmd, (slave, slave, slave), True)
+        process, heard = await self._execute(
+            container, cmd, (slave, slave, slave), True
+        )
         os.close(slave)
         loop = asyncio.get_running_loop()
         said: asyncio.Queue[bytes | None] = asyncio.Queue()
@@ -178,21 +209,33 @@ class NodeSide(NodeAccess):
         self._complaint(heard)
         return int(process.returncode or 0)
 
-    # -- streams ------------------------------------------------------------------------------------------------------
+    # -- streams -----------------------------------------------------------------------
 
-    async def _shim(self, container: Container) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """A connection to the container's shim. Paths of sockets are short, so this goes through the directory's fd."""
+    async def _shim(
+        self, container: Container
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """A connection to the container's shim. Paths of sockets are short, so this
+        goes through the directory's fd.
+        """
         directory = os.open(container.directory, os.O_PATH)
         try:
-            return await asyncio.open_unix_connection(f"/proc/self/fd/{directory}/{stdio.SOCKET}")
+            return await asyncio.open_unix_connection(
+                f"/proc/self/fd/{directory}/{stdio.SOCKET}"
+            )
         except OSError as error:
-            raise RuntimeServiceError(f"rpc error: code = Unknown desc = failed to reach the shim: {error}") from None
+            raise RuntimeServiceError(
+                f"rpc error: code = Unknown desc = failed to reach the shim: {error}"
+            ) from None
         finally:
             os.close(directory)
 
-    async def attach(self, container_id: str, streams: Streams, tty: bool = False) -> None:
+    async def attach(
+        self, container_id: str, streams: Streams, tty: bool = False
+    ) -> None:
         """From now on; what was said before is in the log."""
-        reader, writer = await self._shim(self._running(container_id, "failed to attach container"))
+        reader, writer = await self._shim(
+            self._running(container_id, "failed to attach container")
+        )
 
         async def feed() -> None:
             async for data in streams.stdin or _never():
@@ -203,7 +246,11 @@ class NodeSide(NodeAccess):
 
         async def resize() -> None:
             async for width, height in streams.resize or _never():
-                writer.write(stdio.frame(stdio.RESIZE, b'{"width": %d, "height": %d}' % (width, height)))
+                writer.write(
+                    stdio.frame(
+                        stdio.RESIZE, b'{"width": %d, "height": %d}' % (width, height)
+                    )
+                )
 
         tasks = [asyncio.ensure_future(feed()), asyncio.ensure_future(resize())]
         buffer = bytearray()
@@ -211,7 +258,9 @@ class NodeSide(NodeAccess):
             while data := await reader.read(65536):
                 buffer += data
                 for kind, payload in stdio.unframe(buffer):
-                    await (streams.stderr if kind == stdio.STDERR else streams.stdout)(payload)
+                    await (streams.stderr if kind == stdio.STDERR else streams.stdout)(
+                        payload
+                    )
         except ConnectionError:
             pass
         finally:
@@ -224,7 +273,9 @@ class NodeSide(NodeAccess):
         """Returns when the shim writes to the new file."""
         container = self._container(container_id)
         if container.status.state is not ContainerState.RUNNING:
-            raise RuntimeServiceError("rpc error: code = Unknown desc = container is not running")
+            raise RuntimeServiceError(
+                "rpc error: code = Unknown desc = container is not running"
+            )
         reader, writer = await self._shim(container)
         writer.write(stdio.frame(stdio.REOPEN))
         buffer = bytearray()
@@ -236,17 +287,26 @@ class NodeSide(NodeAccess):
         finally:
             writer.close()
 
-    async def port_forward(self, pod_sandbox_id: str, port: int, streams: Streams) -> None:
+    async def port_forward(
+        self, pod_sandbox_id: str, port: int, streams: Streams
+    ) -> None:
         """Even servers that listen on the pod's loopback only can be reached."""
         sandbox = self._sandbox(pod_sandbox_id)
-        netns = self._netns(pod_sandbox_id) if sandbox.networked else self.host_netns or "/proc/self/ns/net"
+        netns = (
+            self._netns(pod_sandbox_id)
+            if sandbox.networked
+            else self.host_netns or "/proc/self/ns/net"
+        )
         try:
             made: socket.socket = await asyncio.to_thread(connect_inside, netns, port)
         except OSError as error:
             raise RuntimeServiceError(
-                f"rpc error: code = Unknown desc = error forwarding port {port} to pod {pod_sandbox_id}, uid : failed to execute "
-                f'portforward in network namespace "{netns}": failed to connect to localhost:{port} inside namespace '
-                f'"{pod_sandbox_id}", IPv4: dial tcp4 127.0.0.1:{port}: connect: {(error.strerror or str(error)).lower()}'
+                f"rpc error: code = Unknown desc = error forwarding port {port} to pod"
+                f" {pod_sandbox_id}, uid : failed to execute "
+                f'portforward in network namespace "{netns}": failed to connect to'
+                f" localhost:{port} inside namespace "
+                f'"{pod_sandbox_id}", IPv4: dial tcp4 127.0.0.1:{port}: connect:'
+                f" {(error.strerror or str(error)).lower()}"
             ) from None
         made.settimeout(None)
         reader, writer = await asyncio.open_connection(sock=made)
@@ -258,32 +318,42 @@ class NodeSide(NodeAccess):
             await asyncio.gather(feeding, return_exceptions=True)
             writer.close()
 
-    # -- statistics ---------------------------------------------------------------------------------------------------
+    # -- statistics --------------------------------------------------------------------
 
     async def container_stats(self, container_id: str) -> dict[str, Any]:
         """From its cgroup."""
         container = self._container(container_id)
         status = container.status
-        cpu, memory = Cgroup(read_json(f"{container.directory}/config.json")["linux"]["cgroupsPath"]).usage()
+        cpu, memory = Cgroup(
+            read_json(f"{container.directory}/config.json")["linux"]["cgroupsPath"]
+        ).usage()
         now = time.time_ns()
         metadata = {"name": status.metadata.name, "attempt": status.metadata.attempt}
-        attributes = {"id": container_id, "metadata": metadata, "labels": dict(status.labels)}
+        attributes = {
+            "id": container_id,
+            "metadata": metadata,
+            "labels": dict(status.labels),
+        }
         return {
             "attributes": {**attributes, "annotations": dict(status.annotations)},
             "cpu": {"timestamp": now, "usage_core_nano_seconds": {"value": cpu}},
             "memory": {"timestamp": now, "working_set_bytes": {"value": memory}},
         }
 
-    async def list_container_stats(self, pod_sandbox_id: str = "") -> list[dict[str, Any]]:
+    async def list_container_stats(
+        self, pod_sandbox_id: str = ""
+    ) -> list[dict[str, Any]]:
         """Of what runs."""
         return [
             await self.container_stats(container.status.id)
             for container in self._containers.values()
             if container.status.state is ContainerState.RUNNING
-            and (not pod_sandbox_id or container.status.pod_sandbox_id == pod_sandbox_id)
+            and (
+                not pod_sandbox_id or container.status.pod_sandbox_id == pod_sandbox_id
+            )
         ]
 
-    # -- images -------------------------------------------------------------------------------------------------------
+    # -- images ------------------------------------------------------------------------
 
     async def list_images(self) -> list[Image]:
         """Largest first."""
@@ -326,6 +396,8 @@ async def _feed(writer: asyncio.StreamWriter | None, streams: Streams) -> None:
             writer.write_eof()
 
 
-async def _copy(reader: asyncio.StreamReader, write: Callable[[bytes], Awaitable[None]]) -> None:
+async def _copy(
+    reader: asyncio.StreamReader, write: Callable[[bytes], Awaitable[None]]
+) -> None:
     while data := await reader.read(65536):
         await write(data)

@@ -1,4 +1,5 @@
-"""Can the kernel put layers together here? An overlay on top of another overlay cannot, as in many CI containers.
+"""Can the kernel put layers together here? An overlay on top of another overlay cannot,
+as in many CI containers.
 
 Tried once, in a mount namespace of its own, so that nothing can be left behind.
 """

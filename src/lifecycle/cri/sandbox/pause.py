@@ -1,12 +1,13 @@
 """The pause program in Python: to be process 1, bury the dead, and do nothing else.
 
-When a process dies, its parent has to ask how (`waitpid`); until then it stays in the process table, dead: a
-*zombie*. Whose parent is gone gets a new one: process 1 of its PID namespace. So process 1 must ask after children it
-never had. In a pod, pause is process 1 only if the containers share a PID namespace; otherwise each program is its
+When a process dies, its parent has to ask how (`waitpid`); until then it stays in the
+process table, dead: a *zombie*. Whose parent is gone gets a new one: process 1 of its
+PID namespace. So process 1 must ask after children it never had. In a pod, pause is
+process 1 only if the containers share a PID namespace; otherwise each program is its
 own process 1, and pause has nobody to bury.
 
-The pods of `runtime.py` run a program of 192 bytes instead (`images/small_images.py`), which tells the kernel that it
-does not want to be told.
+The pods of `runtime.py` run a program of 192 bytes instead (`images/small_images.py`),
+which tells the kernel that it does not want to be told.
 
 Upstream: `build/pause/linux/pause.c`, version 3.10.
 """

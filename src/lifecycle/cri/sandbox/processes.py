@@ -1,7 +1,8 @@
 """Starting the launcher, and waiting for processes that may not be one's children.
 
-After a restart of the runtime the shims are somebody else's children, so `waitpid` does not help. A *pidfd* is a file that
-stands for a process and becomes readable when it ends; anyone may hold one.
+After a restart of the runtime the shims are somebody else's children, so `waitpid` does
+not help. A *pidfd* is a file that stands for a process and becomes readable when it
+ends; anyone may hold one.
 """
 
 from __future__ import annotations
@@ -27,13 +28,19 @@ def command(module: str, *words: str) -> list[str]:
 
 def environment() -> dict[str, str]:
     """Just enough to find the package."""
-    return {"PYTHONPATH": SOURCE, "PATH": os.environ.get("PATH", ""), "PYTHONDONTWRITEBYTECODE": "1"}
+    return {
+        "PYTHONPATH": SOURCE,
+        "PATH": os.environ.get("PATH", ""),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
 
 
 async def launch(directory: Path, host_netns: str = "") -> tuple[int, int]:
-    """Start the bundle's container in a session of its own; the ids of its process and its shim. Raises RuntimeServiceError.
+    """Start the bundle's container in a session of its own; the ids of its process and
+    its shim. Raises RuntimeServiceError.
 
-    `host_netns`: the node's network namespace, if it is not ours; pods on the node's network live there.
+    `host_netns`: the node's network namespace, if it is not ours; pods on the node's
+    network live there.
     """
 
     def start() -> dict[str, object]:
@@ -54,7 +61,12 @@ async def launch(directory: Path, host_netns: str = "") -> tuple[int, int]:
         if not line:
             shim.wait()
             del _SHIMS[shim.pid]
-            return {"error": (directory / "shim.log").read_text()[-500:].strip() or "the shim ended"}
+            return {
+                "error": (
+                    (directory / "shim.log").read_text()[-500:].strip()
+                    or "the shim ended"
+                )
+            }
         answer: dict[str, object] = json.loads(line)
         if "error" in answer:
             shim.wait()
@@ -64,8 +76,9 @@ async def launch(directory: Path, host_netns: str = "") -> tuple[int, int]:
     answer = await asyncio.to_thread(start)
     if "error" in answer:
         raise RuntimeServiceError(
-            "failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: "
-            f"unable to start container process: {answer['error']}: unknown"
+            "failed to create containerd task: failed to create shim task: OCI runtime"
+            " create failed: runc create failed: unable to start container process:"
+            f" {answer['error']}: unknown"
         )
     return int(str(answer["pid"])), int(str(answer["shim"]))
 

@@ -1,9 +1,12 @@
-"""What the sandbox runtime knows, on disk: one directory per sandbox and per container, with a record in each.
+"""What the sandbox runtime knows, on disk: one directory per sandbox and per container,
+with a record in each.
 
-A record is written before anything is made for it, so that whatever a crash leaves behind can be found and cleaned up.
-Everything else follows from the shim's files beside it: `pid.json` says which process, `exit.json` how it ended.
+A record is written before anything is made for it, so that whatever a crash leaves
+behind can be found and cleaned up. Everything else follows from the shim's files beside
+it: `pid.json` says which process, `exit.json` how it ended.
 
-Upstream: containerd keeps the same in `meta.db` (`internal/cri/store/sandbox`, `container`) and its shims' bundles.
+Upstream: containerd keeps the same in `meta.db` (`internal/cri/store/sandbox`,
+`container`) and its shims' bundles.
 """
 
 from __future__ import annotations
@@ -16,13 +19,21 @@ from pathlib import Path
 from typing import Any
 
 from lifecycle.cri import translate
-from lifecycle.cri.runtime import ContainerConfig, ContainerState, ContainerStatus, PodSandboxConfig, PodSandboxState
+from lifecycle.cri.runtime import (
+    ContainerConfig,
+    ContainerState,
+    ContainerStatus,
+    PodSandboxConfig,
+    PodSandboxState,
+)
 from lifecycle.cri.sandbox.launch import read_json, start_time, write_json
 
 
 @dataclass(slots=True)
 class Sandbox:
-    """A sandbox. `pid` is the pause process's, 0 if it does not run; `addresses` the primary one first."""
+    """A sandbox. `pid` is the pause process's, 0 if it does not run; `addresses` the
+    primary one first.
+    """
 
     id: str
     config: PodSandboxConfig
@@ -69,7 +80,9 @@ class Container:
         write_json(f"{self.directory}/record.json", _plain(record))
 
     def read_exit(self) -> None:
-        """How it ended, as the shim wrote it down; a shim that was killed left nothing, and nobody knows."""
+        """How it ended, as the shim wrote it down; a shim that was killed left nothing,
+        and nobody knows.
+        """
         status = self.status
         self.pid = 0
         if status.state is ContainerState.EXITED:
@@ -80,8 +93,17 @@ class Container:
         except FileNotFoundError:
             status.exit_code, status.reason = 255, "Unknown"
         else:
-            status.exit_code, status.finished_at = exited["exit_code"], exited["finished_at"]
-            status.reason = "OOMKilled" if exited["oom"] else "Completed" if status.exit_code == 0 else "Error"
+            status.exit_code, status.finished_at = (
+                exited["exit_code"],
+                exited["finished_at"],
+            )
+            status.reason = (
+                "OOMKilled"
+                if exited["oom"]
+                else "Completed"
+                if status.exit_code == 0
+                else "Error"
+            )
         self.save()
 
 
@@ -90,11 +112,15 @@ def _plain(value: Any) -> Any:
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
-    return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
+    return (
+        value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
+    )
 
 
 def running_pid(directory: Path) -> tuple[int, int]:
-    """Process 1 and the shim of a bundle, (0, 0) if they do not run. Ids are checked against the time of their start."""
+    """Process 1 and the shim of a bundle, (0, 0) if they do not run. Ids are checked
+    against the time of their start.
+    """
     try:
         known = read_json(f"{directory}/pid.json")
     except FileNotFoundError:
@@ -117,7 +143,10 @@ def load_sandboxes(root: Path) -> dict[str, Sandbox]:
             record = read_json(f"{directory}/record.json")
             config = translate.read_sandbox_config(record["config"], record["handler"])
             sandbox = Sandbox(record["id"], config, directory, record["created_at"])
-            sandbox.state, sandbox.addresses = PodSandboxState(record["state"]), record["addresses"]
+            sandbox.state, sandbox.addresses = (
+                PodSandboxState(record["state"]),
+                record["addresses"],
+            )
             sandbox.networked = record["networked"]
             found[sandbox.id] = sandbox
     return dict(sorted(found.items(), key=lambda item: item[1].created_at))
@@ -129,6 +158,10 @@ def load_containers(root: Path) -> dict[str, Container]:
     for directory in sorted(root.iterdir()):
         with suppress(FileNotFoundError):
             record = read_json(f"{directory}/record.json")
-            status = translate.read_container_status(record["status"], record["pod_sandbox_id"])
-            found[status.id] = Container(status, translate.read_container_config(record["config"]), directory)
+            status = translate.read_container_status(
+                record["status"], record["pod_sandbox_id"]
+            )
+            found[status.id] = Container(
+                status, translate.read_container_config(record["config"]), directory
+            )
     return dict(sorted(found.items(), key=lambda item: item[1].status.created_at))

@@ -1,13 +1,16 @@
-"""What a container sees of the file system: its image's layers, its own `/proc`, `/dev` and `/sys`, and what is mounted in.
+"""What a container sees of the file system: its image's layers, its own `/proc`, `/dev`
+and `/sys`, and what is mounted in.
 
-All of it is mounted inside the container's own mount namespace, so nothing has to be unmounted afterwards: with the last
-process the namespace goes, and all its mounts with it. The steps, in this order: keep mounts from spreading back to the
-machine, mount the root, mount everything else below it, make device files, turn the root around with `pivot_root`, and let
-the old one go.
+All of it is mounted inside the container's own mount namespace, so nothing has to be
+unmounted afterwards: with the last process the namespace goes, and all its mounts with
+it. The steps, in this order: keep mounts from spreading back to the machine, mount the
+root, mount everything else below it, make device files, turn the root around with
+`pivot_root`, and let the old one go.
 
-Upstream: runc `libcontainer/rootfs_linux.go` (`prepareRootfs`, `mountToRootfs`, `pivotRoot`, `maskPath`, `readonlyPath`).
-Left out: resolving links of an image that lead outside of it is left to the kernel (`openat2` is not in Python), so a bind
-mount onto a link in the image is refused; cgroup mounts show the whole tree read-only.
+Upstream: runc `libcontainer/rootfs_linux.go` (`prepareRootfs`, `mountToRootfs`,
+`pivotRoot`, `maskPath`, `readonlyPath`). Left out: resolving links of an image that
+lead outside of it is left to the kernel (`openat2` is not in Python), so a bind mount
+onto a link in the image is refused; cgroup mounts show the whole tree read-only.
 """
 
 from __future__ import annotations
@@ -36,7 +39,14 @@ PROPAGATION = {
     "rslave": sys.MS_SLAVE | sys.MS_REC,
     "rshared": sys.MS_SHARED | sys.MS_REC,
 }
-DEVICES = {"null": (1, 3), "zero": (1, 5), "full": (1, 7), "random": (1, 8), "urandom": (1, 9), "tty": (5, 0)}
+DEVICES = {
+    "null": (1, 3),
+    "zero": (1, 5),
+    "full": (1, 7),
+    "random": (1, 8),
+    "urandom": (1, 9),
+    "tty": (5, 0),
+}
 LINKS = {
     "fd": "/proc/self/fd",
     "stdin": "/proc/self/fd/0",
@@ -47,15 +57,28 @@ LINKS = {
 
 
 def mount_root(spec: Spec, rootfs: str) -> None:
-    """`spec["root"]["layers"]` as one directory: `kind` `overlay` (lowest first) or `copy`, which is there already."""
-    bidirectional = any("rshared" in mount.get("options", ()) for mount in spec["mounts"])
-    sys.mount("", "/", flags=sys.MS_REC | (sys.MS_SHARED if bidirectional else sys.MS_SLAVE))
+    """`spec["root"]["layers"]` as one directory: `kind` `overlay` (lowest first) or
+    `copy`, which is there already.
+    """
+    bidirectional = any(
+        "rshared" in mount.get("options", ()) for mount in spec["mounts"]
+    )
+    sys.mount(
+        "", "/", flags=sys.MS_REC | (sys.MS_SHARED if bidirectional else sys.MS_SLAVE)
+    )
     root = spec["root"]
     if root.get("layers"):
-        # names relative to the store keep the option string short; the kernel takes one page of it
+        # names relative to the store keep the option string short; the kernel takes one
+        # page of it
         os.chdir(root["store"])
         lower = ":".join(reversed(root["layers"]))
-        sys.mount("overlay", rootfs, "overlay", 0, f"lowerdir={lower},upperdir={root['upper']},workdir={root['work']}")
+        sys.mount(
+            "overlay",
+            rootfs,
+            "overlay",
+            0,
+            f"lowerdir={lower},upperdir={root['upper']},workdir={root['work']}",
+        )
     else:
         sys.mount(rootfs, rootfs, flags=sys.MS_BIND | sys.MS_REC)
     sys.mount("", rootfs, flags=sys.MS_PRIVATE | sys.MS_REC)
@@ -66,7 +89,9 @@ def _inside(rootfs: str, path: str) -> str:
     target = os.path.normpath(rootfs + "/" + path)
     real = os.path.realpath(target)
     if real != target and not real.startswith(rootfs + "/"):
-        raise OSError(40, "mount destination is a link that leads out of the container", path)
+        raise OSError(
+            40, "mount destination is a link that leads out of the container", path
+        )
     return real
 
 
@@ -98,13 +123,19 @@ def mount_one(mount: Spec, rootfs: str) -> None:
     _make_place(mount["source"], target)
     if mount["type"] != "bind":
         if data and mount["type"] == "devpts":
-            data = [item for item in data if item != "newinstance"]  # always so, since Linux 4.7
-        sys.mount(mount["source"], target, mount["type"], flags & ~sys.MS_BIND, ",".join(data))
+            data = [
+                item for item in data if item != "newinstance"
+            ]  # always so, since Linux 4.7
+        sys.mount(
+            mount["source"], target, mount["type"], flags & ~sys.MS_BIND, ",".join(data)
+        )
         return
     sys.mount(mount["source"], target, flags=sys.MS_BIND | sys.MS_REC)
     kept = flags & ~sys.MS_REC
     if kept & ~sys.MS_BIND:
-        sys.mount("", target, flags=kept | sys.MS_REMOUNT | sys.MS_BIND | _locked(target))
+        sys.mount(
+            "", target, flags=kept | sys.MS_REMOUNT | sys.MS_BIND | _locked(target)
+        )
     if spread:
         sys.mount("", target, flags=spread)
 
@@ -134,10 +165,14 @@ def make_devices(rootfs: str, extra: list[Spec]) -> None:
 
 
 def enter(rootfs: str) -> None:
-    """Turn the root around. The old root lies on top of the new one for a moment, then is gone: no directory needed."""
+    """Turn the root around. The old root lies on top of the new one for a moment, then
+    is gone: no directory needed.
+    """
     os.chdir(rootfs)
     sys.pivot_root(".", ".")
-    sys.mount("", ".", flags=sys.MS_SLAVE | sys.MS_REC)  # letting go must not spread to the machine
+    sys.mount(
+        "", ".", flags=sys.MS_SLAVE | sys.MS_REC
+    )  # letting go must not spread to the machine
     sys.umount(".")
     os.chdir("/")
 
@@ -147,7 +182,11 @@ def hide(masked: list[str], readonly: list[str]) -> None:
     for path in readonly:
         if os.path.exists(path):
             sys.mount(path, path, flags=sys.MS_BIND | sys.MS_REC)
-            sys.mount("", path, flags=sys.MS_BIND | sys.MS_REMOUNT | sys.MS_RDONLY | _locked(path))
+            sys.mount(
+                "",
+                path,
+                flags=sys.MS_BIND | sys.MS_REMOUNT | sys.MS_RDONLY | _locked(path),
+            )
     for path in masked:
         if os.path.isdir(path):
             sys.mount("tmpfs", path, "tmpfs", sys.MS_RDONLY)
@@ -157,4 +196,6 @@ def hide(masked: list[str], readonly: list[str]) -> None:
 
 def seal() -> None:
     """Make the root itself read-only."""
-    sys.mount("", "/", flags=sys.MS_BIND | sys.MS_REMOUNT | sys.MS_RDONLY | _locked("/"))
+    sys.mount(
+        "", "/", flags=sys.MS_BIND | sys.MS_REMOUNT | sys.MS_RDONLY | _locked("/")
+    )

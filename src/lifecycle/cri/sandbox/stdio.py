@@ -1,8 +1,9 @@
 """The streams of a container: into its log as CRI lines, and to whoever attaches.
 
-The shim holds one end of each pipe, or of a pseudo-terminal, for as long as the container lives, so nothing is lost
-while the runtime restarts. On the socket `BUNDLE/s` it serves attachments: frames of one byte for the kind, four for the
-length, and the data.
+The shim holds one end of each pipe, or of a pseudo-terminal, for as long as the
+container lives, so nothing is lost while the runtime restarts. On the socket `BUNDLE/s`
+it serves attachments: frames of one byte for the kind, four for the length, and the
+data.
 
 Upstream: containerd `internal/cri/io/logger.go`, `container_io.go` (`Attach`).
 """
@@ -49,7 +50,10 @@ class Stdio:
 
     def __init__(self, options: dict[str, Any]) -> None:
         self._log_path = options.get("log_path") or ""
-        self._tty, self._once = bool(options.get("tty")), bool(options.get("stdin_once"))
+        self._tty, self._once = (
+            bool(options.get("tty")),
+            bool(options.get("stdin_once")),
+        )
         self._log = self._open_log()
         self._rest: dict[str, bytes] = {"stdout": b"", "stderr": b""}
         self._outputs: dict[int, str] = {}
@@ -80,7 +84,9 @@ class Stdio:
         if not self._log_path:
             return -1
         os.makedirs(os.path.dirname(self._log_path), exist_ok=True)
-        return os.open(self._log_path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o640)
+        return os.open(
+            self._log_path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o640
+        )
 
     def serve(self, pid: int) -> int:
         """Copy until process `pid` has ended; its wait status."""
@@ -111,7 +117,9 @@ class Stdio:
                     self._hear(key.fileobj)  # type: ignore[arg-type]
 
     def finish(self) -> None:
-        """What is still in the pipes, the last unfinished lines, and goodbye to those attached."""
+        """What is still in the pipes, the last unfinished lines, and goodbye to those
+        attached.
+        """
         for fd in list(self._outputs):
             while fd in self._outputs and self._copy(fd):
                 pass
@@ -138,7 +146,11 @@ class Stdio:
             return False
         pieces, self._rest[stream] = split_output(self._rest[stream] + data)
         now = time.time_ns()
-        self._write(b"".join(format_entry(now, stream, complete, text) for complete, text in pieces))
+        self._write(
+            b"".join(
+                format_entry(now, stream, complete, text) for complete, text in pieces
+            )
+        )
         message = frame(STDOUT if stream == "stdout" else STDERR, data)
         for client in list(self._clients):
             try:
@@ -191,7 +203,11 @@ def set_size(terminal: int, size: bytes) -> None:
     """`size`: JSON with `width` and `height`."""
     wanted = json.loads(size)
     with suppress(OSError):
-        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", wanted["height"], wanted["width"], 0, 0))
+        fcntl.ioctl(
+            terminal,
+            termios.TIOCSWINSZ,
+            struct.pack("HHHH", wanted["height"], wanted["width"], 0, 0),
+        )
 
 
 def _reap(pid: int) -> tuple[bool, int]:

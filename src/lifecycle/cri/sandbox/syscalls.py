@@ -1,7 +1,9 @@
-"""The handful of Linux calls that make a container, which Python 3.11 does not have: straight from libc.
+"""The handful of Linux calls that make a container, which Python 3.11 does not have:
+straight from libc.
 
-Each raises OSError with the call's name, as runc's messages do. Numbers are those of `<sched.h>`, `<sys/mount.h>`,
-`<linux/prctl.h>` and `<linux/capability.h>`; `pivot_root` and `capset` have no wrapper and go by number.
+Each raises OSError with the call's name, as runc's messages do. Numbers are those of
+`<sched.h>`, `<sys/mount.h>`, `<linux/prctl.h>` and `<linux/capability.h>`; `pivot_root`
+and `capset` have no wrapper and go by number.
 """
 
 from __future__ import annotations
@@ -25,7 +27,14 @@ NAMESPACE_FLAGS = {
     "pid": CLONE_NEWPID,
     "network": CLONE_NEWNET,
 }
-NAMESPACE_FILES = {"mount": "mnt", "cgroup": "cgroup", "uts": "uts", "ipc": "ipc", "pid": "pid", "network": "net"}
+NAMESPACE_FILES = {
+    "mount": "mnt",
+    "cgroup": "cgroup",
+    "uts": "uts",
+    "ipc": "ipc",
+    "pid": "pid",
+    "network": "net",
+}
 
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC = 1, 2, 4, 8
 MS_REMOUNT, MS_BIND, MS_REC = 32, 4096, 16384
@@ -37,7 +46,10 @@ PR_SET_PDEATHSIG, PR_SET_KEEPCAPS, PR_CAPBSET_DROP = 1, 8, 24
 PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 36, 38
 PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
 
-_NUMBERS = {"x86_64": {"pivot_root": 155, "capset": 126}, "aarch64": {"pivot_root": 41, "capset": 91}}
+_NUMBERS = {
+    "x86_64": {"pivot_root": 155, "capset": 126},
+    "aarch64": {"pivot_root": 41, "capset": 91},
+}
 _CAPABILITY_VERSION_3 = 0x20080522
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -53,11 +65,15 @@ def _number(name: str) -> int:
     try:
         return _NUMBERS[platform.machine()][name]
     except KeyError:
-        raise OSError(38, f"{name} has no known number on {platform.machine()}") from None
+        raise OSError(
+            38, f"{name} has no known number on {platform.machine()}"
+        ) from None
 
 
 def unshare(flags: int) -> None:
-    """Leave the namespaces of these kinds for new ones of one's own. `CLONE_NEWPID` takes effect for children."""
+    """Leave the namespaces of these kinds for new ones of one's own. `CLONE_NEWPID`
+    takes effect for children.
+    """
     _check("unshare", _libc.unshare(flags))
 
 
@@ -66,20 +82,32 @@ def setns(fd: int, kind: int) -> None:
     _check("setns", _libc.setns(fd, kind))
 
 
-def mount(source: str, target: str, kind: str = "", flags: int = 0, data: str = "") -> None:
+def mount(
+    source: str, target: str, kind: str = "", flags: int = 0, data: str = ""
+) -> None:
     """`mount(2)`."""
     arguments = [text.encode() if text else None for text in (source, target, kind)]
-    _check("mount", _libc.mount(*arguments, ctypes.c_ulong(flags), data.encode() if data else None), target)
+    _check(
+        "mount",
+        _libc.mount(*arguments, ctypes.c_ulong(flags), data.encode() if data else None),
+        target,
+    )
 
 
 def umount(target: str, flags: int = MNT_DETACH) -> None:
-    """`umount2(2)`; the default takes it out of sight at once, whoever still uses it."""
+    """`umount2(2)`; the default takes it out of sight at once, whoever still uses
+    it.
+    """
     _check("umount", _libc.umount2(target.encode(), flags), target)
 
 
 def pivot_root(new: str, old: str) -> None:
     """Make `new` the root directory and hang the former one below it at `old`."""
-    _check("pivot_root", _libc.syscall(_number("pivot_root"), new.encode(), old.encode()), new)
+    _check(
+        "pivot_root",
+        _libc.syscall(_number("pivot_root"), new.encode(), old.encode()),
+        new,
+    )
 
 
 def sethostname(name: str) -> None:
@@ -98,6 +126,11 @@ def set_capabilities(effective: int, permitted: int, inheritable: int = 0) -> No
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
     low, high = 0xFFFFFFFF, 32
     data = (ctypes.c_uint32 * 6)(
-        effective & low, permitted & low, inheritable & low, effective >> high, permitted >> high, inheritable >> high
+        effective & low,
+        permitted & low,
+        inheritable & low,
+        effective >> high,
+        permitted >> high,
+        inheritable >> high,
     )
     _check("capset", _libc.syscall(_number("capset"), header, data))

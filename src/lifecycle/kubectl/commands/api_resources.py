@@ -1,7 +1,8 @@
 """`kubectl api-resources` and `kubectl api-versions`: discovery itself, printed.
 
-Upstream: `kubectl/pkg/cmd/apiresources/apiresources.go` (`RunAPIResources`), `apiversions.go`,
-`client-go/discovery/discovery_client.go` (`ServerPreferredResources`), v1.36.2.
+Upstream: `kubectl/pkg/cmd/apiresources/apiresources.go` (`RunAPIResources`),
+`apiversions.go`, `client-go/discovery/discovery_client.go`
+(`ServerPreferredResources`), v1.36.2.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ HEADERS = ["NAME", "SHORTNAMES", "APIVERSION", "NAMESPACED", "KIND"]
 
 
 async def preferred_resources(client: Discovery) -> list[tuple[str, str, Object]]:
-    """(group, version, row) of every resource, each in one version: its group's preferred one, or the first that has it."""
+    """(group, version, row) of every resource, each in one version: its group's
+    preferred one, or the first that has it.
+    """
     groups, lists = await groups_and_resources(client)
     rows = {document["groupVersion"]: document["resources"] for document in lists}
     found: list[tuple[str, str, Object]] = []
@@ -40,7 +43,9 @@ async def preferred_resources(client: Discovery) -> list[tuple[str, str, Object]
         best: dict[str, tuple[str, Object]] = {}
         for version in group["versions"]:
             for row in rows.get(version["groupVersion"], ()):
-                if "/" not in row["name"] and (row["name"] not in best or version["version"] == preferred):
+                if "/" not in row["name"] and (
+                    row["name"] not in best or version["version"] == preferred
+                ):
                     best[row["name"]] = (version["version"], row)
         found += [(group["name"], version, row) for version, row in best.values()]
     return found
@@ -51,7 +56,9 @@ async def api_resources(argv: Sequence[str], session: Session) -> None:
     p = parse(argv, FLAGS, "api-resources")
     if p.args:
         raise UsageError(f"unexpected arguments: [{' '.join(p.args)}]", "api-resources")
-    marshal = object_printer(p) if p["output"].lower() in ("json", "yaml", "kyaml") else None
+    marshal = (
+        object_printer(p) if p["output"].lower() in ("json", "yaml", "kyaml") else None
+    )
     if marshal is None and p["output"] not in ("", "wide", "name"):
         raise unknown_format(p["output"], "json,kyaml,name,wide,yaml")
     if p["sort-by"] not in ("", "name", "kind"):
@@ -67,12 +74,21 @@ async def api_resources(argv: Sequence[str], session: Session) -> None:
         and set(p["verbs"]) <= set(row["verbs"])
         and set(p["categories"]) <= set(row.get("categories") or ())
     ]
-    by = {"name": lambda r: r[2]["name"], "kind": lambda r: r[2]["kind"]}.get(p["sort-by"], lambda r: r[0])
+    by = {"name": lambda r: r[2]["name"], "kind": lambda r: r[2]["kind"]}.get(
+        p["sort-by"], lambda r: r[0]
+    )
     kept.sort(key=lambda r: (by(r), r[2]["name"]))
     if marshal is not None:
         rows_shown = [_row(group, version, row) for group, version, row in kept]
         session.print(
-            marshal({"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "", "resources": rows_shown})
+            marshal(
+                {
+                    "kind": "APIResourceList",
+                    "apiVersion": "v1",
+                    "groupVersion": "",
+                    "resources": rows_shown,
+                }
+            )
         )
         return
     if p["output"] == "name":
@@ -80,22 +96,45 @@ async def api_resources(argv: Sequence[str], session: Session) -> None:
             session.print(f"{row['name']}.{group}\n" if group else f"{row['name']}\n")
         return
     wide = p["output"] == "wide"
-    rows = [] if p["no-headers"] else [HEADERS + (["VERBS", "CATEGORIES"] if wide else [])]
+    rows = (
+        [] if p["no-headers"] else [HEADERS + (["VERBS", "CATEGORIES"] if wide else [])]
+    )
     for group, version, row in kept:
-        cells = [row["name"], ",".join(row.get("shortNames") or ()), f"{group}/{version}" if group else version]
+        cells = [
+            row["name"],
+            ",".join(row.get("shortNames") or ()),
+            f"{group}/{version}" if group else version,
+        ]
         cells += [str(row["namespaced"]).lower(), row["kind"]]
-        rows.append(cells + ([",".join(row["verbs"]), ",".join(row.get("categories") or ())] if wide else []))
+        rows.append(
+            cells
+            + (
+                [",".join(row["verbs"]), ",".join(row.get("categories") or ())]
+                if wide
+                else []
+            )
+        )
     session.print(align(rows))
 
 
 def _row(group: str, version: str, row: Object) -> Object:
     """A resource with its group and version, fields in the order of the type."""
-    shown = {**row, "singularName": row.get("singularName", ""), "group": group, "version": version}
-    return {key: shown[key] for key in _FIELDS if shown.get(key) or (key in shown and key in _ALWAYS)}
+    shown = {
+        **row,
+        "singularName": row.get("singularName", ""),
+        "group": group,
+        "version": version,
+    }
+    return {
+        key: shown[key]
+        for key in _FIELDS
+        if shown.get(key) or (key in shown and key in _ALWAYS)
+    }
 
 
 _FIELDS = (
-    "name", "singularName", "namespaced", "group", "version", "kind", "verbs", "shortNames", "categories", "storageVersionHash",
+    "name", "singularName", "namespaced", "group", "version", "kind", "verbs",
+    "shortNames", "categories", "storageVersionHash",
 )  # fmt: skip
 _ALWAYS = ("name", "singularName", "namespaced", "kind", "verbs")
 
@@ -107,5 +146,7 @@ async def api_versions(argv: Sequence[str], session: Session) -> None:
         raise UsageError(f"unexpected arguments: [{' '.join(p.args)}]", "api-versions")
     session.discovery.invalidate()
     groups = (await session.discovery.server_groups())["groups"]
-    names = sorted(version["groupVersion"] for group in groups for version in group["versions"])
+    names = sorted(
+        version["groupVersion"] for group in groups for version in group["versions"]
+    )
     session.print("".join(f"{name}\n" for name in names))

@@ -1,10 +1,12 @@
 """`kubectl apply -f FILE`: create what is not there, patch what is.
 
-Client-side, kubectl remembers what it applied last in an annotation, and sends the difference of three: what it applied, what it should be,
-what it is. Server-side, it sends the configuration as it is, and the server knows the rest.
+Client-side, kubectl remembers what it applied last in an annotation, and sends the
+difference of three: what it applied, what it should be, what it is. Server-side, it
+sends the configuration as it is, and the server knows the rest.
 
-Upstream: `kubectl/pkg/cmd/apply/apply.go` (`Run`, `applyOneObject`), `patcher.go` (`buildStrategicMergePatch`), v1.36. Left out: `--prune`,
-`-k`, `view-last-applied` and its like, retries on conflict, recreating with `--force`.
+Upstream: `kubectl/pkg/cmd/apply/apply.go` (`Run`, `applyOneObject`), `patcher.go`
+(`buildStrategicMergePatch`), v1.36. Left out: `--prune`, `-k`, `view-last-applied` and
+its like, retries on conflict, recreating with `--force`.
 """
 
 from __future__ import annotations
@@ -69,7 +71,9 @@ FLAGS = (
 
 
 async def apply(argv: Sequence[str], session: Session) -> None:
-    """Run `kubectl apply ARGV`. Every object that can be applied is, whatever happens to the rest."""
+    """Run `kubectl apply ARGV`. Every object that can be applied is, whatever happens
+    to the rest.
+    """
     p = parse(argv, FLAGS, "apply", session.warn)
     dry_run = dry_run_strategy(p, session.warn)
     query = _query(p, dry_run)
@@ -91,7 +95,12 @@ async def apply(argv: Sequence[str], session: Session) -> None:
             session.print(printer.text(in_key_order(obj), operation))
         done.append(in_key_order(obj))
     if unread and wrong:  # beside others, these are one complaint
-        wrong.insert(0, CommandError(next(iter(unread)) if len(unread) == 1 else f"[{', '.join(unread)}]"))
+        wrong.insert(
+            0,
+            CommandError(
+                next(iter(unread)) if len(unread) == 1 else f"[{', '.join(unread)}]"
+            ),
+        )
     if unread or wrong:
         raise several(wrong or list(unread.values()))
     if not found:
@@ -105,19 +114,27 @@ def _check(p: Parsed, dry_run: str) -> None:
     if p["force"] and p["server-side"]:
         raise CommandError("--force cannot be used with --server-side")
     if dry_run == "client" and p["server-side"]:
-        raise CommandError("--dry-run=client doesn't work with --server-side (did you mean --dry-run=server instead?)")
+        raise CommandError(
+            "--dry-run=client doesn't work with --server-side (did you mean"
+            " --dry-run=server instead?)"
+        )
     if p["force-conflicts"] and not p["server-side"]:
         raise CommandError("--force-conflicts only works with --server-side")
     if p["subresource"] and not p["server-side"]:
         raise CommandError("--subresource can only be specified for --server-side")
     if p["prune"] and not p["all"] and not p["selector"]:
         raise CommandError(
-            "all resources selected for prune without explicitly passing --all. To prune all resources, pass the --all flag. If you did "
-            "not mean to prune all resources, specify a label selector"
+            "all resources selected for prune without explicitly passing --all. To"
+            " prune all resources, pass the --all flag. If you did not mean to prune"
+            " all resources, specify a label selector"
         )
     if p["prune"]:
         raise CommandError("--prune is not built into this kubectl")
-    if p.args and p.args[0] in ("edit-last-applied", "set-last-applied", "view-last-applied"):
+    if p.args and p.args[0] in (
+        "edit-last-applied",
+        "set-last-applied",
+        "view-last-applied",
+    ):
         raise CommandError(f"apply {p.args[0]} is not built into this kubectl")
     if not p["filename"] and not p["kustomize"]:
         raise CommandError("must specify one of -f and -k")
@@ -128,7 +145,11 @@ def _check(p: Parsed, dry_run: str) -> None:
 def _query(p: Parsed, dry_run: str) -> dict[str, str]:
     return {
         "dryRun": "All" if dry_run == "server" else "",
-        "fieldManager": p["field-manager"] if "field-manager" in p.changed or not p["server-side"] else SERVER_SIDE,
+        "fieldManager": (
+            p["field-manager"]
+            if "field-manager" in p.changed or not p["server-side"]
+            else SERVER_SIDE
+        ),
         "fieldValidation": validation_directive(p),
     }
 
@@ -140,9 +161,14 @@ async def _apply_one(
     info = Found(info.resource, obj, info.source, p["subresource"])
     if not info.name:
         if (obj.get("metadata") or {}).get("generateName"):
-            raise CommandError(f"from {obj['metadata']['generateName']}: cannot use generate name with apply")
+            raise CommandError(
+                f"from {obj['metadata']['generateName']}: cannot use generate name with"
+                " apply"
+            )
         nameless = "resource name may not be empty"
-        raise CommandError(nameless if p["server-side"] else f"{_retrieving(info)}: {nameless}")
+        raise CommandError(
+            nameless if p["server-side"] else f"{_retrieving(info)}: {nameless}"
+        )
     if p["server-side"]:
         return await _server_side(info, p, query, session), "serverside-applied"
     return await _client_side(info, dry_run, query, session)
@@ -153,14 +179,17 @@ def _retrieving(info: Found) -> str:
     resource = info.resource
     version = f"{resource.group}/{resource.version}"
     return (
-        "error when retrieving current configuration of:\n"
-        f"Resource: {go_quote(f'{version}, Resource={resource.plural}')}, GroupVersionKind: "
-        f"{go_quote(f'{version}, Kind={resource.kind}')}\n"
-        f"Name: {go_quote(info.name)}, Namespace: {go_quote(info.namespace)}\nfrom server for: {go_quote(info.source)}"
+        "error when retrieving current configuration of:\nResource:"
+        f" {go_quote(f'{version}, Resource={resource.plural}')}, GroupVersionKind:"
+        f" {go_quote(f'{version}, Kind={resource.kind}')}\nName: {go_quote(info.name)},"
+        f" Namespace: {go_quote(info.namespace)}\nfrom server for:"
+        f" {go_quote(info.source)}"
     )
 
 
-async def _server_side(info: Found, p: Parsed, query: dict[str, str], session: Session) -> Object:
+async def _server_side(
+    info: Found, p: Parsed, query: dict[str, str], session: Session
+) -> Object:
     query = {**query, "force": "true" if p["force-conflicts"] else "false"}
     try:
         return await migrated(info, in_key_order(info.obj), query, session)
@@ -168,11 +197,14 @@ async def _server_side(info: Found, p: Parsed, query: dict[str, str], session: S
         if refused.code != 409:
             raise
         raise CommandError(
-            f"{refused.message}\nPlease review the fields above--they currently have other managers. Here\n"
+            f"{refused.message}\nPlease review the fields above--they currently have"
+            " other managers. Here\n"
             "are the ways you can resolve this warning:\n"
-            "* If you intend to manage all of these fields, please re-run the apply\n  command with the `--force-conflicts` flag.\n"
+            "* If you intend to manage all of these fields, please re-run the apply\n "
+            " command with the `--force-conflicts` flag.\n"
             "* If you do not intend to manage all of the fields, please edit your\n"
-            "  manifest to remove references to the fields that should keep their\n  current managers.\n"
+            "  manifest to remove references to the fields that should keep their\n "
+            " current managers.\n"
             "* You may co-own fields by updating your manifest to match the existing\n"
             "  value; in this case, you'll become the manager if the other manager(s)\n"
             "  stop managing the field (remove it from their configuration).\n"
@@ -180,7 +212,9 @@ async def _server_side(info: Found, p: Parsed, query: dict[str, str], session: S
         ) from None
 
 
-async def _client_side(info: Found, dry_run: str, query: dict[str, str], session: Session) -> tuple[Object, str]:
+async def _client_side(
+    info: Found, dry_run: str, query: dict[str, str], session: Session
+) -> tuple[Object, str]:
     modified = in_key_order(modified_configuration(info.obj))
     try:
         current = await session.client.get(info.resource, info.name, info.namespace)
@@ -196,39 +230,61 @@ async def _client_side(info: Found, dry_run: str, query: dict[str, str], session
         schema: Schema | None = schema_for(info.obj["apiVersion"], info.obj["kind"])
     except KeyError:
         schema = None
-    patch = three_way_merge_patch(orjson.loads(last) if last else {}, modified, current, schema)
+    patch = three_way_merge_patch(
+        orjson.loads(last) if last else {}, modified, current, schema
+    )
     if not patch:
         return current, "unchanged"
     if dry_run == "client":
-        local = apply_merge_patch(current, patch) if schema is None else strategic_merge_patch(current, patch, schema)
+        local = (
+            apply_merge_patch(current, patch)
+            if schema is None
+            else strategic_merge_patch(current, patch, schema)
+        )
         return local, "configured"
     content_type = MERGE_PATCH if schema is None else STRATEGIC_MERGE_PATCH
     try:
-        return await session.send("PATCH", info.path, query, patch, content_type), "configured"
+        return (
+            await session.send("PATCH", info.path, query, patch, content_type),
+            "configured",
+        )
     except StatusError as refused:
-        about = _retrieving(info).partition("\n")[2].replace("\nfrom server for: ", "\nfor: ")
+        about = (
+            _retrieving(info)
+            .partition("\n")[2]
+            .replace("\nfrom server for: ", "\nfor: ")
+        )
         text = orjson.dumps(in_key_order(patch)).decode()
         message = f"error when applying patch:\n{text}\nto:\n{about}: {refused.message}"
         raise StatusError({**refused.status, "message": message}) from None
 
 
-async def _created(info: Found, modified: Object, dry_run: str, query: dict[str, str], session: Session) -> Object:
+async def _created(
+    info: Found, modified: Object, dry_run: str, query: dict[str, str], session: Session
+) -> Object:
     modified = _without_nulls(modified)
     if dry_run == "client":
         return modified
     with source_named(info.source, "creating"):
-        return await session.send("POST", info.resource.path(info.namespace), query, modified)
+        return await session.send(
+            "POST", info.resource.path(info.namespace), query, modified
+        )
 
 
 def _without_nulls(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
-    return [_without_nulls(item) for item in value] if isinstance(value, list) else value
+        return {
+            key: _without_nulls(item) for key, item in value.items() if item is not None
+        }
+    return (
+        [_without_nulls(item) for item in value] if isinstance(value, list) else value
+    )
 
 
 _NO_ANNOTATION = (
-    "Warning: resource {}/{} is missing the kubectl.kubernetes.io/last-applied-configuration annotation which is required by "
-    "kubectl apply. "
-    "kubectl apply should only be used on resources created declaratively by either kubectl create --save-config or kubectl apply. "
-    "The missing annotation will be patched automatically.\n"
+    "Warning: resource {}/{} is missing the"
+    " kubectl.kubernetes.io/last-applied-configuration annotation which is required by"
+    " kubectl apply. kubectl apply should only be used on resources created"
+    " declaratively by either kubectl create --save-config or kubectl apply. The"
+    " missing annotation will be patched automatically.\n"
 )

@@ -11,8 +11,21 @@ from dataclasses import dataclass
 
 from lifecycle.api.go_format import go_quote
 from lifecycle.kubectl.commands import config_entries
-from lifecycle.kubectl.failures import CommandError, PartlyPrinted, UsageError, message_for
-from lifecycle.kubectl.flags import PRINT, Flag, HelpWanted, Parsed, flag, parse, word_positions
+from lifecycle.kubectl.failures import (
+    CommandError,
+    PartlyPrinted,
+    UsageError,
+    message_for,
+)
+from lifecycle.kubectl.flags import (
+    PRINT,
+    Flag,
+    HelpWanted,
+    Parsed,
+    flag,
+    parse,
+    word_positions,
+)
 from lifecycle.kubectl.global_flags import global_flags
 from lifecycle.kubectl.help import command_help
 from lifecycle.kubectl.kubeconfig.documents import names
@@ -33,16 +46,29 @@ def _view(p: Parsed, files: KubeconfigFiles) -> str:
     if not printer.whole:
         return "config/<unknown>\n"  # a kubeconfig has no name
     config = files.starting_config(resolve=p["flatten"])
-    return printer.text(view(config, minify=p["minify"], flatten=p["flatten"], raw=p["raw"], context=p["context"]), "")
+    return printer.text(
+        view(
+            config,
+            minify=p["minify"],
+            flatten=p["flatten"],
+            raw=p["raw"],
+            context=p["context"],
+        ),
+        "",
+    )
 
 
 def _get_contexts(p: Parsed, files: KubeconfigFiles) -> str:
     if p["output"] not in ("", "name"):
         raise CommandError(
-            f"--output {p['output']} is not available in kubectl config get-contexts; resetting to default output format"
+            f"--output {p['output']} is not available in kubectl config get-contexts;"
+            " resetting to default output format"
         )
     text, missing = contexts_table(
-        files.starting_config(), p.args, headers=not p["no-headers"], only_names=p["output"] == "name"
+        files.starting_config(),
+        p.args,
+        headers=not p["no-headers"],
+        only_names=p["output"] == "name",
     )
     if missing:
         raise PartlyPrinted("\n".join(missing), text, several=len(missing) > 1)
@@ -58,7 +84,9 @@ def _current_context(p: Parsed, files: KubeconfigFiles) -> str:
 
 def _listed(section: str) -> Callable[[Parsed, KubeconfigFiles], str]:
     def run(p: Parsed, files: KubeconfigFiles) -> str:
-        return "".join(f"{name}\n" for name in ("NAME", *names(files.starting_config(), section)))
+        return "".join(
+            f"{name}\n" for name in ("NAME", *names(files.starting_config(), section))
+        )
 
     return run
 
@@ -71,10 +99,22 @@ class Word:
     run: Callable[[Parsed, KubeconfigFiles], str]
 
 
-VIEW = (*PRINT, flag("merge", "bool", True), *(flag(name, "bool") for name in ("minify", "flatten", "raw")))
+VIEW = (
+    *PRINT,
+    flag("merge", "bool", True),
+    *(flag(name, "bool") for name in ("minify", "flatten", "raw")),
+)
 WORDS = {
-    "view": Word(tuple(flag("output", default="yaml", short="o") if f.name == "output" else f for f in VIEW), _view),
-    "get-contexts": Word((flag("no-headers", "bool"), flag("output", short="o")), _get_contexts),
+    "view": Word(
+        tuple(
+            flag("output", default="yaml", short="o") if f.name == "output" else f
+            for f in VIEW
+        ),
+        _view,
+    ),
+    "get-contexts": Word(
+        (flag("no-headers", "bool"), flag("output", short="o")), _get_contexts
+    ),
     "current-context": Word((), _current_context),
     "get-clusters": Word((), _listed("clusters")),
     "get-users": Word((), _listed("users")),
@@ -92,18 +132,31 @@ WORDS = {
 ALIASES = {"use": "use-context"}
 
 
-def run_config(argv: Sequence[str], *, out: Writer, err: Writer, environ: Mapping[str, str] | None = None) -> int:
-    """`kubectl config …` (`argv` is what follows `config`); the exit code. Nothing is raised."""
+def run_config(
+    argv: Sequence[str],
+    *,
+    out: Writer,
+    err: Writer,
+    environ: Mapping[str, str] | None = None,
+) -> int:
+    """`kubectl config …` (`argv` is what follows `config`); the exit code. Nothing is
+    raised.
+    """
     environ = os.environ if environ is None else environ
     try:
         places = word_positions(argv)
         given = argv[places[0]] if places else ""
         name = ALIASES.get(given, given)
         if name not in WORDS:
-            raise UsageError(f"unknown command {go_quote(' '.join(argv[i] for i in places))}", "config")
+            raise UsageError(
+                f"unknown command {go_quote(' '.join(argv[i] for i in places))}",
+                "config",
+            )
         rest = [word for i, word in enumerate(argv) if i != places[0]]
         p = parse(rest, WORDS[name].flags, f"config {name}")
-        files = KubeconfigFiles(global_flags(argv)["kubeconfig"], environ, warn=err.write)
+        files = KubeconfigFiles(
+            global_flags(argv)["kubeconfig"], environ, warn=err.write
+        )
         out.write(WORDS[name].run(p, files))
     except HelpWanted as wanted:
         out.write(command_help(wanted.command, wanted.flags))

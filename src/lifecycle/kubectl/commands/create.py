@@ -1,7 +1,9 @@
 """`kubectl create …`: one subcommand for each generator, and `create -f`.
 
-Upstream: `kubectl/pkg/cmd/create/create.go` (`NameFromCommandArgs`, `CreateSubcommandOptions.Run`) and its `create_*.go`, v1.36.
-`create deployment` and `create service` never look at discovery: they are compiled against typed clients, and say so in their errors.
+Upstream: `kubectl/pkg/cmd/create/create.go` (`NameFromCommandArgs`,
+`CreateSubcommandOptions.Run`) and its `create_*.go`, v1.36. `create deployment` and
+`create service` never look at discovery: they are compiled against typed clients, and
+say so in their errors.
 """
 
 from __future__ import annotations
@@ -14,7 +16,11 @@ from lifecycle.api.resources import Resource, resource_for_kind
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.kubectl.commands.create_from_files import create_from_files
-from lifecycle.kubectl.commands.create_rbac import CLUSTER_ROLE_FLAGS, ROLE_FLAGS, role_object
+from lifecycle.kubectl.commands.create_rbac import (
+    CLUSTER_ROLE_FLAGS,
+    ROLE_FLAGS,
+    role_object,
+)
 from lifecycle.kubectl.commands.create_token import create_token
 from lifecycle.kubectl.failures import CommandError, ConnectionFailed, UsageError
 from lifecycle.kubectl.flags import (
@@ -44,12 +50,19 @@ from lifecycle.kubectl.printers import Printer, typed
 from lifecycle.kubectl.session import JSON_OR_ANYTHING, Session
 
 Make = Callable[[str, Parsed, Session], Awaitable[Object]]
-COMMON = (*PRINT, DRY_RUN, flag("save-config", "bool"), VALIDATE, flag("field-manager", default="kubectl-create"))
+COMMON = (
+    *PRINT,
+    DRY_RUN,
+    flag("save-config", "bool"),
+    VALIDATE,
+    flag("field-manager", default="kubectl-create"),
+)
 
 
 @dataclass(slots=True, frozen=True)
 class Subcommand:
-    """A subcommand: its flags and how it makes its object. `wraps` goes before the error of a refused request (typed clients only).
+    """A subcommand: its flags and how it makes its object. `wraps` goes before the
+    error of a refused request (typed clients only).
 
     `nameless`: an empty name is refused by the server only.
     """
@@ -88,14 +101,20 @@ async def _job(name: str, p: Parsed, session: Session) -> Object:
         raise CommandError("resource(s) were provided, but no name was specified")
     if more:
         raise CommandError("from must be an existing cronjob")
-    found = await session.get_named(target.resource.path(session.namespace, target.name), accept=JSON_OR_ANYTHING)
+    found = await session.get_named(
+        target.resource.path(session.namespace, target.name), accept=JSON_OR_ANYTHING
+    )
     if found.get("kind") != "CronJob":
-        raise CommandError(f"unknown object type *{target.resource.version}.{found.get('kind')}")
+        raise CommandError(
+            f"unknown object type *{target.resource.version}.{found.get('kind')}"
+        )
     return create_job.create_job_from_cronjob(name, found)
 
 
 def _cronjob(name: str, p: Parsed) -> Object:
-    return create_job.create_cronjob(name, p["image"], p["schedule"], p.args[1:], p["restart"] or "OnFailure")
+    return create_job.create_cronjob(
+        name, p["image"], p["schedule"], p.args[1:], p["restart"] or "OnFailure"
+    )
 
 
 def _binding(name: str, p: Parsed, cluster: bool) -> Object:
@@ -114,9 +133,12 @@ def _binding(name: str, p: Parsed, cluster: bool) -> Object:
 
 
 def _docker(name: str, p: Parsed) -> Object:
-    if not p["from-file"] and not all(p[part] for part in ("docker-username", "docker-password", "docker-server")):
+    if not p["from-file"] and not all(
+        p[part] for part in ("docker-username", "docker-password", "docker-server")
+    ):
         raise CommandError(
-            "either --from-file or the combination of --docker-username, --docker-password and --docker-server is required"
+            "either --from-file or the combination of --docker-username,"
+            " --docker-password and --docker-server is required"
         )
     return create_secret.create_secret_docker(
         name,
@@ -144,8 +166,17 @@ def _service(type_: str) -> Make:
 
 TCP = flag("tcp", "slice")
 HASH = flag("append-hash", "bool")
-SOURCES = (flag("from-literal", "array"), flag("from-file", "slice"), flag("from-env-file", "slice"), HASH)
-SUBJECTS = (flag("user", "array"), flag("group", "array"), flag("serviceaccount", "array"))
+SOURCES = (
+    flag("from-literal", "array"),
+    flag("from-file", "slice"),
+    flag("from-env-file", "slice"),
+    HASH,
+)
+SUBJECTS = (
+    flag("user", "array"),
+    flag("group", "array"),
+    flag("serviceaccount", "array"),
+)
 IMAGE = flag("image", required=True)
 DOCKER = tuple(flag(f"docker-{part}") for part in ("username", "password", "email"))
 
@@ -161,13 +192,22 @@ SUBCOMMANDS: dict[str, Subcommand] = {
         nameless=True,
     ),
     "service clusterip": Subcommand(
-        (TCP, flag("clusterip")), _service("ClusterIP"), "failed to create ClusterIP service: ", nameless=True
+        (TCP, flag("clusterip")),
+        _service("ClusterIP"),
+        "failed to create ClusterIP service: ",
+        nameless=True,
     ),
     "service nodeport": Subcommand(
-        (TCP, flag("node-port", "int")), _service("NodePort"), "failed to create NodePort service: ", nameless=True
+        (TCP, flag("node-port", "int")),
+        _service("NodePort"),
+        "failed to create NodePort service: ",
+        nameless=True,
     ),
     "service loadbalancer": Subcommand(
-        (TCP,), _service("LoadBalancer"), "failed to create LoadBalancer service: ", nameless=True
+        (TCP,),
+        _service("LoadBalancer"),
+        "failed to create LoadBalancer service: ",
+        nameless=True,
     ),
     "service externalname": Subcommand(
         (TCP, flag("external-name", required=True)),
@@ -179,7 +219,11 @@ SUBCOMMANDS: dict[str, Subcommand] = {
         SOURCES,
         _plain(
             lambda n, p: create_configmap.create_configmap(
-                n, p["from-literal"], p["from-file"], p["from-env-file"], append_hash=p["append-hash"]
+                n,
+                p["from-literal"],
+                p["from-file"],
+                p["from-env-file"],
+                append_hash=p["append-hash"],
             )
         ),
         "failed to create configmap: ",
@@ -188,25 +232,43 @@ SUBCOMMANDS: dict[str, Subcommand] = {
         (*SOURCES, flag("type")),
         _plain(
             lambda n, p: create_secret.create_secret_generic(
-                n, p["from-literal"], p["from-file"], p["from-env-file"], p["type"], append_hash=p["append-hash"]
+                n,
+                p["from-literal"],
+                p["from-file"],
+                p["from-env-file"],
+                p["type"],
+                append_hash=p["append-hash"],
             )
         ),
         "failed to create secret ",
     ),
     "secret docker-registry": Subcommand(
-        (*DOCKER, flag("docker-server", default="https://index.docker.io/v1/"), flag("from-file", "slice"), HASH),
+        (
+            *DOCKER,
+            flag("docker-server", default="https://index.docker.io/v1/"),
+            flag("from-file", "slice"),
+            HASH,
+        ),
         _plain(_docker),
         "failed to create secret ",
     ),
     "secret tls": Subcommand(
         (flag("cert"), flag("key"), HASH),
-        _plain(lambda n, p: create_secret.create_secret_tls(n, p["cert"], p["key"], append_hash=p["append-hash"])),
+        _plain(
+            lambda n, p: create_secret.create_secret_tls(
+                n, p["cert"], p["key"], append_hash=p["append-hash"]
+            )
+        ),
         "failed to create secret ",
         nameless=True,
     ),
-    "namespace": Subcommand((), _plain(lambda n, p: create_namespace.create_namespace(n))),
+    "namespace": Subcommand(
+        (), _plain(lambda n, p: create_namespace.create_namespace(n))
+    ),
     "serviceaccount": Subcommand(
-        (), _plain(lambda n, p: create_namespace.create_serviceaccount(n)), "failed to create serviceaccount: "
+        (),
+        _plain(lambda n, p: create_namespace.create_serviceaccount(n)),
+        "failed to create serviceaccount: ",
     ),
     "quota": Subcommand(
         (flag("hard"), flag("scopes")),
@@ -233,10 +295,16 @@ SUBCOMMANDS: dict[str, Subcommand] = {
     ),
     "poddisruptionbudget": Subcommand(
         (flag("selector"), flag("min-available"), flag("max-unavailable")),
-        _plain(lambda n, p: create_namespace.create_pdb(n, p["selector"], p["min-available"], p["max-unavailable"])),
+        _plain(
+            lambda n, p: create_namespace.create_pdb(
+                n, p["selector"], p["min-available"], p["max-unavailable"]
+            )
+        ),
         "failed to create poddisruptionbudgets: ",
     ),
-    "job": Subcommand((flag("image"), flag("from")), _job, "failed to create job: ", nameless=True),
+    "job": Subcommand(
+        (flag("image"), flag("from")), _job, "failed to create job: ", nameless=True
+    ),
     "cronjob": Subcommand(
         (IMAGE, flag("schedule", required=True), flag("restart")),
         _plain(_cronjob),
@@ -244,16 +312,27 @@ SUBCOMMANDS: dict[str, Subcommand] = {
         nameless=True,
     ),
     "ingress": Subcommand(
-        (flag("rule", "array"), flag("class"), flag("default-backend"), flag("annotation", "array")),
+        (
+            flag("rule", "array"),
+            flag("class"),
+            flag("default-backend"),
+            flag("annotation", "array"),
+        ),
         _plain(
             lambda n, p: create_ingress.create_ingress(
-                n, p["rule"], class_name=p["class"], default_backend=p["default-backend"], annotations=p["annotation"]
+                n,
+                p["rule"],
+                class_name=p["class"],
+                default_backend=p["default-backend"],
+                annotations=p["annotation"],
             )
         ),
         "failed to create ingress: ",
     ),
     "role": Subcommand(ROLE_FLAGS, lambda n, p, s: role_object(n, p, s, cluster=False)),
-    "clusterrole": Subcommand(CLUSTER_ROLE_FLAGS, lambda n, p, s: role_object(n, p, s, cluster=True)),
+    "clusterrole": Subcommand(
+        CLUSTER_ROLE_FLAGS, lambda n, p, s: role_object(n, p, s, cluster=True)
+    ),
     "rolebinding": Subcommand(
         (flag("role"), flag("clusterrole"), *SUBJECTS),
         _plain(lambda n, p: _binding(n, p, False)),
@@ -280,13 +359,22 @@ ALIASES = {
 
 
 def find(argv: Sequence[str]) -> tuple[str, list[str]] | None:
-    """(the subcommand, what follows it), or None if the words name none. Flags may stand before the subcommand's words."""
+    """(the subcommand, what follows it), or None if the words name none. Flags may
+    stand before the subcommand's words.
+    """
     words = word_positions(argv)
     for count in (2, 1):
         if len(words) >= count:
-            name = " ".join([ALIASES.get(argv[words[0]], argv[words[0]]), *(argv[i] for i in words[1:count])])
+            name = " ".join(
+                [
+                    ALIASES.get(argv[words[0]], argv[words[0]]),
+                    *(argv[i] for i in words[1:count]),
+                ]
+            )
             if name in SUBCOMMANDS:
-                return name, [word for i, word in enumerate(argv) if i not in words[:count]]
+                return name, [
+                    word for i, word in enumerate(argv) if i not in words[:count]
+                ]
     return None
 
 
@@ -297,11 +385,18 @@ async def create(argv: Sequence[str], session: Session) -> None:
         words = [argv[i] for i in word_positions(argv)]
         parent = ALIASES.get(words[0], words[0]) if words else ""
         if parent == "token":
-            await create_token([word for i, word in enumerate(argv) if i != word_positions(argv)[0]], session)
+            await create_token(
+                [word for i, word in enumerate(argv) if i != word_positions(argv)[0]],
+                session,
+            )
             return
         if parent in ("service", "secret"):
-            rest = parse([word for word in argv if word != words[0]], (), f"create {parent}").args
-            raise UsageError(f"unknown command {go_quote(' '.join(rest))}", f"create {parent}")
+            rest = parse(
+                [word for word in argv if word != words[0]], (), f"create {parent}"
+            ).args
+            raise UsageError(
+                f"unknown command {go_quote(' '.join(rest))}", f"create {parent}"
+            )
         await create_from_files(argv, session)
         return
     name, rest = found
@@ -310,7 +405,9 @@ async def create(argv: Sequence[str], session: Session) -> None:
     arguments = p.args if p.dash < 0 else p.args[: p.dash]
     takes_command = name in ("deployment", "job", "cronjob")
     if len(arguments) != 1 or not (takes_command or len(p.args) == 1):
-        raise UsageError(f"exactly one NAME is required, got {len(arguments)}", f"create {name}")
+        raise UsageError(
+            f"exactly one NAME is required, got {len(arguments)}", f"create {name}"
+        )
     dry_run = dry_run_strategy(p, session.warn)
     printer = Printer(p, dry_run)
     validation = validation_directive(p)
@@ -325,15 +422,33 @@ async def create(argv: Sequence[str], session: Session) -> None:
     if p["save-config"]:
         obj = typed(with_saved_configuration(obj))
     if dry_run != "client":
-        obj = typed(await _send(resource, obj, subcommand.wraps, p["field-manager"], dry_run, validation, session))
+        obj = typed(
+            await _send(
+                resource,
+                obj,
+                subcommand.wraps,
+                p["field-manager"],
+                dry_run,
+                validation,
+                session,
+            )
+        )
     session.print(printer.text(obj, "created"))
 
 
 async def _send(
-    resource: Resource, obj: Object, wraps: str, manager: str, dry_run: str, validation: str, session: Session
+    resource: Resource,
+    obj: Object,
+    wraps: str,
+    manager: str,
+    dry_run: str,
+    validation: str,
+    session: Session,
 ) -> Object:
     try:
-        return await session.create_typed(resource, obj, manager=manager, dry_run=dry_run, validation=validation)
+        return await session.create_typed(
+            resource, obj, manager=manager, dry_run=dry_run, validation=validation
+        )
     except StatusError as refused:
         if not wraps:
             raise

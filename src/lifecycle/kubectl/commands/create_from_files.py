@@ -1,6 +1,7 @@
 """`kubectl create -f FILE`: objects as they stand in files.
 
-Upstream: `kubectl/pkg/cmd/create/create.go` (`RunCreate`, `CreateOptions.Validate`), v1.36. Left out: `--edit`, `-k`.
+Upstream: `kubectl/pkg/cmd/create/create.go` (`RunCreate`, `CreateOptions.Validate`),
+v1.36. Left out: `--edit`, `-k`.
 """
 
 from __future__ import annotations
@@ -45,7 +46,9 @@ FLAGS = (
 
 
 async def create_from_files(argv: Sequence[str], session: Session) -> None:
-    """Run `kubectl create -f …`. What can be created is, whatever happens to the rest."""
+    """Run `kubectl create -f …`. What can be created is, whatever happens to the
+    rest.
+    """
     p = parse(argv, FLAGS, "create", session.warn)
     if p.args:
         raise UsageError(f"Unexpected args: [{' '.join(p.args)}]", "create")

@@ -1,7 +1,8 @@
-"""`kubectl create role` and `clusterrole`: the resources named are looked up in discovery before a rule is made of them.
+"""`kubectl create role` and `clusterrole`: the resources named are looked up in
+discovery before a rule is made of them.
 
-Upstream: `kubectl/pkg/cmd/create/create_role.go` (`CreateRoleOptions.Complete`, `Validate`, `validateResource`),
-`create_clusterrole.go`, v1.36.
+Upstream: `kubectl/pkg/cmd/create/create_role.go` (`CreateRoleOptions.Complete`,
+`Validate`, `validateResource`), `create_clusterrole.go`, v1.36.
 """
 
 from __future__ import annotations
@@ -13,11 +14,24 @@ from lifecycle.api.go_format import go_quote
 from lifecycle.api.wire import Object
 from lifecycle.kubectl.failures import CommandError, NoMatchError, NoResourceError
 from lifecycle.kubectl.flags import Parsed, flag
-from lifecycle.kubectl.generators.create_rbac import RBAC, create_aggregated, create_role, resource_rules
+from lifecycle.kubectl.generators.create_rbac import (
+    RBAC,
+    create_aggregated,
+    create_role,
+    resource_rules,
+)
 from lifecycle.kubectl.session import Session
 
-ROLE_FLAGS = (flag("verb", "slice"), flag("resource", "slice"), flag("resource-name", "array"))
-CLUSTER_ROLE_FLAGS = (*ROLE_FLAGS, flag("non-resource-url", "slice"), flag("aggregation-rule", "map"))
+ROLE_FLAGS = (
+    flag("verb", "slice"),
+    flag("resource", "slice"),
+    flag("resource-name", "array"),
+)
+CLUSTER_ROLE_FLAGS = (
+    *ROLE_FLAGS,
+    flag("non-resource-url", "slice"),
+    flag("aggregation-rule", "map"),
+)
 RESOURCE_VERBS = frozenset(
     [
         "*",
@@ -41,7 +55,12 @@ SPECIAL_VERBS = {
     "use": {("policy", "podsecuritypolicies"), ("extensions", "podsecuritypolicies")},
     "bind": {(RBAC, "roles"), (RBAC, "clusterroles")},
     "escalate": {(RBAC, "roles"), (RBAC, "clusterroles")},
-    "impersonate": {("", "users"), ("", "serviceaccounts"), ("", "groups"), ("authentication.k8s.io", "userextras")},
+    "impersonate": {
+        ("", "users"),
+        ("", "serviceaccounts"),
+        ("", "groups"),
+        ("authentication.k8s.io", "userextras"),
+    },
 }
 """Verbs that mean something for a few resources only, of which not all are served."""
 
@@ -55,8 +74,12 @@ class Named:
     subresource: str
 
 
-async def role_object(name: str, p: Parsed, session: Session, *, cluster: bool) -> Object:
-    """The Role or ClusterRole. Raises CommandError for missing verbs or resources, and for resources that the server does not have."""
+async def role_object(
+    name: str, p: Parsed, session: Session, *, cluster: bool
+) -> Object:
+    """The Role or ClusterRole. Raises CommandError for missing verbs or resources, and
+    for resources that the server does not have.
+    """
     verbs = ["*"] if "*" in p["verb"] else list(dict.fromkeys(p["verb"]))
     names = list(dict.fromkeys(p["resource-name"]))
     urls = list(dict.fromkeys(p["non-resource-url"])) if cluster else []
@@ -64,13 +87,16 @@ async def role_object(name: str, p: Parsed, session: Session, *, cluster: bool) 
     if cluster and p["aggregation-rule"]:
         if verbs or names or urls or wanted:
             raise CommandError(
-                "aggregation rule must be specified without nonResourceURLs, verbs, resources or resourceNames"
+                "aggregation rule must be specified without nonResourceURLs, verbs,"
+                " resources or resourceNames"
             )
         return create_aggregated(name, p["aggregation-rule"])
     if not verbs:
         raise CommandError("at least one verb must be specified")
     if not wanted and not urls:
-        missing = "one of resource or nonResourceURL" if cluster else "at least one resource"
+        missing = (
+            "one of resource or nonResourceURL" if cluster else "at least one resource"
+        )
         raise CommandError(f"{missing} must be specified")
     if wanted:
         for verb in verbs:
@@ -83,7 +109,9 @@ async def role_object(name: str, p: Parsed, session: Session, *, cluster: bool) 
     resources = []
     for each in wanted:
         group, plural = await _resolved(each, session) or (each.group, each.resource)
-        resources.append((group, f"{plural}/{each.subresource}" if each.subresource else plural))
+        resources.append(
+            (group, f"{plural}/{each.subresource}" if each.subresource else plural)
+        )
     rules = resource_rules(verbs, list(dict.fromkeys(resources)), names)
     return create_role(name, rules, cluster=cluster, urls=urls, verbs=verbs)
 
@@ -105,16 +133,22 @@ async def _resolved(each: Named, session: Session) -> tuple[str, str] | None:
     if each.resource == "*":
         return None
     try:
-        resource = await session.resource_for(f"{each.resource}.{each.group}" if each.group else each.resource)
+        resource = await session.resource_for(
+            f"{each.resource}.{each.group}" if each.group else each.resource
+        )
     except NoMatchError:
         return None
     return resource.group, resource.plural
 
 
-async def _check(wanted: Sequence[Named], verbs: Sequence[str], session: Session) -> None:
+async def _check(
+    wanted: Sequence[Named], verbs: Sequence[str], session: Session
+) -> None:
     for each in wanted:
         if not each.resource:
-            raise CommandError("resource must be specified if apiGroup/subresource specified")
+            raise CommandError(
+                "resource must be specified if apiGroup/subresource specified"
+            )
         if each.resource == "*":
             return
         resolved = await _resolved(each, session)
@@ -123,11 +157,15 @@ async def _check(wanted: Sequence[Named], verbs: Sequence[str], session: Session
         for verb in verbs:
             if verb in SPECIAL_VERBS:
                 if (group, plural) not in SPECIAL_VERBS[verb]:
-                    raise CommandError(f"can not perform '{verb}' on '{plural}' in group '{group}'")
+                    raise CommandError(
+                        f"can not perform '{verb}' on '{plural}' in group '{group}'"
+                    )
                 special = True
         if resolved is None and not special:
             where = f" in group {go_quote(group)}" if group else ""
-            raise NoResourceError(f"the server doesn't have a resource type {go_quote(plural)}{where}")
+            raise NoResourceError(
+                f"the server doesn't have a resource type {go_quote(plural)}{where}"
+            )
 
 
 def _check_urls(urls: Sequence[str], verbs: Sequence[str]) -> None:
@@ -142,4 +180,6 @@ def _check_urls(urls: Sequence[str], verbs: Sequence[str]) -> None:
         if not url.startswith("/"):
             raise CommandError("nonResourceURL should start with /")
         if "*" in url[:-1]:
-            raise CommandError("nonResourceURL only supports wildcard matches when '*' is at the end")
+            raise CommandError(
+                "nonResourceURL only supports wildcard matches when '*' is at the end"
+            )

@@ -1,6 +1,8 @@
-"""`kubectl create token NAME`: a token of a service account, for a while, perhaps bound to an object.
+"""`kubectl create token NAME`: a token of a service account, for a while, perhaps bound
+to an object.
 
-Upstream: `kubectl/pkg/cmd/create/create_token.go` (`TokenOptions.Validate`, `Run`), v1.36.
+Upstream: `kubectl/pkg/cmd/create/create_token.go` (`TokenOptions.Validate`, `Run`),
+v1.36.
 """
 
 from __future__ import annotations
@@ -27,10 +29,17 @@ async def create_token(argv: list[str], session: Session) -> None:
     """Run `kubectl create token ARGV`."""
     p = parse(argv, FLAGS, "create token")
     if len(p.args) != 1:
-        raise UsageError(f"exactly one NAME is required, got {len(p.args)}", "create token")
+        raise UsageError(
+            f"exactly one NAME is required, got {len(p.args)}", "create token"
+        )
     printer = Printer(p)
     spec = _spec(p)
-    obj: Object = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "metadata": {}, "spec": spec}
+    obj: Object = {
+        "apiVersion": "authentication.k8s.io/v1",
+        "kind": "TokenRequest",
+        "metadata": {},
+        "spec": spec,
+    }
     path = f"/api/v1/namespaces/{session.namespace}/serviceaccounts/{p.args[0]}/token"
     try:
         made = typed(await session.post_typed(path, typed(obj)))
@@ -40,7 +49,9 @@ async def create_token(argv: list[str], session: Session) -> None:
     token = (made.get("status") or {}).get("token", "")
     if not token:
         raise CommandError("failed to create token: no token in server response")
-    session.print(printer.text(made, "created") if p["output"] or p["template"] else token)
+    session.print(
+        printer.text(made, "created") if p["output"] or p["template"] else token
+    )
 
 
 def _spec(p: Parsed) -> Object:
@@ -49,8 +60,14 @@ def _spec(p: Parsed) -> Object:
     if p["duration"] > 0:
         spec["expirationSeconds"] = int(p["duration"])
     if p["bound-object-kind"]:
-        ref = {"kind": p["bound-object-kind"], "apiVersion": "v1", "name": p["bound-object-name"]}
-        spec["boundObjectRef"] = {**ref, "uid": p["bound-object-uid"]} if p["bound-object-uid"] else ref
+        ref = {
+            "kind": p["bound-object-kind"],
+            "apiVersion": "v1",
+            "name": p["bound-object-name"],
+        }
+        spec["boundObjectRef"] = (
+            {**ref, "uid": p["bound-object-uid"]} if p["bound-object-uid"] else ref
+        )
     return spec
 
 
@@ -66,8 +83,15 @@ def _check(p: Parsed) -> None:
     if not p["bound-object-kind"]:
         for part in ("name", "uid"):
             if p[f"bound-object-{part}"]:
-                raise CommandError(f"--bound-object-{part} can only be set if --bound-object-kind is provided")
+                raise CommandError(
+                    f"--bound-object-{part} can only be set if --bound-object-kind is"
+                    " provided"
+                )
     elif p["bound-object-kind"] not in BOUND_KINDS:
-        raise CommandError(f"supported --bound-object-kind values are {', '.join(BOUND_KINDS)}")
+        raise CommandError(
+            f"supported --bound-object-kind values are {', '.join(BOUND_KINDS)}"
+        )
     elif not p["bound-object-name"]:
-        raise CommandError("--bound-object-name is required if --bound-object-kind is provided")
+        raise CommandError(
+            "--bound-object-name is required if --bound-object-kind is provided"
+        )

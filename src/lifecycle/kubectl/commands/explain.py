@@ -1,7 +1,8 @@
 """`kubectl explain TYPE[.FIELD…]`: what the server's OpenAPI document says of a type.
 
-Upstream: `kubectl/pkg/cmd/explain/explain.go` (`ExplainOptions.Run`), `kubectl/pkg/explain/explain.go`
-(`SplitAndParseResourceRequestWithMatchingPrefix`), `explain/v2/explain.go` (`PrintModelDescription`), v1.36.2. Left out: the older form
+Upstream: `kubectl/pkg/cmd/explain/explain.go` (`ExplainOptions.Run`),
+`kubectl/pkg/explain/explain.go` (`SplitAndParseResourceRequestWithMatchingPrefix`),
+`explain/v2/explain.go` (`PrintModelDescription`), v1.36.2. Left out: the older form
 `plaintext-openapiv2`.
 """
 
@@ -30,16 +31,21 @@ async def explain(argv: Sequence[str], session: Session) -> None:
     p = parse(argv, FLAGS, "explain")
     if not p.args:
         raise CommandError(
-            'You must specify the type of resource to explain. Use "kubectl api-resources" for a complete list of supported resources.\n'
+            'You must specify the type of resource to explain. Use "kubectl'
+            ' api-resources" for a complete list of supported resources.\n'
         )
     if len(p.args) > 1:
         raise CommandError("We accept only this format: explain RESOURCE\n")
     if not p.args[0]:
         raise CommandError("a resource must be present, got: /, Resource=")
     names = _names(_steps(p.args[0]))
-    resource, fields = _chosen(p.args[0], names, await session.resources_named(names[0]))
+    resource, fields = _chosen(
+        p.args[0], names, await session.resources_named(names[0])
+    )
     if p["output"] == "plaintext-openapiv2":
-        raise CommandError("-o plaintext-openapiv2 is not built into this kubectl; -o plaintext is")
+        raise CommandError(
+            "-o plaintext-openapiv2 is not built into this kubectl; -o plaintext is"
+        )
     group, version = resource.group, resource.version
     if p["api-version"]:
         fields = names[1:]
@@ -47,11 +53,18 @@ async def explain(argv: Sequence[str], session: Session) -> None:
     path = f"apis/{group}/{version}" if group else f"api/{version}"
     paths = orjson.loads(await session.raw("GET", "/openapi/v3"))["paths"]
     if path not in paths:
-        raise CommandError(f'couldn\'t find resource for "{group}/{version}, Resource={resource.plural}"')
+        raise CommandError(
+            f"couldn't find resource for \"{group}/{version},"
+            f' Resource={resource.plural}"'
+        )
     document = orjson.loads(await session.raw("GET", paths[path]["serverRelativeURL"]))
     if p["output"] != "plaintext":
         raise CommandError(f"unrecognized format: {p['output']}")
-    session.print(explained(document, group, version, resource.plural, fields, deep=p["recursive"]))
+    session.print(
+        explained(
+            document, group, version, resource.plural, fields, deep=p["recursive"]
+        )
+    )
 
 
 def _steps(text: str) -> list[object]:
@@ -71,11 +84,17 @@ def _names(steps: Sequence[object]) -> list[str]:
     return names
 
 
-def _chosen(text: str, names: Sequence[str], resources: Sequence[Resource]) -> tuple[Resource, list[str]]:
+def _chosen(
+    text: str, names: Sequence[str], resources: Sequence[Resource]
+) -> tuple[Resource, list[str]]:
     """The resource meant, its group perhaps written out, and the fields after it."""
     for resource in resources:
-        whole = f"{resource.plural}.{resource.group}" if resource.group else resource.plural
+        whole = (
+            f"{resource.plural}.{resource.group}" if resource.group else resource.plural
+        )
         if text.startswith(whole):
             rest = text[len(whole) :]
-            return resource, _names(_steps(rest)[1:]) if rest else []  # the first step is the dot before them
+            return resource, (
+                _names(_steps(rest)[1:]) if rest else []
+            )  # the first step is the dot before them
     return resources[0], list(names[1:])

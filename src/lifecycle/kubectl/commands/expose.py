@@ -11,8 +11,21 @@ from lifecycle.api.resources import Resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.kubectl.failures import CommandError, several
-from lifecycle.kubectl.flags import DRY_RUN, PRINT, Parsed, dry_run_strategy, flag, generated, parse
-from lifecycle.kubectl.generators.expose import EXPOSABLE, ports_of, selector_of, service
+from lifecycle.kubectl.flags import (
+    DRY_RUN,
+    PRINT,
+    Parsed,
+    dry_run_strategy,
+    flag,
+    generated,
+    parse,
+)
+from lifecycle.kubectl.generators.expose import (
+    EXPOSABLE,
+    ports_of,
+    selector_of,
+    service,
+)
 from lifecycle.kubectl.generators.labels_and_env import parse_labels
 from lifecycle.kubectl.generators.overrides import overridden
 from lifecycle.kubectl.last_applied import with_saved_configuration
@@ -28,7 +41,16 @@ FLAGS = (
     DRY_RUN,
     *(
         flag(n)
-        for n in ("protocol", "port", "type", "load-balancer-ip", "selector", "target-port", "external-ip", "name")
+        for n in (
+            "protocol",
+            "port",
+            "type",
+            "load-balancer-ip",
+            "selector",
+            "target-port",
+            "external-ip",
+            "name",
+        )
     ),
     flag("labels", short="l"),
     flag("session-affinity"),
@@ -43,7 +65,9 @@ async def expose(argv: Sequence[str], session: Session) -> None:
     dry_run = dry_run_strategy(p, session.warn)
     printer = Printer(p, dry_run)
     wrong: list[CommandError | StatusError] = []
-    async for each in visit(session, p, p.args, accept=JSON_OR_ANYTHING, latest=False, selecting=False):
+    async for each in visit(
+        session, p, p.args, accept=JSON_OR_ANYTHING, latest=False, selecting=False
+    ):
         if not isinstance(each, Found):
             wrong.append(each)
             continue
@@ -62,11 +86,16 @@ async def _exposed(each: Found, p: Parsed, dry_run: str, session: Session) -> Ob
     if (resource.group, resource.kind) not in EXPOSABLE:
         shown = f"{resource.kind}.{resource.group}" if resource.group else resource.kind
         raise CommandError(f"cannot expose a {shown}")
-    generated_service = overridden(typed(_service_for(each.obj, p)), p["overrides"], p["override-type"])
+    generated_service = overridden(
+        typed(_service_for(each.obj, p)), p["overrides"], p["override-type"]
+    )
     made = recorded(typed(generated_service), "expose", p)
     if dry_run == "client":
         if session.explicit_namespace:
-            made = {**made, "metadata": {**made["metadata"], "namespace": session.namespace}}
+            made = {
+                **made,
+                "metadata": {**made["metadata"], "namespace": session.namespace},
+            }
         return typed(made)
     if p["save-config"]:
         made = with_saved_configuration(made)

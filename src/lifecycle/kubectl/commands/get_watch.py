@@ -1,9 +1,11 @@
-"""`kubectl get --watch`: what there is, and then what becomes of it, until the server ends the watch.
+"""`kubectl get --watch`: what there is, and then what becomes of it, until the server
+ends the watch.
 
-Rows go on below the table with its columns; other formats print one object after another. `--output-watch-events` says of each whether it
-was added, changed or deleted.
+Rows go on below the table with its columns; other formats print one object after
+another. `--output-watch-events` says of each whether it was added, changed or deleted.
 
-Upstream: `kubectl/pkg/cmd/get/get.go` (`GetOptions.watch`), `cli-runtime/pkg/printers/tableprinter.go` (`addWatchEvents`), v1.36.2.
+Upstream: `kubectl/pkg/cmd/get/get.go` (`GetOptions.watch`),
+`cli-runtime/pkg/printers/tableprinter.go` (`addWatchEvents`), v1.36.2.
 """
 
 from __future__ import annotations
@@ -30,10 +32,17 @@ def _narrowed(name: str, selectors: dict[str, str]) -> dict[str, str]:
 
 
 async def watch_tables(
-    resource: Resource, namespace: str, name: str, selectors: dict[str, str], p: Parsed, session: Session
+    resource: Resource,
+    namespace: str,
+    name: str,
+    selectors: dict[str, str],
+    p: Parsed,
+    session: Session,
 ) -> None:
     """The table, then a row for every change. Raises StatusError."""
-    first = await session.table(resource.path(namespace, name), {} if name else selectors)
+    first = await session.table(
+        resource.path(namespace, name), {} if name else selectors
+    )
     widths: list[int] = []
     headers = not p["no-headers"]
 
@@ -60,7 +69,10 @@ async def watch_tables(
 
     if not p["watch-only"]:
         show(first, "ADDED")
-    query = {**_narrowed(name, selectors), "resourceVersion": first["metadata"]["resourceVersion"]}
+    query = {
+        **_narrowed(name, selectors),
+        "resourceVersion": first["metadata"]["resourceVersion"],
+    }
     async for event, table in session.watch_tables(resource.path(namespace), query):
         show(table, event)
 
@@ -69,8 +81,14 @@ def _with_event(table: Object, event: str) -> Object:
     """The table with a first column that says what happened."""
     return {
         **table,
-        "columnDefinitions": [{"name": "Event", "type": "string"}, *(table.get("columnDefinitions") or ())],
-        "rows": [{**row, "cells": [f"{event:8}", *row["cells"]]} for row in table.get("rows") or ()],
+        "columnDefinitions": [
+            {"name": "Event", "type": "string"},
+            *(table.get("columnDefinitions") or ()),
+        ],
+        "rows": [
+            {**row, "cells": [f"{event:8}", *row["cells"]]}
+            for row in table.get("rows") or ()
+        ],
     }
 
 
@@ -83,11 +101,17 @@ async def watch_objects(
     render: Render | None,
     session: Session,
 ) -> None:
-    """The objects, then every change of one of them; only names without `render`. Raises StatusError."""
-    answer = await session.send("GET", resource.path(namespace, name), {} if name else selectors)
+    """The objects, then every change of one of them; only names without `render`.
+    Raises StatusError.
+    """
+    answer = await session.send(
+        "GET", resource.path(namespace, name), {} if name else selectors
+    )
     text = _Objects(p, render).text
     kind = {"apiVersion": resource.api_version, "kind": resource.kind}
-    items = [answer] if name else [{**kind, **item} for item in answer.get("items") or ()]
+    items = (
+        [answer] if name else [{**kind, **item} for item in answer.get("items") or ()]
+    )
     for item in items if not p["watch-only"] else ():
         session.print_now(text(item, "ADDED"))
     chosen = _narrowed(name, selectors)
@@ -113,7 +137,9 @@ _MARSHAL: dict[str, Callable[[Object], str]] = {
 
 
 class _Objects:
-    """How the objects of a watch are printed: YAML with lines between, events as JSON on one line each."""
+    """How the objects of a watch are printed: YAML with lines between, events as JSON
+    on one line each.
+    """
 
     def __init__(self, p: Parsed, render: Render | None) -> None:
         self._render = render

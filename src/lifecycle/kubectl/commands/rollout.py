@@ -1,7 +1,9 @@
-"""`kubectl rollout status deployment/NAME`: watch until the new pods are there, or the deadline has passed.
+"""`kubectl rollout status deployment/NAME`: watch until the new pods are there, or the
+deadline has passed.
 
-Upstream: `kubectl/pkg/cmd/rollout/rollout_status.go`, `kubectl/pkg/polymorphichelpers/rollout_status.go` (`DeploymentStatusViewer.Status`
-and its likes), v1.36.
+Upstream: `kubectl/pkg/cmd/rollout/rollout_status.go`,
+`kubectl/pkg/polymorphichelpers/rollout_status.go` (`DeploymentStatusViewer.Status` and
+its likes), v1.36.
 """
 
 from __future__ import annotations
@@ -29,78 +31,138 @@ FLAGS = (
 
 
 def deployment_status(deployment: Object, revision: int = 0) -> tuple[str, bool]:
-    """(what to print, whether the rollout is done). Raises CommandError if it exceeded its deadline."""
+    """(what to print, whether the rollout is done). Raises CommandError if it exceeded
+    its deadline.
+    """
     name = go_quote(deployment["metadata"]["name"])
     spec, status = deployment.get("spec") or {}, deployment.get("status") or {}
     if revision:
-        text = (deployment["metadata"].get("annotations") or {}).get("deployment.kubernetes.io/revision", "0")
+        text = (deployment["metadata"].get("annotations") or {}).get(
+            "deployment.kubernetes.io/revision", "0"
+        )
         if str(revision) != text:
-            raise CommandError(f"desired revision ({revision}) is different from the running revision ({text})")
-    if deployment["metadata"].get("generation", 0) > status.get("observedGeneration", 0):
+            raise CommandError(
+                f"desired revision ({revision}) is different from the running revision"
+                f" ({text})"
+            )
+    if deployment["metadata"].get("generation", 0) > status.get(
+        "observedGeneration", 0
+    ):
         return "Waiting for deployment spec update to be observed...\n", False
     for condition in status.get("conditions") or ():
-        if condition["type"] == "Progressing" and condition.get("reason") == "ProgressDeadlineExceeded":
+        if (
+            condition["type"] == "Progressing"
+            and condition.get("reason") == "ProgressDeadlineExceeded"
+        ):
             raise CommandError(f"deployment {name} exceeded its progress deadline")
-    updated, replicas, available = (status.get(key, 0) for key in ("updatedReplicas", "replicas", "availableReplicas"))
+    updated, replicas, available = (
+        status.get(key, 0)
+        for key in ("updatedReplicas", "replicas", "availableReplicas")
+    )
     wanted = spec.get("replicas", 1)
     waiting = f"Waiting for deployment {name} rollout to finish: "
     if updated < wanted:
-        return f"{waiting}{updated} out of {wanted} new replicas have been updated...\n", False
+        return (
+            f"{waiting}{updated} out of {wanted} new replicas have been updated...\n",
+            False,
+        )
     if replicas > updated:
-        return f"{waiting}{replicas - updated} old replicas are pending termination...\n", False
+        return (
+            f"{waiting}{replicas - updated} old replicas are pending termination...\n",
+            False,
+        )
     if available < updated:
-        return f"{waiting}{available} of {updated} updated replicas are available...\n", False
+        return (
+            f"{waiting}{available} of {updated} updated replicas are available...\n",
+            False,
+        )
     return f"deployment {name} successfully rolled out\n", True
 
 
 def daemonset_status(daemonset: Object, revision: int = 0) -> tuple[str, bool]:
     """The same for a DaemonSet. Raises CommandError if nothing rolls out by itself."""
     _check_strategy(daemonset)
-    name, status = go_quote(daemonset["metadata"]["name"]), daemonset.get("status") or {}
+    name, status = (
+        go_quote(daemonset["metadata"]["name"]),
+        daemonset.get("status") or {},
+    )
     if daemonset["metadata"].get("generation", 0) > status.get("observedGeneration", 0):
         return "Waiting for daemon set spec update to be observed...\n", False
     wanted = status.get("desiredNumberScheduled", 0)
-    updated, available = status.get("updatedNumberScheduled", 0), status.get("numberAvailable", 0)
+    updated, available = (
+        status.get("updatedNumberScheduled", 0),
+        status.get("numberAvailable", 0),
+    )
     waiting = f"Waiting for daemon set {name} rollout to finish: "
     if updated < wanted:
-        return f"{waiting}{updated} out of {wanted} new pods have been updated...\n", False
+        return (
+            f"{waiting}{updated} out of {wanted} new pods have been updated...\n",
+            False,
+        )
     if available < wanted:
-        return f"{waiting}{available} of {wanted} updated pods are available...\n", False
+        return (
+            f"{waiting}{available} of {wanted} updated pods are available...\n",
+            False,
+        )
     return f"daemon set {name} successfully rolled out\n", True
 
 
 def statefulset_status(statefulset: Object, revision: int = 0) -> tuple[str, bool]:
-    """The same for a StatefulSet. Raises CommandError if nothing rolls out by itself."""
+    """The same for a StatefulSet. Raises CommandError if nothing rolls out by
+    itself.
+    """
     _check_strategy(statefulset)
     spec, status = statefulset["spec"], statefulset.get("status") or {}
-    observed, updated = status.get("observedGeneration", 0), status.get("updatedReplicas", 0)
+    observed, updated = (
+        status.get("observedGeneration", 0),
+        status.get("updatedReplicas", 0),
+    )
     if not observed or statefulset["metadata"].get("generation", 0) > observed:
         return "Waiting for statefulset spec update to be observed...\n", False
     replicas = spec.get("replicas", 0)
     if status.get("readyReplicas", 0) < replicas:
-        return f"Waiting for {replicas - status.get('readyReplicas', 0)} pods to be ready...\n", False
+        return (
+            (
+                f"Waiting for {replicas - status.get('readyReplicas', 0)} pods to be"
+                " ready...\n"
+            ),
+            False,
+        )
     rolling = spec["updateStrategy"].get("rollingUpdate")
     if rolling is not None:
         wanted = replicas - rolling.get("partition", 0)
         if updated < wanted:
             text = (
-                f"Waiting for partitioned roll out to finish: {updated} out of {wanted} new pods have been updated...\n"
+                f"Waiting for partitioned roll out to finish: {updated} out of {wanted}"
+                " new pods have been updated...\n"
             )
             return text, False
-        return f"partitioned roll out complete: {updated} new pods have been updated...\n", True
+        return (
+            f"partitioned roll out complete: {updated} new pods have been updated...\n",
+            True,
+        )
     if status.get("updateRevision", "") != status.get("currentRevision", ""):
         where = f"{updated} pods at revision {status.get('updateRevision', '')}"
         return f"waiting for statefulset rolling update to complete {where}...\n", False
-    where = f"{status.get('currentReplicas', 0)} pods at revision {status.get('currentRevision', '')}"
+    where = (
+        f"{status.get('currentReplicas', 0)} pods at revision"
+        f" {status.get('currentRevision', '')}"
+    )
     return f"statefulset rolling update complete {where}...\n", True
 
 
 def _check_strategy(workload: Object) -> None:
     if workload["spec"]["updateStrategy"].get("type") != "RollingUpdate":
-        raise CommandError("rollout status is only available for RollingUpdate strategy type")
+        raise CommandError(
+            "rollout status is only available for RollingUpdate strategy type"
+        )
 
 
-VIEWERS = {"Deployment": deployment_status, "DaemonSet": daemonset_status, "StatefulSet": statefulset_status}
+VIEWERS = {
+    "Deployment": deployment_status,
+    "DaemonSet": daemonset_status,
+    "StatefulSet": statefulset_status,
+}
 
 
 async def rollout(argv: Sequence[str], session: Session) -> None:
@@ -108,7 +170,9 @@ async def rollout(argv: Sequence[str], session: Session) -> None:
     words = word_positions(argv)
     run = WORDS.get(argv[words[0]]) if words else None
     if run is None:
-        raise UsageError(f"unknown command {go_quote(' '.join(argv[i] for i in words))}", "rollout")
+        raise UsageError(
+            f"unknown command {go_quote(' '.join(argv[i] for i in words))}", "rollout"
+        )
     await run([*argv[: words[0]], *argv[words[0] + 1 :]], session)
 
 
@@ -144,14 +208,18 @@ async def _follow(each: Found, p: Parsed, session: Session) -> None:
     if viewer is None:
         shown = f"{resource.kind}.{resource.group}" if resource.group else resource.kind
         raise CommandError(f"no status viewer has been implemented for {shown}")
-    listed = await session.client.list(resource, each.namespace, field_selector=f"metadata.name={each.name}")
+    listed = await session.client.list(
+        resource, each.namespace, field_selector=f"metadata.name={each.name}"
+    )
     previous = ""
     for item in listed.get("items") or ():
         previous, done = viewer(item, p["revision"])
         session.print(previous)
         if done or not p["watch"]:
             return
-    watch = await session.watch_one(resource, each.namespace, each.name, listed["metadata"]["resourceVersion"])
+    watch = await session.watch_one(
+        resource, each.namespace, each.name, listed["metadata"]["resourceVersion"]
+    )
     async for frame in watch:
         if frame.type == "DELETED":
             raise CommandError("object has been deleted")
@@ -165,4 +233,11 @@ async def _follow(each: Found, p: Parsed, session: Session) -> None:
             break
 
 
-WORDS = {"status": status, "history": history, "undo": undo, "restart": restart, "pause": pause, "resume": resume}
+WORDS = {
+    "status": status,
+    "history": history,
+    "undo": undo,
+    "restart": restart,
+    "pause": pause,
+    "resume": resume,
+}

@@ -1,10 +1,13 @@
-"""`kubectl rollout history` and `rollout undo`: look at earlier pod templates, and go back to one.
+"""`kubectl rollout history` and `rollout undo`: look at earlier pod templates, and go
+back to one.
 
-Undoing puts the template of an earlier revision back into the workload, from where it rolls out like any other change, and becomes the
-newest revision.
+Undoing puts the template of an earlier revision back into the workload, from where it
+rolls out like any other change, and becomes the newest revision.
 
-Upstream: `kubectl/pkg/polymorphichelpers/history.go` (`DeploymentHistoryViewer.ViewHistory`, `printHistory`), `rollback.go`
-(`DeploymentRollbacker.Rollback`, `DaemonSetRollbacker.Rollback`), `kubectl/pkg/cmd/rollout/rollout_{history,undo}.go`, v1.36.
+Upstream: `kubectl/pkg/polymorphichelpers/history.go`
+(`DeploymentHistoryViewer.ViewHistory`, `printHistory`), `rollback.go`
+(`DeploymentRollbacker.Rollback`, `DaemonSetRollbacker.Rollback`),
+`kubectl/pkg/cmd/rollout/rollout_{history,undo}.go`, v1.36.
 """
 
 from __future__ import annotations
@@ -14,9 +17,21 @@ from collections.abc import Sequence
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.client.rest import JSON_PATCH, STRATEGIC_MERGE_PATCH
-from lifecycle.kubectl.commands.rollout_revisions import REVISION, Revisions, revisions_of
+from lifecycle.kubectl.commands.rollout_revisions import (
+    REVISION,
+    Revisions,
+    revisions_of,
+)
 from lifecycle.kubectl.failures import CommandError, several
-from lifecycle.kubectl.flags import DRY_RUN, PRINT, SELECTOR, Parsed, dry_run_strategy, flag, parse
+from lifecycle.kubectl.flags import (
+    DRY_RUN,
+    PRINT,
+    SELECTOR,
+    Parsed,
+    dry_run_strategy,
+    flag,
+    parse,
+)
 from lifecycle.kubectl.printers import Printer, named
 from lifecycle.kubectl.printing.key_order import in_key_order
 from lifecycle.kubectl.printing.pod_template import describe_pod_template
@@ -38,9 +53,10 @@ STAYS_WITH_DEPLOYMENT = {
 HISTORY_FLAGS = (*PRINT, *FILES, SELECTOR, flag("revision", "int64"))
 UNDO_FLAGS = (*PRINT, *FILES, SELECTOR, DRY_RUN, flag("to-revision", "int64"))
 APPLIED = (
-    f"Warning: resource {{name}} was previously managed with 'kubectl apply'. Rolling back will not update the {LAST_APPLIED} annotation, "
-    "which may cause unexpected behavior on future 'kubectl apply' operations. "
-    "Consider using 'kubectl apply' with your previous configuration file instead.\n"
+    "Warning: resource {name} was previously managed with 'kubectl apply'. Rolling"
+    f" back will not update the {LAST_APPLIED} annotation, which may cause unexpected"
+    " behavior on future 'kubectl apply' operations. Consider using 'kubectl apply'"
+    " with your previous configuration file instead.\n"
 )
 
 
@@ -60,7 +76,11 @@ async def history(argv: Sequence[str], session: Session) -> None:
             if not isinstance(each, Found):
                 raise each
             revisions = await revisions_of(each, session, "history viewer")
-            shown = _told(each, revisions, p) if printer is None else _objects(revisions, p, printer)
+            shown = (
+                _told(each, revisions, p)
+                if printer is None
+                else _objects(revisions, p, printer)
+            )
         except (CommandError, StatusError) as refused:
             wrong.append(refused)
             continue
@@ -76,16 +96,24 @@ def _chosen(revisions: Revisions, number: int) -> int:
 
 
 def _objects(revisions: Revisions, p: Parsed, printer: Printer) -> str:
-    numbers = [_chosen(revisions, p["revision"])] if p["revision"] else sorted(revisions.kept)
+    numbers = (
+        [_chosen(revisions, p["revision"])] if p["revision"] else sorted(revisions.kept)
+    )
     return "".join(printer.text(revisions.restored(number), "") for number in numbers)
 
 
 def _told(each: Found, revisions: Revisions, p: Parsed) -> str:
     if not revisions.kept:
-        which, text = f"with revision #{p['revision']}" if p["revision"] else "", "No rollout history found."
+        which, text = (
+            f"with revision #{p['revision']}" if p["revision"] else "",
+            "No rollout history found.",
+        )
     elif p["revision"]:
         number = _chosen(revisions, p["revision"])
-        which, text = f"with revision #{number}", describe_pod_template(_with_change_cause(revisions, number))
+        which, text = (
+            f"with revision #{number}",
+            describe_pod_template(_with_change_cause(revisions, number)),
+        )
     else:
         which, text = "", _table(revisions)
     return f"{named(each.obj)} {which}\n{text}\n"
@@ -96,13 +124,22 @@ def _with_change_cause(revisions: Revisions, number: int) -> Object:
     template, cause = revisions.template(number), revisions.cause(number)
     if not cause or revisions.workload["kind"] != "Deployment":
         return template
-    annotations = {**(template["metadata"].get("annotations") or {}), CHANGE_CAUSE: cause}
-    return {**template, "metadata": {**template["metadata"], "annotations": annotations}}
+    annotations = {
+        **(template["metadata"].get("annotations") or {}),
+        CHANGE_CAUSE: cause,
+    }
+    return {
+        **template,
+        "metadata": {**template["metadata"], "annotations": annotations},
+    }
 
 
 def _table(revisions: Revisions) -> str:
     rows = [("REVISION", "CHANGE-CAUSE")]
-    rows += [(str(number), revisions.cause(number) or "<none>") for number in sorted(revisions.kept)]
+    rows += [
+        (str(number), revisions.cause(number) or "<none>")
+        for number in sorted(revisions.kept)
+    ]
     width = max(len(first) for first, _ in rows) + 2
     return "".join(f"{first:{width}}{second}\n" for first, second in rows)
 
@@ -133,12 +170,15 @@ async def _undone(each: Found, wanted: int, dry_run: str, session: Session) -> s
     number = revisions.to_restore(wanted)
     if dry_run == "client":
         told = describe_pod_template(revisions.template(number))
-        return told if each.resource.kind == "Deployment" else f"will roll back to {told}"
+        return (
+            told if each.resource.kind == "Deployment" else f"will roll back to {told}"
+        )
     patch: Object | list[Object]
     if each.resource.kind == "Deployment":
         if revisions.workload["spec"].get("paused"):
             raise CommandError(
-                "you cannot rollback a paused deployment; resume it first with 'kubectl rollout resume' and try again"
+                "you cannot rollback a paused deployment; resume it first with 'kubectl"
+                " rollout resume' and try again"
             )
         patch = rollback_patch(revisions.workload, revisions.kept[number])
         content_type = JSON_PATCH
@@ -152,26 +192,48 @@ async def _undone(each: Found, wanted: int, dry_run: str, session: Session) -> s
     try:
         await session.send("PATCH", each.path, query, patch, content_type, accept=TYPED)
     except StatusError as refused:
-        raise CommandError(f"failed restoring revision {wanted}: {refused.message}") from None
+        raise CommandError(
+            f"failed restoring revision {wanted}: {refused.message}"
+        ) from None
     return "rolled back"
 
 
-def revision_to_restore(deployment: Object, revisions: dict[int, Object], wanted: int) -> Object:
-    """The ReplicaSet of a Deployment's revision; 0 means the last but one. Raises CommandError if there is none."""
+def revision_to_restore(
+    deployment: Object, revisions: dict[int, Object], wanted: int
+) -> Object:
+    """The ReplicaSet of a Deployment's revision; 0 means the last but one. Raises
+    CommandError if there is none.
+    """
     return revisions[Revisions(deployment, revisions).to_restore(wanted)]
 
 
 def rollback_patch(deployment: Object, replica_set: Object) -> list[Object]:
-    """The JSON patch that puts a ReplicaSet's template, and the annotations that came with it, back into the Deployment."""
-    ours, theirs = (obj["metadata"].get("annotations") or {} for obj in (deployment, replica_set))
-    annotations = {key: value for key, value in ours.items() if key in STAYS_WITH_DEPLOYMENT}
-    annotations |= {key: value for key, value in theirs.items() if key not in STAYS_WITH_DEPLOYMENT}
+    """The JSON patch that puts a ReplicaSet's template, and the annotations that came
+    with it, back into the Deployment.
+    """
+    ours, theirs = (
+        obj["metadata"].get("annotations") or {} for obj in (deployment, replica_set)
+    )
+    annotations = {
+        key: value for key, value in ours.items() if key in STAYS_WITH_DEPLOYMENT
+    }
+    annotations |= {
+        key: value for key, value in theirs.items() if key not in STAYS_WITH_DEPLOYMENT
+    }
     return [
-        {"op": "replace", "path": "/spec/template", "value": _without_hash(replica_set["spec"]["template"])},
+        {
+            "op": "replace",
+            "path": "/spec/template",
+            "value": _without_hash(replica_set["spec"]["template"]),
+        },
         {"op": "replace", "path": "/metadata/annotations", "value": annotations},
     ]
 
 
 def _without_hash(template: Object) -> Object:
-    labels = {key: value for key, value in template["metadata"]["labels"].items() if key != HASH_LABEL}
+    labels = {
+        key: value
+        for key, value in template["metadata"]["labels"].items()
+        if key != HASH_LABEL
+    }
     return {**template, "metadata": {**template["metadata"], "labels": labels}}

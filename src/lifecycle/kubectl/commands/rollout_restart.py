@@ -1,10 +1,11 @@
 """`kubectl rollout restart`, `pause` and `resume`: three small patches of a workload.
 
-None of them is a verb of the server. A restart is a new annotation on the pod template, which makes the template a new one; pausing sets a
-field.
+None of them is a verb of the server. A restart is a new annotation on the pod template,
+which makes the template a new one; pausing sets a field.
 
-Upstream: `kubectl/pkg/cmd/rollout/rollout_{restart,pause,resume}.go`, `kubectl/pkg/polymorphichelpers/objectrestarter.go`,
-`objectpauser.go`, `objectresumer.go`, v1.36.2.
+Upstream: `kubectl/pkg/cmd/rollout/rollout_{restart,pause,resume}.go`,
+`kubectl/pkg/polymorphichelpers/objectrestarter.go`, `objectpauser.go`,
+`objectresumer.go`, v1.36.2.
 """
 
 from __future__ import annotations
@@ -45,10 +46,16 @@ async def restart(argv: Sequence[str], session: Session) -> None:
         if obj["kind"] not in RESTARTABLE:
             raise CommandError("restarting is not supported")
         if (obj.get("spec") or {}).get("paused"):
-            raise CommandError("can't restart paused deployment (run rollout resume first)")
+            raise CommandError(
+                "can't restart paused deployment (run rollout resume first)"
+            )
         now = Clock().timestamp()
         template = obj["spec"]["template"].get("metadata") or {}
-        return {} if (template.get("annotations") or {}).get(RESTARTED_AT) == now else restart_patch(now)
+        return (
+            {}
+            if (template.get("annotations") or {}).get(RESTARTED_AT) == now
+            else restart_patch(now)
+        )
 
     await _patch_all(argv, session, "restart", patch)
 
@@ -82,7 +89,12 @@ async def resume(argv: Sequence[str], session: Session) -> None:
 DONE = {"restart": "restarted", "pause": "paused", "resume": "resumed"}
 
 
-async def _patch_all(argv: Sequence[str], session: Session, word: str, patch_for: Callable[[Object], Object]) -> None:
+async def _patch_all(
+    argv: Sequence[str],
+    session: Session,
+    word: str,
+    patch_for: Callable[[Object], Object],
+) -> None:
     """Patch everything that is named and can be patched. Raises what could not be."""
     p = parse(argv, FLAGS, f"rollout {word}", session.warn)
     if not p.args and not p["filename"] and not p["kustomize"]:
@@ -106,20 +118,32 @@ async def _patch_all(argv: Sequence[str], session: Session, word: str, patch_for
         raise several(wrong)
 
 
-async def _patched(each: Found, patch_for: Callable[[Object], Object], p: Parsed, session: Session) -> Object:
+async def _patched(
+    each: Found, patch_for: Callable[[Object], Object], p: Parsed, session: Session
+) -> Object:
     try:
         patch = patch_for(each.obj)
     except CommandError as refused:
         resource = each.resource
-        plural = f"{resource.plural}.{resource.group}" if resource.group else resource.plural
+        plural = (
+            f"{resource.plural}.{resource.group}" if resource.group else resource.plural
+        )
         raise CommandError(f"error: {plural} {go_quote(each.name)} {refused}") from None
     if not patch:
         raise CommandError(
-            f"failed to create patch for {each.name}: if restart has already been triggered within the past second, please wait before "
-            "attempting to trigger another"
+            f"failed to create patch for {each.name}: if restart has already been"
+            " triggered within the past second, please wait before attempting to"
+            " trigger another"
         )
     query = {"fieldManager": p["field-manager"]}
     try:
-        return await session.send("PATCH", each.path, query, patch, STRATEGIC_MERGE_PATCH, accept=JSON_OR_ANYTHING)
+        return await session.send(
+            "PATCH",
+            each.path,
+            query,
+            patch,
+            STRATEGIC_MERGE_PATCH,
+            accept=JSON_OR_ANYTHING,
+        )
     except StatusError as refused:
         raise CommandError(f"failed to patch: {refused.message}") from None

@@ -1,10 +1,12 @@
-"""The past of a workload: a Deployment's is in its ReplicaSets, that of DaemonSets and StatefulSets in ControllerRevisions.
+"""The past of a workload: a Deployment's is in its ReplicaSets, that of DaemonSets and
+StatefulSets in ControllerRevisions.
 
-Nothing else remembers old templates. A ReplicaSet carries the number of its revision as an annotation; a ControllerRevision has it as a
-field, and holds a patch that puts the workload back.
+Nothing else remembers old templates. A ReplicaSet carries the number of its revision as
+an annotation; a ControllerRevision has it as a field, and holds a patch that puts the
+workload back.
 
-Upstream: `kubectl/pkg/polymorphichelpers/history.go` (`getDeploymentReplicaSets`, `controlledHistory`), `rollback.go`
-(`applyRevision`, `daemonSetMatch`), v1.36.
+Upstream: `kubectl/pkg/polymorphichelpers/history.go` (`getDeploymentReplicaSets`,
+`controlledHistory`), `rollback.go` (`applyRevision`, `daemonSetMatch`), v1.36.
 """
 
 from __future__ import annotations
@@ -24,8 +26,18 @@ from lifecycle.kubectl.session import TYPED, Session
 from lifecycle.kubectl.visitor import Found
 
 REVISION = "deployment.kubernetes.io/revision"
-KEPT_IN = {"Deployment": "ReplicaSet", "DaemonSet": "ControllerRevision", "StatefulSet": "ControllerRevision"}
-KNOWN = (("", "Pod"), ("", "ReplicationController"), ("apps", "ReplicaSet"), ("batch", "Job"), ("batch", "CronJob"))
+KEPT_IN = {
+    "Deployment": "ReplicaSet",
+    "DaemonSet": "ControllerRevision",
+    "StatefulSet": "ControllerRevision",
+}
+KNOWN = (
+    ("", "Pod"),
+    ("", "ReplicationController"),
+    ("apps", "ReplicaSet"),
+    ("batch", "Job"),
+    ("batch", "CronJob"),
+)
 """Workloads without revisions; anything else is no workload at all."""
 
 
@@ -38,7 +50,10 @@ class Revisions:
 
     def cause(self, number: int) -> str:
         """Why a revision came to be, if anybody noted it."""
-        return str((self.kept[number]["metadata"].get("annotations") or {}).get(CHANGE_CAUSE) or "")
+        return str(
+            (self.kept[number]["metadata"].get("annotations") or {}).get(CHANGE_CAUSE)
+            or ""
+        )
 
     def restored(self, number: int) -> Object:
         """The workload as it was; of a Deployment, the ReplicaSet of that time."""
@@ -53,20 +68,31 @@ class Revisions:
         return template
 
     def to_restore(self, wanted: int) -> int:
-        """The revision that an undo means; 0 is the last but one. Raises CommandError if there is none."""
+        """The revision that an undo means; 0 is the last but one. Raises CommandError
+        if there is none.
+        """
         if wanted and wanted not in self.kept:
             raise CommandError(f"unable to find specified revision {wanted} in history")
         if not wanted and len(self.kept) < 2:
             name = go_quote(self.workload["metadata"]["name"])
             nothing = f"no rollout history found for deployment {name}"
-            raise CommandError(nothing if self.workload["kind"] == "Deployment" else "no last revision to roll back to")
+            raise CommandError(
+                nothing
+                if self.workload["kind"] == "Deployment"
+                else "no last revision to roll back to"
+            )
         return wanted or sorted(self.kept)[-2]
 
     def is_current(self, number: int) -> bool:
-        """Whether the workload's template is the one of a revision (of DaemonSets and StatefulSets)."""
+        """Whether the workload's template is the one of a revision (of DaemonSets and
+        StatefulSets).
+        """
         template: dict[str, Any] = self.kept[number]["data"]["spec"]["template"]
         kept = {key: value for key, value in template.items() if key != "$patch"}
-        return bool(typed({**self.workload, "spec": {"template": kept}})["spec"]["template"] == self.template_now)
+        return bool(
+            typed({**self.workload, "spec": {"template": kept}})["spec"]["template"]
+            == self.template_now
+        )
 
     @property
     def template_now(self) -> Object:
@@ -76,26 +102,42 @@ class Revisions:
 
 
 async def revisions_of(found: Found, session: Session, what: str) -> Revisions:
-    """A workload's revisions. Raises CommandError for kinds that have none, which `what` would be needed for."""
+    """A workload's revisions. Raises CommandError for kinds that have none, which
+    `what` would be needed for.
+    """
     resource = found.resource
     if resource.kind not in KEPT_IN or resource.group != "apps":
-        shown = go_quote(f"{resource.kind}.{resource.group}" if resource.group else resource.kind)
+        shown = go_quote(
+            f"{resource.kind}.{resource.group}" if resource.group else resource.kind
+        )
         if (resource.group, resource.kind) in KNOWN:
             raise CommandError(f"no {what} has been implemented for {shown}")
         about = f"{what.removesuffix(' viewer')} for {shown}"
         raise CommandError(
-            f"error retrieving {about}, no visitor method exists for {{{resource.group} {resource.kind}}}"
+            f"error retrieving {about}, no visitor method exists for {{{resource.group}"
+            f" {resource.kind}}}"
         )
-    workload = typed(await session.send("GET", found.path, accept=TYPED))  # once more, through the client for that type
+    workload = typed(
+        await session.send("GET", found.path, accept=TYPED)
+    )  # once more, through the client for that type
     kind = KEPT_IN[resource.kind]
     keepers = await session.resource_for_kind("apps/v1", kind)
     selector = format_label_selector(workload["spec"]["selector"])
-    listed = await session.send("GET", keepers.path(found.namespace), {"labelSelector": selector}, accept=TYPED)
+    listed = await session.send(
+        "GET", keepers.path(found.namespace), {"labelSelector": selector}, accept=TYPED
+    )
     kept = {}
     for item in listed.get("items") or ():
         meta = item["metadata"]
-        owned = any(owner["uid"] == workload["metadata"]["uid"] for owner in meta.get("ownerReferences") or ())
-        number = str(item["revision"]) if "revision" in item else (meta.get("annotations") or {}).get(REVISION, "")
+        owned = any(
+            owner["uid"] == workload["metadata"]["uid"]
+            for owner in meta.get("ownerReferences") or ()
+        )
+        number = (
+            str(item["revision"])
+            if "revision" in item
+            else (meta.get("annotations") or {}).get(REVISION, "")
+        )
         if owned and number.isdecimal():
             kept[int(number)] = typed({"apiVersion": "apps/v1", "kind": kind, **item})
     return Revisions(workload, kept)

@@ -1,6 +1,7 @@
 """`kubectl run NAME --image=IMAGE [--expose --port=PORT]`.
 
-Upstream: `kubectl/pkg/cmd/run/run.go` (`RunOptions.Run`, `createGeneratedObject`, `generateService`), v1.36. Left out: attaching.
+Upstream: `kubectl/pkg/cmd/run/run.go` (`RunOptions.Run`, `createGeneratedObject`,
+`generateService`), v1.36. Left out: attaching.
 """
 
 from __future__ import annotations
@@ -10,10 +11,28 @@ from collections.abc import Sequence
 from lifecycle.api.wire import Object
 from lifecycle.kubectl.commands.delete import PROPAGATION, bad_cascade
 from lifecycle.kubectl.failures import CommandError, UsageError
-from lifecycle.kubectl.flags import DRY_RUN, PRINT, Parsed, dry_run_strategy, flag, generated, parse
-from lifecycle.kubectl.generators.labels_and_env import parse_envs, parse_labels, parse_pairs
+from lifecycle.kubectl.flags import (
+    DRY_RUN,
+    PRINT,
+    Parsed,
+    dry_run_strategy,
+    flag,
+    generated,
+    parse,
+)
+from lifecycle.kubectl.generators.labels_and_env import (
+    parse_envs,
+    parse_labels,
+    parse_pairs,
+)
 from lifecycle.kubectl.generators.overrides import overridden
-from lifecycle.kubectl.generators.run import PULL_POLICIES, RESTART_POLICIES, check_image, run_pod, run_service
+from lifecycle.kubectl.generators.run import (
+    PULL_POLICIES,
+    RESTART_POLICIES,
+    check_image,
+    run_pod,
+    run_service,
+)
 from lifecycle.kubectl.last_applied import with_saved_configuration
 from lifecycle.kubectl.printers import Printer, typed
 from lifecycle.kubectl.record import recorded
@@ -52,7 +71,9 @@ FLAGS = (
 
 
 async def run(argv: Sequence[str], session: Session) -> None:
-    """Run `kubectl run ARGV`. Everything that can be refused locally is, before the first request."""
+    """Run `kubectl run ARGV`. Everything that can be refused locally is, before the
+    first request.
+    """
     p = parse(argv, FLAGS, "run", session.warn)
     dry_run = dry_run_strategy(p, session.warn)
     printer = Printer(p, dry_run)
@@ -78,9 +99,13 @@ async def run(argv: Sequence[str], session: Session) -> None:
         privileged=p["privileged"],
     )
     pod = recorded(pod, "run", p)
-    pod = await _create(overridden(typed(pod), p["overrides"], p["override-type"]), session, p, dry_run)
+    pod = await _create(
+        overridden(typed(pod), p["overrides"], p["override-type"]), session, p, dry_run
+    )
     if p["expose"]:
-        service = await _create(typed(run_service(name, p["port"], labels)), session, p, dry_run)
+        service = await _create(
+            typed(run_service(name, p["port"], labels)), session, p, dry_run
+        )
         session.print(printer.text(service, "created"))
         if printer.format == "yaml":
             session.print("---\n")
@@ -98,7 +123,9 @@ def _check(p: Parsed, dry_run: str) -> None:
     if p["pod-running-timeout"] <= 0:
         raise UsageError("--pod-running-timeout must be higher than zero", "run")
     if p["tty"] and not p["stdin"]:
-        raise UsageError("-i/--stdin is required for containers with -t/--tty=true", "run")
+        raise UsageError(
+            "-i/--stdin is required for containers with -t/--tty=true", "run"
+        )
     if p["expose"] and not p["port"]:
         raise UsageError("--port must be set when exposing a service", "run")
     if p["restart"] and p["restart"] not in RESTART_POLICIES:
@@ -108,7 +135,8 @@ def _check(p: Parsed, dry_run: str) -> None:
         raise UsageError("--rm should only be used for attached containers", "run")
     if attach and dry_run != "none":
         message = (
-            "--dry-run=[server|client] can't be used with attached containers options (--attach, --stdin, or --tty)"
+            "--dry-run=[server|client] can't be used with attached containers options"
+            " (--attach, --stdin, or --tty)"
         )
         raise UsageError(message, "run")
     if p["image-pull-policy"] and p["image-pull-policy"] not in PULL_POLICIES:
@@ -119,9 +147,18 @@ async def _create(obj: Object, session: Session, p: Parsed, dry_run: str) -> Obj
     resource = await session.resource_for_kind(obj["apiVersion"], obj["kind"])
     if dry_run == "client":
         if session.explicit_namespace:
-            obj = {**obj, "metadata": {**obj["metadata"], "namespace": session.namespace}}
+            obj = {
+                **obj,
+                "metadata": {**obj["metadata"], "namespace": session.namespace},
+            }
         return typed(obj)
     if p["save-config"]:
         obj = with_saved_configuration(obj)
-    made = await session.create(resource, obj, manager=p["field-manager"], dry_run=dry_run, accept=JSON_OR_ANYTHING)
+    made = await session.create(
+        resource,
+        obj,
+        manager=p["field-manager"],
+        dry_run=dry_run,
+        accept=JSON_OR_ANYTHING,
+    )
     return typed(made)

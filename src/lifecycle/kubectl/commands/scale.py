@@ -1,9 +1,11 @@
 """`kubectl scale TYPE NAME --replicas=N`: a merge patch of `/scale`, whatever the type.
 
-Under a condition it is read, looked at and written back instead, so that what was looked at is what is changed.
+Under a condition it is read, looked at and written back instead, so that what was
+looked at is what is changed.
 
-Upstream: `kubectl/pkg/cmd/scale/scale.go` (`RunScale`, `updateReplicas`), `kubectl/pkg/scale/scale.go` (`genericScaler.ScaleSimple`,
-`ScalePrecondition`), v1.36. Left out: `--timeout` waits for nothing.
+Upstream: `kubectl/pkg/cmd/scale/scale.go` (`RunScale`, `updateReplicas`),
+`kubectl/pkg/scale/scale.go` (`genericScaler.ScaleSimple`, `ScalePrecondition`), v1.36.
+Left out: `--timeout` waits for nothing.
 """
 
 from __future__ import annotations
@@ -14,7 +16,16 @@ from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.client.rest import MERGE_PATCH
 from lifecycle.kubectl.failures import CommandError, several
-from lifecycle.kubectl.flags import DRY_RUN, PRINT, RECORD, SELECTOR, Parsed, dry_run_strategy, flag, parse
+from lifecycle.kubectl.flags import (
+    DRY_RUN,
+    PRINT,
+    RECORD,
+    SELECTOR,
+    Parsed,
+    dry_run_strategy,
+    flag,
+    parse,
+)
 from lifecycle.kubectl.printers import Printer
 from lifecycle.kubectl.printing.key_order import in_key_order
 from lifecycle.kubectl.record import CHANGE_CAUSE, change_cause
@@ -34,7 +45,9 @@ FLAGS = (
     SELECTOR,
 )
 SCALABLE = ("", "apps")
-"""Groups whose objects keep their scale in `spec.replicas`, as far as this command cares."""
+"""Groups whose objects keep their scale in `spec.replicas`, as far as this command
+cares.
+"""
 
 
 async def scale(argv: Sequence[str], session: Session) -> None:
@@ -43,9 +56,14 @@ async def scale(argv: Sequence[str], session: Session) -> None:
     dry_run = dry_run_strategy(p, session.warn)
     printer = Printer(p, dry_run)
     if p["replicas"] < 0:
-        raise CommandError("The --replicas=COUNT flag is required, and COUNT must be greater than or equal to 0")
+        raise CommandError(
+            "The --replicas=COUNT flag is required, and COUNT must be greater than or"
+            " equal to 0"
+        )
     if p["current-replicas"] < -1:
-        raise CommandError("The --current-replicas must specify an integer of -1 or greater")
+        raise CommandError(
+            "The --current-replicas must specify an integer of -1 or greater"
+        )
     found: list[Found] = []
     wrong: list[CommandError | StatusError] = []
     async for each in visit(session, p, p.args, every=p["all"]):
@@ -58,12 +76,18 @@ async def scale(argv: Sequence[str], session: Session) -> None:
     if not found and not wrong:
         raise CommandError("no objects passed to scale")
     for each in found:
-        replicas = p["replicas"] if dry_run == "client" else await _scaled(each, p, dry_run, session)
+        replicas = (
+            p["replicas"]
+            if dry_run == "client"
+            else await _scaled(each, p, dry_run, session)
+        )
         obj = each.obj
         if each.resource.group in SCALABLE:
             obj = {**obj, "spec": {**(obj.get("spec") or {}), "replicas": replicas}}
         if p["record"] and dry_run != "client":
-            note = {"metadata": {"annotations": {CHANGE_CAUSE: change_cause("scale", p)}}}
+            note = {
+                "metadata": {"annotations": {CHANGE_CAUSE: change_cause("scale", p)}}
+            }
             await session.send("PATCH", each.path, {}, note, MERGE_PATCH)
         session.print(printer.text(in_key_order(obj), "scaled"))
     if wrong:
@@ -76,11 +100,16 @@ async def _scaled(each: Found, p: Parsed, dry_run: str, session: Session) -> int
     query = {"dryRun": "All" if dry_run == "server" else ""}
     if p["current-replicas"] == -1 and not p["resource-version"]:
         patch = {"spec": {"replicas": p["replicas"]}}
-        answer = await session.send("PATCH", path, query, patch, MERGE_PATCH, accept=JSON_OR_ANYTHING)
+        answer = await session.send(
+            "PATCH", path, query, patch, MERGE_PATCH, accept=JSON_OR_ANYTHING
+        )
     else:
         current = await session.send("GET", path)
         _check_precondition(current, p)
-        wanted = {**current, "spec": {**(current.get("spec") or {}), "replicas": p["replicas"]}}
+        wanted = {
+            **current,
+            "spec": {**(current.get("spec") or {}), "replicas": p["replicas"]},
+        }
         answer = await session.send("PUT", path, query, wanted, accept=JSON_OR_ANYTHING)
     return int((answer.get("spec") or {}).get("replicas", 0))
 
@@ -88,7 +117,11 @@ async def _scaled(each: Found, p: Parsed, dry_run: str, session: Session) -> int
 def _check_precondition(scale_now: Object, p: Parsed) -> None:
     replicas = (scale_now.get("spec") or {}).get("replicas", 0)
     if p["current-replicas"] != -1 and replicas != p["current-replicas"]:
-        raise CommandError(f"Expected replicas to be {p['current-replicas']}, was {replicas}")
+        raise CommandError(
+            f"Expected replicas to be {p['current-replicas']}, was {replicas}"
+        )
     revision = scale_now["metadata"].get("resourceVersion", "")
     if p["resource-version"] and revision != p["resource-version"]:
-        raise CommandError(f"Expected resource version to be {p['resource-version']}, was {revision}")
+        raise CommandError(
+            f"Expected resource version to be {p['resource-version']}, was {revision}"
+        )

@@ -1,11 +1,14 @@
-"""From client-side to server-side apply: who owned the fields before must not go on owning them.
+"""From client-side to server-side apply: who owned the fields before must not go on
+owning them.
 
-What kubectl applied from the client counts as an `Update` of `kubectl-client-side-apply`. Once the same object is applied on the server,
-the annotation gets a manager of its own, the old manager's fields go over to the new one, and the configuration is sent once more, so that
-fields no longer in it can go.
+What kubectl applied from the client counts as an `Update` of
+`kubectl-client-side-apply`. Once the same object is applied on the server, the
+annotation gets a manager of its own, the old manager's fields go over to the new one,
+and the configuration is sent once more, so that fields no longer in it can go.
 
-Upstream: `kubectl/pkg/cmd/apply/apply.go` (`saveLastApplyAnnotationIfNecessary`, `migrateToSSAIfNecessary`),
-`client-go/util/csaupgrade/upgrade.go` (`UpgradeManagedFieldsPatch`), v1.36.
+Upstream: `kubectl/pkg/cmd/apply/apply.go` (`saveLastApplyAnnotationIfNecessary`,
+`migrateToSSAIfNecessary`), `client-go/util/csaupgrade/upgrade.go`
+(`UpgradeManagedFieldsPatch`), v1.36.
 """
 
 from __future__ import annotations
@@ -24,21 +27,32 @@ ANNOTATION_MANAGER = "kubectl-last-applied"
 _PATH = ("f:metadata", "f:annotations", f"f:{LAST_APPLIED}")
 
 
-async def migrated(info: Found, obj: Object, query: dict[str, str], session: Session) -> Object:
-    """Apply an object on the server, and put its managers in order if they are not. Raises StatusError."""
+async def migrated(
+    info: Found, obj: Object, query: dict[str, str], session: Session
+) -> Object:
+    """Apply an object on the server, and put its managers in order if they are not.
+    Raises StatusError.
+    """
     live = await session.send("PATCH", info.path, query, obj, APPLY_PATCH)
     try:
         live = await _annotation_kept(info, live, query, session)
         if not await _managers_moved(info, live, query, session):
             return live
     except StatusError as refused:
-        session.warn(f"Warning: server rejected managed fields migration to Server-Side Apply. {refused.message}\n")
+        session.warn(
+            "Warning: server rejected managed fields migration to Server-Side Apply."
+            f" {refused.message}\n"
+        )
         return live
     return await session.send("PATCH", info.path, query, obj, APPLY_PATCH)
 
 
-async def _managers_moved(info: Found, live: Object, query: dict[str, str], session: Session) -> bool:
-    """Whether there was anything to move. Raises StatusError; a conflict is tried again with what is there by then."""
+async def _managers_moved(
+    info: Found, live: Object, query: dict[str, str], session: Session
+) -> bool:
+    """Whether there was anything to move. Raises StatusError; a conflict is tried again
+    with what is there by then.
+    """
     asked = {key: value for key, value in query.items() if key != "force"}
     names = list(dict.fromkeys(entry["manager"] for entry in _owners(live, "Update")))
     for last in (False, False, False, False, True):
@@ -48,7 +62,11 @@ async def _managers_moved(info: Found, live: Object, query: dict[str, str], sess
             return False
         patch = [
             {"op": "replace", "path": "/metadata/managedFields", "value": upgraded},
-            {"op": "replace", "path": "/metadata/resourceVersion", "value": live["metadata"]["resourceVersion"]},
+            {
+                "op": "replace",
+                "path": "/metadata/resourceVersion",
+                "value": live["metadata"]["resourceVersion"],
+            },
         ]
         try:
             await session.send("PATCH", info.path, asked, patch, JSON_PATCH)
@@ -60,26 +78,44 @@ async def _managers_moved(info: Found, live: Object, query: dict[str, str], sess
     return False
 
 
-async def _annotation_kept(info: Found, live: Object, query: dict[str, str], session: Session) -> Object:
+async def _annotation_kept(
+    info: Found, live: Object, query: dict[str, str], session: Session
+) -> Object:
     text = (live["metadata"].get("annotations") or {}).get(LAST_APPLIED)
     if query["fieldManager"] != "kubectl" or text is None or _owners(live, "Apply"):
         return live
     metadata = {"annotations": {LAST_APPLIED: text}, "name": info.name}
     if info.namespace:
         metadata["namespace"] = info.namespace
-    about = {"apiVersion": live["apiVersion"], "kind": live["kind"], "metadata": metadata}
-    asked = {**{k: v for k, v in query.items() if k != "force"}, "fieldManager": ANNOTATION_MANAGER}
+    about = {
+        "apiVersion": live["apiVersion"],
+        "kind": live["kind"],
+        "metadata": metadata,
+    }
+    asked = {
+        **{k: v for k, v in query.items() if k != "force"},
+        "fieldManager": ANNOTATION_MANAGER,
+    }
     return await session.send("PATCH", info.path, asked, about, APPLY_PATCH)
 
 
 def _owners(live: Object, operation: str) -> list[Object]:
     """Entries that own the annotation."""
     entries = live["metadata"].get("managedFields") or ()
-    return [e for e in entries if e.get("operation") == operation and has(normalized(e.get("fieldsV1") or {}), _PATH)]
+    return [
+        e
+        for e in entries
+        if e.get("operation") == operation
+        and has(normalized(e.get("fieldsV1") or {}), _PATH)
+    ]
 
 
-def upgraded_managed_fields(entries: Sequence[Object], old: Sequence[str], new: str) -> list[Object]:
-    """The entries, with the `Update`s of the `old` managers gone over into the `Apply` of the `new` one."""
+def upgraded_managed_fields(
+    entries: Sequence[Object], old: Sequence[str], new: str
+) -> list[Object]:
+    """The entries, with the `Update`s of the `old` managers gone over into the `Apply`
+    of the `new` one.
+    """
     found = [dict(entry) for entry in entries]
     for name in old:
         target = _first(found, new, "Apply")
@@ -90,15 +126,31 @@ def upgraded_managed_fields(entries: Sequence[Object], old: Sequence[str], new: 
             target |= {"operation": "Apply", "manager": new}
         source = _first(found, name, "Update", target.get("apiVersion", ""))
         if source is not None:
-            both = union(normalized(target.get("fieldsV1") or {}), normalized(source.get("fieldsV1") or {}))
+            both = union(
+                normalized(target.get("fieldsV1") or {}),
+                normalized(source.get("fieldsV1") or {}),
+            )
             target["fieldsV1"] = in_order(both)
         found = [entry for entry in found if not _is(entry, name, "Update")]
     return found
 
 
-def _first(entries: Sequence[Object], manager: str, operation: str, version: str = "") -> Object | None:
-    return next((e for e in entries if _is(e, manager, operation) and version in ("", e.get("apiVersion"))), None)
+def _first(
+    entries: Sequence[Object], manager: str, operation: str, version: str = ""
+) -> Object | None:
+    return next(
+        (
+            e
+            for e in entries
+            if _is(e, manager, operation) and version in ("", e.get("apiVersion"))
+        ),
+        None,
+    )
 
 
 def _is(entry: Object, manager: str, operation: str) -> bool:
-    return (entry.get("manager"), entry.get("operation"), entry.get("subresource", "")) == (manager, operation, "")
+    return (
+        entry.get("manager"),
+        entry.get("operation"),
+        entry.get("subresource", ""),
+    ) == (manager, operation, "")

@@ -1,7 +1,8 @@
-"""`kubectl set image TYPE/NAME CONTAINER=IMAGE…`: a strategic merge patch that names one container by its key.
+"""`kubectl set image TYPE/NAME CONTAINER=IMAGE…`: a strategic merge patch that names
+one container by its key.
 
-Upstream: `kubectl/pkg/cmd/set/set_image.go`, `helper.go` (`CalculatePatches`), `kubectl/pkg/polymorphichelpers/updatepodspec.go`
-(`updatePodSpecForObject`), v1.36.
+Upstream: `kubectl/pkg/cmd/set/set_image.go`, `helper.go` (`CalculatePatches`),
+`kubectl/pkg/polymorphichelpers/updatepodspec.go` (`updatePodSpecForObject`), v1.36.
 """
 
 from __future__ import annotations
@@ -14,7 +15,16 @@ from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.client.rest import STRATEGIC_MERGE_PATCH
 from lifecycle.kubectl.failures import CommandError, several
-from lifecycle.kubectl.flags import DRY_RUN, PRINT, RECORD, SELECTOR, Parsed, dry_run_strategy, flag, parse
+from lifecycle.kubectl.flags import (
+    DRY_RUN,
+    PRINT,
+    RECORD,
+    SELECTOR,
+    Parsed,
+    dry_run_strategy,
+    flag,
+    parse,
+)
 from lifecycle.kubectl.generators.labels_and_env import parse_pairs, resources_and_pairs
 from lifecycle.kubectl.manifests import check_paths
 from lifecycle.kubectl.printers import Printer, typed
@@ -33,8 +43,8 @@ FLAGS = (
     SELECTOR,
 )
 LOCAL_ONLY = (
-    "error: you must specify resources by --filename when --local is set.\nExample resource specifications include:\n   '-f rsrc.yaml'\n"
-    "   '--filename=rsrc.json'"
+    "error: you must specify resources by --filename when --local is set.\nExample"
+    " resource specifications include:\n   '-f rsrc.yaml'\n   '--filename=rsrc.json'"
 )
 
 
@@ -52,9 +62,14 @@ async def set_image(argv: Sequence[str], session: Session) -> None:
         try:
             patch, unknown = image_patch(each.obj, images)
         except CommandError as refused:
-            wrong.append(CommandError(f"error: {each.resource.plural}/{each.name} {refused}\n"))
+            wrong.append(
+                CommandError(f"error: {each.resource.plural}/{each.name} {refused}\n")
+            )
             continue
-        wrong += [CommandError(f"error: unable to find container named {go_quote(name)}") for name in unknown]
+        wrong += [
+            CommandError(f"error: unable to find container named {go_quote(name)}")
+            for name in unknown
+        ]
         if not patch and not p["record"]:
             continue
         if p["local"] or dry_run == "client":
@@ -63,7 +78,12 @@ async def set_image(argv: Sequence[str], session: Session) -> None:
             try:
                 shown = await _send(each, patch, p, dry_run, session)
             except StatusError as refused:
-                wrong.append(CommandError(f"failed to patch image update to pod template: {refused.message}"))
+                wrong.append(
+                    CommandError(
+                        "failed to patch image update to pod template:"
+                        f" {refused.message}"
+                    )
+                )
                 continue
         session.print(printer.text(shown, "image updated"))
     if wrong:
@@ -79,7 +99,9 @@ async def _found(p: Parsed, resources: Sequence[str], session: Session) -> list[
     check_paths(p["filename"], recursive=p["recursive"])
     found: list[Found] = []
     wrong: list[CommandError | StatusError] = []
-    async for each in visit(session, p, resources, accept=JSON_OR_ANYTHING, every=p["all"]):
+    async for each in visit(
+        session, p, resources, accept=JSON_OR_ANYTHING, every=p["all"]
+    ):
         if isinstance(each, Found):
             found.append(each)
         else:
@@ -89,35 +111,65 @@ async def _found(p: Parsed, resources: Sequence[str], session: Session) -> list[
     return found
 
 
-def _check(p: Parsed, resources: Sequence[str], images: dict[str, str], dry_run: str) -> None:
+def _check(
+    p: Parsed, resources: Sequence[str], images: dict[str, str], dry_run: str
+) -> None:
     wrong: list[CommandError | StatusError] = []
     if p["all"] and p["selector"]:
         wrong.append(CommandError("cannot set --all and --selector at the same time"))
     if not resources and not p["filename"] and not p["kustomize"]:
-        message = "one or more resources must be specified as <resource> <name> or <resource>/<name>"
+        message = (
+            "one or more resources must be specified as <resource> <name> or"
+            " <resource>/<name>"
+        )
         wrong.append(CommandError(message))
     if not images:
         wrong.append(CommandError("at least one image update is required"))
     elif len(images) > 1 and "*" in images:
         message = (
-            "all containers are already specified by *, but saw more than one container_name=container_image pairs"
+            "all containers are already specified by *, but saw more than one"
+            " container_name=container_image pairs"
         )
         wrong.append(CommandError(message))
     if p["local"] and dry_run == "server":
-        wrong.append(CommandError("cannot specify --local and --dry-run=server - did you mean --dry-run=client?"))
+        wrong.append(
+            CommandError(
+                "cannot specify --local and --dry-run=server - did you mean"
+                " --dry-run=client?"
+            )
+        )
     if wrong:
         raise several(wrong)
 
 
-async def _send(each: Found, patch: Object, p: Parsed, dry_run: str, session: Session) -> Object:
+async def _send(
+    each: Found, patch: Object, p: Parsed, dry_run: str, session: Session
+) -> Object:
     if p["record"]:
-        patch = {"metadata": {"annotations": {CHANGE_CAUSE: change_cause("set image", p)}}, **patch}
-    query = {"dryRun": "All" if dry_run == "server" else "", "fieldManager": p["field-manager"]}
-    return typed(await session.send("PATCH", each.path, query, patch, STRATEGIC_MERGE_PATCH, accept=JSON_OR_ANYTHING))
+        patch = {
+            "metadata": {"annotations": {CHANGE_CAUSE: change_cause("set image", p)}},
+            **patch,
+        }
+    query = {
+        "dryRun": "All" if dry_run == "server" else "",
+        "fieldManager": p["field-manager"],
+    }
+    return typed(
+        await session.send(
+            "PATCH",
+            each.path,
+            query,
+            patch,
+            STRATEGIC_MERGE_PATCH,
+            accept=JSON_OR_ANYTHING,
+        )
+    )
 
 
 def _way_to_pod_spec(obj: Object) -> tuple[str, ...]:
-    """Where the pod's spec is in an object. Raises CommandError for an object that has none."""
+    """Where the pod's spec is in an object. Raises CommandError for an object that has
+    none.
+    """
     if obj["kind"] == "Pod":
         return ("spec",)
     if obj["kind"] == "CronJob":
@@ -125,15 +177,22 @@ def _way_to_pod_spec(obj: Object) -> tuple[str, ...]:
     if ((obj.get("spec") or {}).get("template") or {}).get("spec") is not None:
         return ("spec", "template", "spec")
     version = obj["apiVersion"].rpartition("/")[2]
-    raise CommandError(f"the object is not a pod or does not have a pod template: *{version}.{obj['kind']}")
+    raise CommandError(
+        "the object is not a pod or does not have a pod template:"
+        f" *{version}.{obj['kind']}"
+    )
 
 
 def _wanted(container: Object, images: dict[str, str]) -> str:
-    return str(images.get(container["name"], images.get("*", container.get("image", ""))))
+    return str(
+        images.get(container["name"], images.get("*", container.get("image", "")))
+    )
 
 
 def image_patch(obj: Object, images: dict[str, str]) -> tuple[Object, list[str]]:
-    """(the patch that gives containers (`*`: all) their new images, empty if they have them; names that no container has)."""
+    """(the patch that gives containers (`*`: all) their new images, empty if they have
+    them; names that no container has).
+    """
     way = _way_to_pod_spec(obj)
     pod: Any = obj
     for key in way:
@@ -142,12 +201,18 @@ def image_patch(obj: Object, images: dict[str, str]) -> tuple[Object, list[str]]
     unknown = sorted(name for name in images if name != "*")
     for field in ("containers", "initContainers"):
         containers = pod.get(field) or []
-        unknown = [name for name in unknown if name not in {c["name"] for c in containers}]
+        unknown = [
+            name for name in unknown if name not in {c["name"] for c in containers}
+        ]
         changed = [
-            {"image": _wanted(c, images), "name": c["name"]} for c in containers if _wanted(c, images) != c.get("image")
+            {"image": _wanted(c, images), "name": c["name"]}
+            for c in containers
+            if _wanted(c, images) != c.get("image")
         ]
         if changed:
-            part[f"$setElementOrder/{field}"] = [{"name": c["name"]} for c in containers]
+            part[f"$setElementOrder/{field}"] = [
+                {"name": c["name"]} for c in containers
+            ]
             part[field] = changed
     if not part:
         return {}, unknown

@@ -1,6 +1,7 @@
 """`kubectl version`: the client's, and what `/version` says.
 
-Upstream: `kubectl/pkg/cmd/version/version.go` (`Options.Run`), `skew_warning.go`, v1.36.2.
+Upstream: `kubectl/pkg/cmd/version/version.go` (`Options.Run`), `skew_warning.go`,
+v1.36.2.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ CLIENT_VERSION = {
     "compiler": "",
     "platform": "linux/amd64",
 }
-"""What this kubectl says of itself. It was built by nobody at no time, and says so as a kubectl without build information does."""
+"""What this kubectl says of itself. It was built by nobody at no time, and says so as a
+kubectl without build information does.
+"""
 
 
 async def version(argv: Sequence[str], session: Session) -> None:
@@ -39,7 +42,9 @@ async def version(argv: Sequence[str], session: Session) -> None:
         raise CommandError("--output must be 'yaml' or 'json'")
     told: Object = {"clientVersion": CLIENT_VERSION, "kustomizeVersion": KUSTOMIZE}
     if not p["client"]:
-        told["serverVersion"] = await session.send("GET", "/version", {"timeout": "32s"}, accept=JSON_OR_ANYTHING)
+        told["serverVersion"] = await session.send(
+            "GET", "/version", {"timeout": "32s"}, accept=JSON_OR_ANYTHING
+        )
     if p["output"]:
         written = json.dumps(told, indent=2) if p["output"] == "json" else to_yaml(told)
         session.print(f"{written}\n")
@@ -53,6 +58,8 @@ async def version(argv: Sequence[str], session: Session) -> None:
     minors = [int(text.split(".")[1]) for text in (CLIENT, server)]
     if abs(minors[0] - minors[1]) > SUPPORTED_SKEW:
         session.warn(
-            f"Warning: version difference between client ({'.'.join(CLIENT.lstrip('v').split('.')[:2])}) and server "
-            f"({'.'.join(server.lstrip('v').split('.')[:2])}) exceeds the supported minor version skew of +/-1\n"
+            "Warning: version difference between client"
+            f" ({'.'.join(CLIENT.lstrip('v').split('.')[:2])}) and server"
+            f" ({'.'.join(server.lstrip('v').split('.')[:2])}) exceeds the supported"
+            " minor version skew of +/-1\n"
         )

@@ -1,1 +1,3 @@
-"""Credentials: what a client puts on a request, or shows in the handshake, to say who it is."""
+"""Credentials: what a client puts on a request, or shows in the handshake, to say who
+it is.
+"""

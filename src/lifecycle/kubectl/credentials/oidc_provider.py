@@ -1,10 +1,13 @@
-"""The `oidc` auth provider: an ID token in the kubeconfig, renewed with a refresh token.
+"""The `oidc` auth provider: an ID token in the kubeconfig, renewed with a refresh
+token.
 
-The login – a browser, a password – happened before, by hand; its result stands in the file. The ID token is sent as a bearer token
-like any other. When it is about to end, the provider's token endpoint gives another for the refresh token, and both go back into
+The login – a browser, a password – happened before, by hand; its result stands in the
+file. The ID token is sent as a bearer token like any other. When it is about to end,
+the provider's token endpoint gives another for the refresh token, and both go back into
 the file.
 
-Upstream: `client-go/plugin/pkg/client/auth/oidc/oidc.go` (`oidcAuthProvider.idToken`, `idTokenExpired`, `tokenEndpoint`), v1.36.
+Upstream: `client-go/plugin/pkg/client/auth/oidc/oidc.go` (`oidcAuthProvider.idToken`,
+`idTokenExpired`, `tokenEndpoint`), v1.36.
 """
 
 from __future__ import annotations
@@ -25,16 +28,20 @@ from lifecycle.api.go_format import go_quote
 from lifecycle.kubectl.failures import CommandError
 
 EXPIRY_DELTA = 10.0
-"""Seconds before its end from which a token counts as ended: it has to survive the way to the server."""
+"""Seconds before its end from which a token counts as ended: it has to survive the way
+to the server.
+"""
 
 NO_ID_TOKEN = (
-    "token response did not contain an id_token, either the scope \"openid\" wasn't requested upon login, or the provider doesn't "
-    "support id_tokens as part of the refresh response"
+    'token response did not contain an id_token, either the scope "openid" wasn\'t'
+    " requested upon login, or the provider doesn't support id_tokens as part of the"
+    " refresh response"
 )
 
 
 class OIDCProvider:
-    """ID tokens of one user. `settings` is the provider's `config` in the kubeconfig; `persist` gets the new one after a refresh.
+    """ID tokens of one user. `settings` is the provider's `config` in the kubeconfig;
+    `persist` gets the new one after a refresh.
 
     Raises CommandError for settings without an issuer or a client id.
     """
@@ -62,7 +69,9 @@ class OIDCProvider:
                 return token
             refresh = self.settings.get("refresh-token", "")
             if not refresh:
-                raise CommandError("No valid id-token, and cannot refresh without refresh-token")
+                raise CommandError(
+                    "No valid id-token, and cannot refresh without refresh-token"
+                )
             return await self._renew(refresh)
 
     def _lasts(self, token: str) -> bool:
@@ -76,7 +85,9 @@ class OIDCProvider:
 
     async def _renew(self, refresh: str) -> str:
         tls = ssl.create_default_context(cadata=self._authority() or None)
-        async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=tls)) as session:
+        async with aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(ssl=tls)
+        ) as session:
             try:
                 endpoint = await self._token_endpoint(session)
                 answer = await self._ask(session, endpoint, refresh)
@@ -97,30 +108,50 @@ class OIDCProvider:
 
     def _authority(self) -> str:
         if self.settings.get("idp-certificate-authority-data"):
-            return base64.b64decode(self.settings["idp-certificate-authority-data"]).decode()
+            return base64.b64decode(
+                self.settings["idp-certificate-authority-data"]
+            ).decode()
         path = self.settings.get("idp-certificate-authority")
         return Path(path).read_text() if path else ""
 
     async def _token_endpoint(self, session: aiohttp.ClientSession) -> str:
-        url = self.settings["idp-issuer-url"].rstrip("/") + "/.well-known/openid-configuration"
+        url = (
+            self.settings["idp-issuer-url"].rstrip("/")
+            + "/.well-known/openid-configuration"
+        )
         async with session.get(url) as answer:
             if answer.status != 200:
                 body = await answer.text()
                 said = f"{answer.status} {answer.reason}"
-                raise CommandError(f"oidc: failed to query metadata endpoint {said}: {go_quote(body)}")
+                raise CommandError(
+                    f"oidc: failed to query metadata endpoint {said}: {go_quote(body)}"
+                )
             document = await answer.json(content_type=None)
         if not document.get("token_endpoint"):
-            raise CommandError("oidc: discovery object doesn't contain a token_endpoint")
+            raise CommandError(
+                "oidc: discovery object doesn't contain a token_endpoint"
+            )
         return str(document["token_endpoint"])
 
-    async def _ask(self, session: aiohttp.ClientSession, endpoint: str, refresh: str) -> dict[str, Any]:
-        """RFC 6749, section 6; who asks is said in the header, as the library that upstream uses tries first."""
-        pair = ":".join(percent(self.settings.get(key, ""), safe="") for key in ("client-id", "client-secret"))
+    async def _ask(
+        self, session: aiohttp.ClientSession, endpoint: str, refresh: str
+    ) -> dict[str, Any]:
+        """RFC 6749, section 6; who asks is said in the header, as the library that
+        upstream uses tries first.
+        """
+        pair = ":".join(
+            percent(self.settings.get(key, ""), safe="")
+            for key in ("client-id", "client-secret")
+        )
         headers = {"authorization": f"Basic {base64.b64encode(pair.encode()).decode()}"}
         form = {"grant_type": "refresh_token", "refresh_token": refresh}
         async with session.post(endpoint, data=form, headers=headers) as answer:
             document = await answer.json(content_type=None)
             if answer.status >= 300:
-                code = go_quote(str(document.get("error", ""))) if isinstance(document, dict) else '""'
+                code = (
+                    go_quote(str(document.get("error", "")))
+                    if isinstance(document, dict)
+                    else '""'
+                )
                 raise CommandError(f"failed to refresh token: oauth2: {code}")
         return document if isinstance(document, dict) else {}

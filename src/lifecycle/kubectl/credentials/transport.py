@@ -1,11 +1,14 @@
 """Credentials onto requests: the last thing that happens to a request before it leaves.
 
-Where several are at hand, upstream has an order. A password and a token together are an error. A token's file wins over the token
-beside it, as long as it can be read. A plugin and a provider only fill in what no header says yet. A certificate is none of these:
-it is shown in the TLS handshake, when the connection is made, and no request mentions it. Over plain HTTP nothing is sent at all.
+Where several are at hand, upstream has an order. A password and a token together are an
+error. A token's file wins over the token beside it, as long as it can be read. A plugin
+and a provider only fill in what no header says yet. A certificate is none of these: it
+is shown in the TLS handshake, when the connection is made, and no request mentions it.
+Over plain HTTP nothing is sent at all.
 
-Upstream: `client-go/transport/round_trippers.go` (`HTTPWrappersForConfig`, `impersonatingRoundTripper`), `token_source.go`
-(`NewCachedFileTokenSource`), v1.36. Left out: closing open connections when a plugin returns another certificate.
+Upstream: `client-go/transport/round_trippers.go` (`HTTPWrappersForConfig`,
+`impersonatingRoundTripper`), `token_source.go` (`NewCachedFileTokenSource`), v1.36.
+Left out: closing open connections when a plugin returns another certificate.
 """
 
 from __future__ import annotations
@@ -33,7 +36,9 @@ SEPARATOR = "\n"
 
 
 class FileToken:
-    """A token in a file that somebody renews: the kubelet, every hour, for each pod. Read again once a minute."""
+    """A token in a file that somebody renews: the kubelet, every hour, for each pod.
+    Read again once a minute.
+    """
 
     def __init__(self, path: str, clock: Clock) -> None:
         self._path = Path(path)
@@ -42,7 +47,9 @@ class FileToken:
         self._until = float("-inf")
 
     def token(self) -> str:
-        """The token. A file that has become unreadable leaves the last one in use. Raises CommandError if there never was one."""
+        """The token. A file that has become unreadable leaves the last one in use.
+        Raises CommandError if there never was one.
+        """
         now = self._clock.now()
         if now < self._until - LEEWAY_SECONDS:
             return self._token
@@ -51,7 +58,10 @@ class FileToken:
         except OSError as error:
             if self._token:
                 return self._token
-            raise CommandError(f'failed to read token file "{self._path}": {(error.strerror or "").lower()}') from None
+            raise CommandError(
+                f'failed to read token file "{self._path}":'
+                f" {(error.strerror or '').lower()}"
+            ) from None
         if not token:
             raise CommandError(f"read empty token from file {str(self._path)!r}")
         self._token, self._until = token, now + REREAD_SECONDS
@@ -70,7 +80,9 @@ class Credentials:
         plugin: ExecPlugin | None = None,
     ) -> None:
         if config.username and (config.token or config.token_file):
-            raise CommandError("username/password or bearer token may be set, but not both")
+            raise CommandError(
+                "username/password or bearer token may be set, but not both"
+            )
         self._config = config
         clock = clock or Clock()
         self._file = FileToken(config.token_file, clock) if config.token_file else None
@@ -82,10 +94,14 @@ class Credentials:
             name = config.auth_provider.get("name", "")
             if name != "oidc":
                 raise CommandError(f'no Auth Provider found for name "{name}"')
-            self.provider = OIDCProvider(config.auth_provider.get("config") or {}, persist, clock=clock)
+            self.provider = OIDCProvider(
+                config.auth_provider.get("config") or {}, persist, clock=clock
+            )
 
     async def connection(self) -> ConnectionConfig:
-        """What the connection needs: where, whom to trust, and which certificate to show. Raises CommandError."""
+        """What the connection needs: where, whom to trust, and which certificate to
+        show. Raises CommandError.
+        """
         config = self._config
         certificate, key = config.client_certificate, config.client_key
         if self.plugin is not None and not certificate:
@@ -101,8 +117,9 @@ class Credentials:
         )
 
     async def authorization(self) -> tuple[str, PluginCredentials | None]:
-        """The `Authorization` header for the next request, empty for none; and the plugin's credentials, if it is theirs. Raises
-        CommandError."""
+        """The `Authorization` header for the next request, empty for none; and the
+        plugin's credentials, if it is theirs. Raises CommandError.
+        """
         config = self._config
         if not config.server.startswith("https:"):
             return "", None
@@ -125,7 +142,9 @@ class Credentials:
         return "", None
 
     def impersonation(self) -> dict[str, str]:
-        """The headers that ask to be somebody else; several values of one header are joined by `SEPARATOR`."""
+        """The headers that ask to be somebody else; several values of one header are
+        joined by `SEPARATOR`.
+        """
         config = self._config
         headers = {}
         if config.impersonate:
@@ -135,7 +154,9 @@ class Credentials:
             if config.impersonate_groups:
                 headers["impersonate-group"] = SEPARATOR.join(config.impersonate_groups)
             for key, values in config.impersonate_extra.items():
-                headers[f"impersonate-extra-{percent(key, safe=_TOKEN_CHARACTERS)}".lower()] = SEPARATOR.join(values)
+                headers[
+                    f"impersonate-extra-{percent(key, safe=_TOKEN_CHARACTERS)}".lower()
+                ] = SEPARATOR.join(values)
         return headers
 
 
@@ -147,7 +168,9 @@ class AuthenticatingTransport:
         self._credentials = credentials
 
     async def round_trip(self, request: Request) -> Response:
-        """Send with credentials. After a 401 a plugin is asked anew, for the next request."""
+        """Send with credentials. After a 401 a plugin is asked anew, for the next
+        request.
+        """
         headers = {**self._credentials.impersonation(), **request.headers}
         used: PluginCredentials | None = None
         if not headers.get("authorization"):
@@ -155,7 +178,11 @@ class AuthenticatingTransport:
             if header:
                 headers["authorization"] = header
         answer = await self._inner.round_trip(replace(request, headers=headers))
-        if answer.status == 401 and used is not None and self._credentials.plugin is not None:
+        if (
+            answer.status == 401
+            and used is not None
+            and self._credentials.plugin is not None
+        ):
             await self._credentials.plugin.refused(used)
         return answer
 

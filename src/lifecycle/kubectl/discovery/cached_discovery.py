@@ -1,11 +1,15 @@
-"""Discovery on disk: one file for the groups, one for each group and version, trusted for six hours.
+"""Discovery on disk: one file for the groups, one for each group and version, trusted
+for six hours.
 
-`~/.kube/cache/discovery/<host_port>/servergroups.json` and `…/<group>/<version>/serverresources.json` hold the old form of discovery,
-even if the server answered in the new one. Nothing tells the cache that the server has changed. It notices when a name is looked up in
-vain: then everything that this process did not write itself is thrown out, and the server is asked again.
+`~/.kube/cache/discovery/<host_port>/servergroups.json` and
+`…/<group>/<version>/serverresources.json` hold the old form of discovery, even if the
+server answered in the new one. Nothing tells the cache that the server has changed. It
+notices when a name is looked up in vain: then everything that this process did not
+write itself is thrown out, and the server is asked again.
 
-Upstream: `client-go/discovery/cached/disk/cached_discovery.go` (`CachedDiscoveryClient`),
-`cli-runtime/pkg/genericclioptions/config_flags.go` (`computeDiscoverCacheDir`, `getDefaultCacheDir`), v1.36.2.
+Upstream: `client-go/discovery/cached/disk/cached_discovery.go`
+(`CachedDiscoveryClient`), `cli-runtime/pkg/genericclioptions/config_flags.go`
+(`computeDiscoverCacheDir`, `getDefaultCacheDir`), v1.36.2.
 """
 
 from __future__ import annotations
@@ -36,16 +40,24 @@ def default_cache_directory(environ: Mapping[str, str] | None = None) -> Path:
 
 
 def compute_discover_cache_dir(parent: Path, host: str) -> Path:
-    """The folder of one server: its address without the scheme, with `_` for whatever might trouble a file system."""
+    """The folder of one server: its address without the scheme, with `_` for whatever
+    might trouble a file system.
+    """
     schemeless = host.replace("https://", "", 1).replace("http://", "", 1)
     return parent / _illegal.sub("_", schemeless)
 
 
 class CachedDiscoveryClient:
-    """`Discovery` with a folder in front of it. `now` gives seconds since 1970, as file times are."""
+    """`Discovery` with a folder in front of it. `now` gives seconds since 1970, as file
+    times are.
+    """
 
     def __init__(
-        self, delegate: Discovery, directory: Path, ttl: float = TTL, now: Callable[[], float] = time.time
+        self,
+        delegate: Discovery,
+        directory: Path,
+        ttl: float = TTL,
+        now: Callable[[], float] = time.time,
     ) -> None:
         self._delegate = delegate
         self._directory = directory
@@ -61,7 +73,9 @@ class CachedDiscoveryClient:
         return self._fresh
 
     def invalidate(self) -> None:
-        """Ignore all files that are there; what is asked from now on comes from the server."""
+        """Ignore all files that are there; what is asked from now on comes from the
+        server.
+        """
         self._our_files = set()
         self._fresh = True
         self._invalidated = True
@@ -90,7 +104,9 @@ class CachedDiscoveryClient:
         return live
 
     def _cached_file(self, path: Path, kind: str) -> Object | None:
-        """What a file holds; None if it is not there, not to be trusted, too old, or not what it should be."""
+        """What a file holds; None if it is not there, not to be trusted, too old, or
+        not what it should be.
+        """
         ours = path in self._our_files
         if self._invalidated and not ours:
             return None
@@ -106,7 +122,9 @@ class CachedDiscoveryClient:
         return document
 
     def _write(self, path: Path, document: Object) -> None:
-        """Write beside, then rename: a reader sees the old file or the new one, never half of it. A full disk is no error."""
+        """Write beside, then rename: a reader sees the old file or the new one, never
+        half of it. A full disk is no error.
+        """
         try:
             path.parent.mkdir(mode=0o750, parents=True, exist_ok=True)
             handle, beside = tempfile.mkstemp(prefix=f"{path.name}.", dir=path.parent)
@@ -126,4 +144,8 @@ class CachedDiscoveryClient:
 def go_json(document: object) -> bytes:
     """Compact JSON with Go's escapes."""
     text = orjson.dumps(document)
-    return text.replace(b"<", b"\\u003c").replace(b">", b"\\u003e").replace(b"&", b"\\u0026")
+    return (
+        text.replace(b"<", b"\\u003c")
+        .replace(b">", b"\\u003e")
+        .replace(b"&", b"\\u0026")
+    )

@@ -1,12 +1,15 @@
 """Whole HTTP answers on disk, checked with the server before they are used again.
 
-The second of kubectl's two caches, below discovery (and OpenAPI). An answer is kept with its headers. If it named an `ETag`, that is
-offered back in `If-None-Match` the next time, and a server that has nothing new says 304 and sends no body. The file's name is the
-SHA-256 of the URL, its first 32 bytes are the SHA-256 of the rest: a torn file is no answer.
+The second of kubectl's two caches, below discovery (and OpenAPI). An answer is kept
+with its headers. If it named an `ETag`, that is offered back in `If-None-Match` the
+next time, and a server that has nothing new says 304 and sends no body. The file's name
+is the SHA-256 of the URL, its first 32 bytes are the SHA-256 of the rest: a torn file
+is no answer.
 
 Upstream: `client-go/third_party/forked/httpcache/httpcache.go` (`Transport.RoundTrip`),
-`client-go/discovery/cached/disk/round_tripper.go` (`sumDiskCache`), v1.36.2. Left out: `max-age`, `Expires` and `stale-if-error`, which
-no API server sends; answers other than 200 are not kept.
+`client-go/discovery/cached/disk/round_tripper.go` (`sumDiskCache`), v1.36.2. Left out:
+`max-age`, `Expires` and `stale-if-error`, which no API server sends; answers other than
+200 are not kept.
 """
 
 from __future__ import annotations
@@ -44,7 +47,11 @@ class SumDiskCache:
         except OSError:
             return None
         kept = content[SUM:]
-        return kept if len(content) >= SUM and hashlib.sha256(kept).digest() == content[:SUM] else None
+        return (
+            kept
+            if len(content) >= SUM and hashlib.sha256(kept).digest() == content[:SUM]
+            else None
+        )
 
     def set(self, key: str, value: bytes) -> None:
         """Keep it, or fail silently: a cache is not worth an error."""
@@ -71,9 +78,18 @@ def canonical(header: str) -> str:
 
 
 def dump_response(status: int, headers: Mapping[str, str], body: bytes) -> bytes:
-    """An answer as text, the way it came over the wire: length first, then the other headers by name."""
-    rest = {canonical(name): value for name, value in headers.items() if name.lower() != "content-length"}
-    lines = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}", f"Content-Length: {len(body)}"]
+    """An answer as text, the way it came over the wire: length first, then the other
+    headers by name.
+    """
+    rest = {
+        canonical(name): value
+        for name, value in headers.items()
+        if name.lower() != "content-length"
+    }
+    lines = [
+        f"HTTP/1.1 {status} {HTTPStatus(status).phrase}",
+        f"Content-Length: {len(body)}",
+    ]
     lines += [f"{name}: {rest[name]}" for name in sorted(rest)]
     return "\r\n".join([*lines, "", ""]).encode() + body
 
@@ -93,7 +109,8 @@ def read_response(text: bytes) -> Response | None:
 
 
 class CacheTransport:
-    """A transport that keeps what may be kept. Only discovery is given one; objects never pass through it.
+    """A transport that keeps what may be kept. Only discovery is given one; objects
+    never pass through it.
 
     `base` is the server's address: with the path and the query it is the key.
     """
@@ -105,11 +122,19 @@ class CacheTransport:
 
     def key(self, request: Request) -> str:
         """The URL, as it goes over the wire."""
-        query = urlencode(sorted((name, value) for name, values in request.query.items() for value in values))
+        query = urlencode(
+            sorted(
+                (name, value)
+                for name, values in request.query.items()
+                for value in values
+            )
+        )
         return f"{self._base}{request.path}" + (f"?{query}" if query else "")
 
     async def round_trip(self, request: Request) -> Response:
-        """See `Transport`. An answer that was not sent again is marked with `x-from-cache`."""
+        """See `Transport`. An answer that was not sent again is marked with
+        `x-from-cache`.
+        """
         if request.method != "GET" or request.param("watch"):
             return await self._inner.round_trip(request)
         key = self.key(request)
@@ -120,23 +145,40 @@ class CacheTransport:
         headers = dict(request.headers)
         if vary_matches(cached.headers, headers) and cached.headers.get("etag"):
             headers["if-none-match"] = cached.headers["etag"]
-        asked = Request(method="GET", path=request.path, query=request.query, headers=headers)
+        asked = Request(
+            method="GET", path=request.path, query=request.query, headers=headers
+        )
         answer = await self._inner.round_trip(asked)
         if answer.status == 304:
             hop = ("connection", "transfer-encoding", "content-length")
-            newer = {name: value for name, value in answer.headers.items() if name not in hop}
-            answer = Response(cached.status, {**cached.headers, **newer, "x-from-cache": "1"}, body=cached.body)
+            newer = {
+                name: value for name, value in answer.headers.items() if name not in hop
+            }
+            answer = Response(
+                cached.status,
+                {**cached.headers, **newer, "x-from-cache": "1"},
+                body=cached.body,
+            )
         elif answer.status != 200:
             self._cache.delete(key)
         return self._keep(key, request, answer)
 
     def _keep(self, key: str, request: Request, answer: Response) -> Response:
-        control = {word.strip().split("=")[0] for word in answer.headers.get("cache-control", "").split(",")}
+        control = {
+            word.strip().split("=")[0]
+            for word in answer.headers.get("cache-control", "").split(",")
+        }
         if answer.status != 200 or "no-store" in control:
             return answer
         if answer.body is None:
-            answer = Response(answer.status, answer.headers, body=orjson.dumps(answer.obj))
-        kept = {name: value for name, value in answer.headers.items() if name != "x-from-cache"}
+            answer = Response(
+                answer.status, answer.headers, body=orjson.dumps(answer.obj)
+            )
+        kept = {
+            name: value
+            for name, value in answer.headers.items()
+            if name != "x-from-cache"
+        }
         for name in _vary(answer.headers):
             if request.headers.get(name):
                 kept[f"x-varied-{name}"] = request.headers[name]
@@ -149,9 +191,16 @@ class CacheTransport:
 
 
 def _vary(headers: Mapping[str, str]) -> list[str]:
-    return [name.strip().lower() for name in headers.get("vary", "").split(",") if name.strip()]
+    return [
+        name.strip().lower()
+        for name in headers.get("vary", "").split(",")
+        if name.strip()
+    ]
 
 
 def vary_matches(cached: Mapping[str, str], asked: Mapping[str, str]) -> bool:
     """The headers on which the answer depended are the same now."""
-    return all(asked.get(name, "") == cached.get(f"x-varied-{name}", "") for name in _vary(cached))
+    return all(
+        asked.get(name, "") == cached.get(f"x-varied-{name}", "")
+        for name in _vary(cached)
+    )

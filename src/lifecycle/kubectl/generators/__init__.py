@@ -1,5 +1,7 @@
-"""What kubectl's create commands make out of a few flags: plain API objects, before anything is sent.
+"""What kubectl's create commands make out of a few flags: plain API objects, before
+anything is sent.
 
-A generator is a function from parameters to an object. It knows nothing of flags, clients or printing, and fills in nothing that the
-server defaults. The kind is fixed by the command: nothing is guessed any more (see `historical` for the time when it was).
+A generator is a function from parameters to an object. It knows nothing of flags,
+clients or printing, and fills in nothing that the server defaults. The kind is fixed by
+the command: nothing is guessed any more (see `historical` for the time when it was).
 """

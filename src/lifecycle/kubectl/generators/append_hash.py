@@ -1,6 +1,7 @@
 """`--append-hash`: a name that changes whenever the data does.
 
-Upstream: `kubectl/pkg/util/hash/hash.go` (`ConfigMapHash`, `SecretHash`, `encodeHash`), v1.36.
+Upstream: `kubectl/pkg/util/hash/hash.go` (`ConfigMapHash`, `SecretHash`, `encodeHash`),
+v1.36.
 """
 
 from __future__ import annotations
@@ -16,7 +17,11 @@ _LETTERS = str.maketrans("013ae", "ghkmt")
 
 def data_hash(obj: Object) -> str:
     """Ten letters for the name, kind, type and data of a ConfigMap or a Secret."""
-    hashed: Object = {"kind": obj["kind"], "name": obj["metadata"].get("name", ""), "data": obj.get("data") or {}}
+    hashed: Object = {
+        "kind": obj["kind"],
+        "name": obj["metadata"].get("name", ""),
+        "data": obj.get("data") or {},
+    }
     if obj["kind"] == "Secret":
         hashed["type"] = obj.get("type", "")
     elif obj.get("binaryData"):

@@ -1,6 +1,7 @@
 """`kubectl create configmap`: data from literals and files.
 
-Upstream: `kubectl/pkg/cmd/create/create_configmap.go` (`createConfigMap`, `validateNewConfigMap`), v1.36.
+Upstream: `kubectl/pkg/cmd/create/create_configmap.go` (`createConfigMap`,
+`validateNewConfigMap`), v1.36.
 """
 
 from __future__ import annotations
@@ -13,7 +14,11 @@ from lifecycle.api.validation.content import config_map_key
 from lifecycle.api.wire import Object
 from lifecycle.kubectl.failures import CommandError
 from lifecycle.kubectl.generators.append_hash import with_hash
-from lifecycle.kubectl.generators.data_sources import from_env_files, from_files, from_literals
+from lifecycle.kubectl.generators.data_sources import (
+    from_env_files,
+    from_files,
+    from_literals,
+)
 
 COMBINED = "from-env-file cannot be combined with from-file or from-literal"
 
@@ -26,7 +31,9 @@ def create_configmap(
     *,
     append_hash: bool = False,
 ) -> Object:
-    """The ConfigMap; what is not UTF-8 goes to `binaryData`. Raises CommandError for unreadable files, bad keys and malformed sources."""
+    """The ConfigMap; what is not UTF-8 goes to `binaryData`. Raises CommandError for
+    unreadable files, bad keys and malformed sources.
+    """
     if env_files and (literals or files):
         raise CommandError(COMBINED)
     data: dict[str, str] = {}
@@ -34,12 +41,15 @@ def create_configmap(
 
     def add(key: str, content: bytes) -> None:
         if errors := config_map_key(key):
-            raise CommandError(f"{go_quote(key)} is not a valid key name for a ConfigMap: {','.join(errors)}")
+            raise CommandError(
+                f"{go_quote(key)} is not a valid key name for a ConfigMap:"
+                f" {','.join(errors)}"
+            )
         for field, taken in (("Data", data), ("BinaryData", binary)):
             if key in taken:
                 raise CommandError(
-                    f"cannot add key {go_quote(key)}, another key by that name already exists in {field} for ConfigMap "
-                    f"{go_quote(name)}"
+                    f"cannot add key {go_quote(key)}, another key by that name already"
+                    f" exists in {field} for ConfigMap {go_quote(name)}"
                 )
         try:
             data[key] = content.decode()

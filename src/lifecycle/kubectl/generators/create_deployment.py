@@ -1,9 +1,12 @@
-"""`kubectl create deployment NAME --image=IMAGE`: a Deployment that selects its pods by `app=NAME`.
+"""`kubectl create deployment NAME --image=IMAGE`: a Deployment that selects its pods by
+`app=NAME`.
 
-No generator in the old sense: upstream builds the typed object in the command itself. Neither the name nor the image is checked here –
-a bad name is refused by the server, a bad image by nobody until a kubelet cannot pull it.
+No generator in the old sense: upstream builds the typed object in the command itself.
+Neither the name nor the image is checked here – a bad name is refused by the server, a
+bad image by nobody until a kubelet cannot pull it.
 
-Upstream: `kubectl/pkg/cmd/create/create_deployment.go` (`createDeployment`, `buildPodSpec`, `sanitizeAndUniquify`), v1.36.
+Upstream: `kubectl/pkg/cmd/create/create_deployment.go` (`createDeployment`,
+`buildPodSpec`, `sanitizeAndUniquify`), v1.36.
 """
 
 from __future__ import annotations
@@ -24,7 +27,9 @@ def create_deployment(
     namespace: str = "",
     names: NameSource | None = None,
 ) -> Object:
-    """The Deployment. `port` -1: none; it goes to the first container. `names` supplies the random suffix of odd container names."""
+    """The Deployment. `port` -1: none; it goes to the first container. `names` supplies
+    the random suffix of odd container names.
+    """
     labels = {"app": name}
     containers = []
     for image in images:
@@ -44,13 +49,18 @@ def create_deployment(
         "spec": {
             "replicas": replicas,
             "selector": {"matchLabels": labels},
-            "template": {"metadata": {"labels": labels}, "spec": {"containers": containers}},
+            "template": {
+                "metadata": {"labels": labels},
+                "spec": {"containers": containers},
+            },
         },
     }
 
 
 def container_name(image: str, names: NameSource | None = None) -> str:
-    """A container's name from its image: the last part of the path, without tag and digest; dots and underscores become dashes."""
+    """A container's name from its image: the last part of the path, without tag and
+    digest; dots and underscores become dashes.
+    """
     name = image.rpartition("/")[2].split(":")[0].split("@")[0]
     if "_" in name or "." in name:
         name = f"{name.replace('_', '-').replace('.', '-')}-{(names or NameSource()).suffix()}"

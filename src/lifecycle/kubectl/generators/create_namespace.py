@@ -1,7 +1,8 @@
-"""`kubectl create namespace`, `serviceaccount`, `quota`, `priorityclass` and `poddisruptionbudget`: one flag or two, one object.
+"""`kubectl create namespace`, `serviceaccount`, `quota`, `priorityclass` and
+`poddisruptionbudget`: one flag or two, one object.
 
-Upstream: `kubectl/pkg/cmd/create/create_namespace.go`, `create_serviceaccount.go`, `create_quota.go`, `create_priorityclass.go`,
-`create_pdb.go`, v1.36.
+Upstream: `kubectl/pkg/cmd/create/create_namespace.go`, `create_serviceaccount.go`,
+`create_quota.go`, `create_priorityclass.go`, `create_pdb.go`, v1.36.
 """
 
 from __future__ import annotations
@@ -25,12 +26,16 @@ def create_serviceaccount(name: str) -> Object:
 
 
 def create_quota(name: str, hard: str = "", scopes: str = "") -> Object:
-    """A ResourceQuota. `hard`: `pods=2,cpu=1`. Raises CommandError for anything else."""
+    """A ResourceQuota. `hard`: `pods=2,cpu=1`. Raises CommandError for anything
+    else.
+    """
     limits = {}
     for statement in hard.split(",") if hard else ():
         resource, equals, amount = statement.partition("=")
         if not equals or "=" in amount:
-            raise CommandError(f"Invalid argument syntax {statement}, expected <resource>=<value>")
+            raise CommandError(
+                f"Invalid argument syntax {statement}, expected <resource>=<value>"
+            )
         try:
             if amount != amount.strip():  # JSON forgives white space, a flag does not
                 raise ValueError(FORMAT_WRONG)
@@ -42,11 +47,21 @@ def create_quota(name: str, hard: str = "", scopes: str = "") -> Object:
         spec["scopes"] = scopes.split(",")
         if "" in spec["scopes"]:
             raise CommandError('invalid resource quota scope ""')
-    return {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": name}, "spec": spec}
+    return {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": name},
+        "spec": spec,
+    }
 
 
 def create_priorityclass(
-    name: str, value: int, *, global_default: bool, description: str, preemption_policy: str
+    name: str,
+    value: int,
+    *,
+    global_default: bool,
+    description: str,
+    preemption_policy: str,
 ) -> Object:
     """A PriorityClass."""
     obj: Object = {
@@ -63,7 +78,9 @@ def create_priorityclass(
     return obj
 
 
-def create_pdb(name: str, selector: str, min_available: str = "", max_unavailable: str = "") -> Object:
+def create_pdb(
+    name: str, selector: str, min_available: str = "", max_unavailable: str = ""
+) -> Object:
     """A PodDisruptionBudget. Raises CommandError unless exactly one bound is given."""
     if not selector:
         raise CommandError("a selector must be specified")
@@ -72,8 +89,16 @@ def create_pdb(name: str, selector: str, min_available: str = "", max_unavailabl
     if min_available and max_unavailable:
         raise CommandError("min-available and max-unavailable cannot be both specified")
     bound = "minAvailable" if min_available else "maxUnavailable"
-    spec = {bound: _int_or_percent(min_available or max_unavailable, bound), "selector": _label_selector(selector)}
-    return {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": name}, "spec": spec}
+    spec = {
+        bound: _int_or_percent(min_available or max_unavailable, bound),
+        "selector": _label_selector(selector),
+    }
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": name},
+        "spec": spec,
+    }
 
 
 def _int_or_percent(text: str, bound: str) -> int | str:
@@ -93,7 +118,9 @@ def _label_selector(text: str) -> Object:
     try:
         selector = parse_selector(text)
     except StatusError as wrong:
-        raise CommandError(f"couldn't parse the selector string {go_quote(text)}: {wrong.message}") from None
+        raise CommandError(
+            f"couldn't parse the selector string {go_quote(text)}: {wrong.message}"
+        ) from None
     for requirement in selector.requirements:
         if requirement.operator in ("=", "=="):
             labels[requirement.key] = requirement.values[0]
@@ -105,7 +132,10 @@ def _label_selector(text: str) -> Object:
                 else ("is not a valid label selector operator")
             )
             raise CommandError(f"{go_quote(requirement.operator)} {why}")
-        expression: Object = {"key": requirement.key, "operator": _OPERATORS[requirement.operator]}
+        expression: Object = {
+            "key": requirement.key,
+            "operator": _OPERATORS[requirement.operator],
+        }
         if requirement.values:
             expression["values"] = list(requirement.values)
         expressions.append(expression)

@@ -1,6 +1,8 @@
-"""`kubectl create service clusterip|nodeport|loadbalancer|externalname NAME`: a Service that selects `app=NAME`.
+"""`kubectl create service clusterip|nodeport|loadbalancer|externalname NAME`: a Service
+that selects `app=NAME`.
 
-Upstream: `kubectl/pkg/cmd/create/create_service.go` (`ServiceOptions.Validate`, `createService`, `parsePorts`), v1.36.
+Upstream: `kubectl/pkg/cmd/create/create_service.go` (`ServiceOptions.Validate`,
+`createService`, `parsePorts`), v1.36.
 """
 
 from __future__ import annotations
@@ -14,19 +16,36 @@ from lifecycle.kubectl.flag_values import go_int
 
 
 def create_service(
-    name: str, type_: str, tcp: Sequence[str] = (), *, cluster_ip: str = "", node_port: int = 0, external_name: str = ""
+    name: str,
+    type_: str,
+    tcp: Sequence[str] = (),
+    *,
+    cluster_ip: str = "",
+    node_port: int = 0,
+    external_name: str = "",
 ) -> Object:
-    """The Service. `tcp`: `80` or `80:8080` each. Raises CommandError for combinations that make no sense."""
+    """The Service. `tcp`: `80` or `80:8080` each. Raises CommandError for combinations
+    that make no sense.
+    """
     if cluster_ip == "None" and type_ != "ClusterIP":
-        raise CommandError("ClusterIP=None can only be used with ClusterIP service type")
+        raise CommandError(
+            "ClusterIP=None can only be used with ClusterIP service type"
+        )
     if cluster_ip != "None" and not tcp and type_ != "ExternalName":
         raise CommandError("at least one tcp port specifier must be provided")
-    if type_ == "ExternalName" and (validate_label_key(f"{external_name}/x") or len(external_name) > 253):
+    if type_ == "ExternalName" and (
+        validate_label_key(f"{external_name}/x") or len(external_name) > 253
+    ):
         raise CommandError(f"invalid service external name {external_name}")
     ports = []
     for text in tcp:
         port, target = _ports(text)
-        row: Object = {"name": text.replace(":", "-"), "protocol": "TCP", "port": port, "targetPort": target}
+        row: Object = {
+            "name": text.replace(":", "-"),
+            "protocol": "TCP",
+            "port": port,
+            "targetPort": target,
+        }
         if node_port:
             row["nodePort"] = node_port
         ports.append(row)
@@ -37,7 +56,12 @@ def create_service(
         spec["clusterIP"] = cluster_ip
     if external_name:
         spec["externalName"] = external_name
-    return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name, "labels": {"app": name}}, "spec": spec}
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": name, "labels": {"app": name}},
+        "spec": spec,
+    }
 
 
 def _ports(text: str) -> tuple[int, int | str]:
@@ -62,7 +86,9 @@ def _port_name(text: str) -> str:
     if len(text) > 15:
         wrong.append("must be no more than 15 characters")
     if not text or not all(c in "abcdefghijklmnopqrstuvwxyz0123456789-" for c in text):
-        wrong.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
+        wrong.append(
+            "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)"
+        )
     if not any(c.isalpha() for c in text):
         wrong.append("must contain at least one letter (a-z)")
     if "--" in text:

@@ -1,9 +1,12 @@
-"""Where the data of a ConfigMap or a Secret comes from: `--from-literal`, `--from-file`, `--from-env-file`.
+"""Where the data of a ConfigMap or a Secret comes from: `--from-literal`,
+`--from-file`, `--from-env-file`.
 
-Keys are checked here, in the client: what could never be a key is refused before anything is sent.
+Keys are checked here, in the client: what could never be a key is refused before
+anything is sent.
 
-Upstream: `kubectl/pkg/cmd/create/create_configmap.go` (`handleConfigMapFromFileSources` …), `create_secret.go`,
-`kubectl/pkg/util/util.go` (`ParseFileSource`, `ParseLiteralSource`), `kubectl/pkg/cmd/util/env_file.go`, v1.36.
+Upstream: `kubectl/pkg/cmd/create/create_configmap.go` (`handleConfigMapFromFileSources`
+…), `create_secret.go`, `kubectl/pkg/util/util.go` (`ParseFileSource`,
+`ParseLiteralSource`), `kubectl/pkg/cmd/util/env_file.go`, v1.36.
 """
 
 from __future__ import annotations
@@ -17,7 +20,9 @@ from lifecycle.api.validation.content import regex_error
 from lifecycle.kubectl.failures import CommandError
 
 Add = Callable[[str, bytes], None]
-"""Takes a key and its content. Raises CommandError for a key that cannot be, or is taken."""
+"""Takes a key and its content. Raises CommandError for a key that cannot be, or is
+taken.
+"""
 
 _ENV_NAME = "[-._a-zA-Z][-._a-zA-Z0-9]*"
 _ENV_LETTERS = frozenset("-._abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
@@ -25,14 +30,22 @@ _BOM = "\N{ZERO WIDTH NO-BREAK SPACE}"
 
 
 def env_name_errors(name: str) -> list[str]:
-    """Why this is no name of an environment variable; empty if it is one. Upstream: `validation.IsEnvVarName`."""
+    """Why this is no name of an environment variable; empty if it is one. Upstream:
+    `validation.IsEnvVarName`.
+    """
     errors = []
-    if not name or name[0] not in _ENV_LETTERS or not all(c in _ENV_LETTERS or c in "0123456789" for c in name):
+    if (
+        not name
+        or name[0] not in _ENV_LETTERS
+        or not all(c in _ENV_LETTERS or c in "0123456789" for c in name)
+    ):
         message = (
-            "a valid environment variable name must consist of alphabetic characters, digits, '_', '-', or '.', and must not "
-            "start with a digit"
+            "a valid environment variable name must consist of alphabetic characters,"
+            " digits, '_', '-', or '.', and must not start with a digit"
         )
-        errors.append(regex_error(message, _ENV_NAME, "my.env-name", "MY_ENV.NAME", "MyEnvName1"))
+        errors.append(
+            regex_error(message, _ENV_NAME, "my.env-name", "MY_ENV.NAME", "MyEnvName1")
+        )
     if name in (".", ".."):
         errors.append(f"must not be '{name}'")
     elif name.startswith(".."):
@@ -50,7 +63,9 @@ def from_literals(sources: Sequence[str], add: Add) -> None:
 
 
 def from_files(sources: Sequence[str], add: Add) -> None:
-    """`PATH` or `KEY=PATH` each; a directory gives each of its regular files under its own name."""
+    """`PATH` or `KEY=PATH` each; a directory gives each of its regular files under its
+    own name.
+    """
     for source in sources:
         key, path = _file_source(source)
         if not _exists(path).is_dir():
@@ -64,7 +79,9 @@ def from_files(sources: Sequence[str], add: Add) -> None:
 
 
 def from_env_files(paths: Sequence[str], add: Add, what: str) -> None:
-    """Lines of `NAME=VALUE`; a `NAME` alone takes its value from the environment. `what` says whose file it is."""
+    """Lines of `NAME=VALUE`; a `NAME` alone takes its value from the environment.
+    `what` says whose file it is.
+    """
     for path in paths:
         if _exists(path).is_dir():
             raise CommandError(f"env {what} file cannot be a directory")
@@ -74,14 +91,17 @@ def from_env_files(paths: Sequence[str], add: Add, what: str) -> None:
             except UnicodeDecodeError:
                 numbers = " ".join(map(str, raw.removesuffix(b"\r")))
                 raise CommandError(
-                    f"env file {path} contains invalid utf8 bytes at line {number + 1}: [{numbers}]"
+                    f"env file {path} contains invalid utf8 bytes at line {number + 1}:"
+                    f" [{numbers}]"
                 ) from None
             line = (line.removeprefix(_BOM) if number == 0 else line).lstrip()
             if not line or line.startswith("#"):
                 continue
             name, equals, value = line.partition("=")
             if errors := env_name_errors(name):
-                raise CommandError(f"{go_quote(name)} is not a valid key name: {';'.join(errors)}")
+                raise CommandError(
+                    f"{go_quote(name)} is not a valid key name: {';'.join(errors)}"
+                )
             add(name, (value if equals else os.environ.get(name, "")).encode())
 
 
@@ -103,7 +123,9 @@ def _exists(path: str) -> Path:
     try:
         os.stat(path)
     except OSError as wrong:
-        raise CommandError(f"error reading {path}: {(wrong.strerror or '').lower()}") from None
+        raise CommandError(
+            f"error reading {path}: {(wrong.strerror or '').lower()}"
+        ) from None
     return Path(path)
 
 

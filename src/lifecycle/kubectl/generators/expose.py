@@ -1,7 +1,9 @@
-"""`kubectl expose`: a Service for something that is running, its selector, ports and protocols read off the object.
+"""`kubectl expose`: a Service for something that is running, its selector, ports and
+protocols read off the object.
 
-Upstream: `kubectl/pkg/cmd/expose/expose.go` (`createService`), `kubectl/pkg/polymorphichelpers` (`CanBeExposedFn`,
-`MapBasedSelectorForObjectFn`, `PortsForObjectFn`, `MultiProtocolsForObjectFn`), v1.36.
+Upstream: `kubectl/pkg/cmd/expose/expose.go` (`createService`),
+`kubectl/pkg/polymorphichelpers` (`CanBeExposedFn`, `MapBasedSelectorForObjectFn`,
+`PortsForObjectFn`, `MultiProtocolsForObjectFn`), v1.36.
 """
 
 from __future__ import annotations
@@ -38,11 +40,17 @@ def service(
     session_affinity: str = "",
     cluster_ip: str = "",
 ) -> Object:
-    """The Service. `protocols` maps a port to its protocols where the object says so. Raises CommandError for what is no port."""
+    """The Service. `protocols` maps a port to its protocols where the object says so.
+    Raises CommandError for what is no port.
+    """
     metadata: Object = {"name": name}
     if labels:
         metadata["labels"] = dict(labels)
-    rows = [row for i, port in enumerate(ports) for row in _rows(i, port, len(ports) > 1, protocol, protocols or {})]
+    rows = [
+        row
+        for i, port in enumerate(ports)
+        for row in _rows(i, port, len(ports) > 1, protocol, protocols or {})
+    ]
     for row in rows:
         row["targetPort"] = _int_or_string(target_port) if target_port else row["port"]
     spec: Object = {"selector": dict(selector)}
@@ -64,7 +72,11 @@ def service(
 
 
 def _rows(
-    i: int, text: str, several: bool, protocol: str, protocols: Mapping[str, Sequence[str]]
+    i: int,
+    text: str,
+    several: bool,
+    protocol: str,
+    protocols: Mapping[str, Sequence[str]],
 ) -> list[dict[str, Any]]:
     try:
         port = go_int(text, "strconv.Atoi")
@@ -73,7 +85,10 @@ def _rows(
     name = f"port-{i + 1}" if several else ""
     own = protocols.get(text, ()) if not protocol else ()
     if len(own) > 1:
-        return [{"name": f"port-{i + 1}-{each.lower()}", "protocol": each, "port": port} for each in own]
+        return [
+            {"name": f"port-{i + 1}-{each.lower()}", "protocol": each, "port": port}
+            for each in own
+        ]
     row: dict[str, Any] = {"name": name} if name else {}
     return [{**row, "protocol": protocol or (own[0] if own else "TCP"), "port": port}]
 
@@ -86,7 +101,9 @@ def _int_or_string(text: str) -> int | str:
 
 
 def selector_of(obj: Object) -> dict[str, str]:
-    """The labels by which a Service finds the pods of an object. Raises CommandError where the object does not say."""
+    """The labels by which a Service finds the pods of an object. Raises CommandError
+    where the object does not say.
+    """
     kind, spec = obj["kind"], obj.get("spec") or {}
     why = ""
     found: dict[str, str] = {}
@@ -94,7 +111,11 @@ def selector_of(obj: Object) -> dict[str, str]:
         selector = spec.get("selector") or {}
         found = selector.get("matchLabels") or {}
         if selector.get("matchExpressions"):
-            why = f"couldn't convert expressions - {go_quote(_go_expressions(selector['matchExpressions']))} to map-based selector format"
+            why = (
+                "couldn't convert expressions -"
+                f" {go_quote(_go_expressions(selector['matchExpressions']))} to"
+                " map-based selector format"
+            )
         if not found:
             why = f"invalid {kind.lower()}: no selectors, therefore cannot be exposed"
     elif kind == "Pod":
@@ -102,16 +123,22 @@ def selector_of(obj: Object) -> dict[str, str]:
         why = "" if found else "the pod has no labels and cannot be exposed"
     else:
         found = spec.get("selector") or {}
-        why = "" if found or kind != "Service" else "the service has no pod selector set"
+        why = (
+            "" if found or kind != "Service" else "the service has no pod selector set"
+        )
     if why:
-        raise CommandError(f"couldn't retrieve selectors via --selector flag or introspection: {why}")
+        raise CommandError(
+            f"couldn't retrieve selectors via --selector flag or introspection: {why}"
+        )
     return dict(found)
 
 
 def _go_expressions(expressions: Sequence[Mapping[str, Any]]) -> str:
     """As Go's `%+v` shows them."""
     each = (
-        f"{{Key:{e['key']} Operator:{e['operator']} Values:[{' '.join(e.get('values') or ())}]}}" for e in expressions
+        f"{{Key:{e['key']} Operator:{e['operator']}"
+        f" Values:[{' '.join(e.get('values') or ())}]}}"
+        for e in expressions
     )
     return f"[{' '.join(each)}]"
 
@@ -121,11 +148,21 @@ def ports_of(obj: Object) -> dict[str, list[str]]:
     spec = obj.get("spec") or {}
     found: dict[str, list[str]] = {}
     if obj["kind"] == "Service":
-        rows = [(row.get("port", 0), row.get("protocol")) for row in spec.get("ports") or ()]
+        rows = [
+            (row.get("port", 0), row.get("protocol")) for row in spec.get("ports") or ()
+        ]
     else:
-        pod = spec if obj["kind"] == "Pod" else (spec.get("template") or {}).get("spec") or {}
+        pod = (
+            spec
+            if obj["kind"] == "Pod"
+            else (spec.get("template") or {}).get("spec") or {}
+        )
         containers = pod.get("containers") or ()
-        rows = [(row.get("containerPort", 0), row.get("protocol")) for c in containers for row in c.get("ports") or ()]
+        rows = [
+            (row.get("containerPort", 0), row.get("protocol"))
+            for c in containers
+            for row in c.get("ports") or ()
+        ]
     for port, protocol in rows:
         found.setdefault(str(port), []).append(protocol or "TCP")
     return found

@@ -1,6 +1,7 @@
 """Whether a certificate and a private key belong together, in Go's words if not.
 
-Upstream: Go's `crypto/tls/tls.go` (`X509KeyPair`). Left out: how exactly the two parsers fail on damaged DER.
+Upstream: Go's `crypto/tls/tls.go` (`X509KeyPair`). Left out: how exactly the two
+parsers fail on damaged DER.
 """
 
 from __future__ import annotations
@@ -10,7 +11,11 @@ import re
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    PublicFormat,
+    load_pem_private_key,
+)
 
 from lifecycle.kubectl.failures import CommandError
 
@@ -25,14 +30,17 @@ def check_key_pair(certificate: bytes, private: bytes) -> None:
             raise CommandError("tls: failed to find any PEM data in certificate input")
         if len(kinds) == 1 and kinds[0].endswith("PRIVATE KEY"):
             raise CommandError(
-                "tls: failed to find certificate PEM data in certificate input, but did find a private key; "
-                "PEM inputs may have been switched"
+                "tls: failed to find certificate PEM data in certificate input, but did"
+                " find a private key; PEM inputs may have been switched"
             )
         raise CommandError(
-            f'tls: failed to find "CERTIFICATE" PEM block in certificate input after skipping PEM blocks of the '
+            f'tls: failed to find "CERTIFICATE" PEM block in certificate input after'
+            f" skipping PEM blocks of the "
             f"following types: [{' '.join(kinds)}]"
         )
-    first = next(match[0] for match in _BLOCK.finditer(certificate) if match[1] == b"CERTIFICATE")
+    first = next(
+        match[0] for match in _BLOCK.finditer(certificate) if match[1] == b"CERTIFICATE"
+    )
     key = _private_key(private)
     try:
         public = x509.load_pem_x509_certificate(first).public_key()
@@ -41,7 +49,10 @@ def check_key_pair(certificate: bytes, private: bytes) -> None:
     own = key.public_key()
     if type(own).__mro__[0] is not type(public).__mro__[0]:
         raise CommandError("tls: private key type does not match public key type")
-    written = (each.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo) for each in (own, public))
+    written = (
+        each.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+        for each in (own, public)
+    )
     if len(set(written)) > 1:
         raise CommandError("tls: private key does not match public key")
 
@@ -57,9 +68,13 @@ def _private_key(private: bytes) -> PrivateKeyTypes:
         if not kinds:
             raise CommandError("tls: failed to find any PEM data in key input")
         if kinds == ["CERTIFICATE"]:
-            raise CommandError("tls: found a certificate rather than a key in the PEM for the private key")
+            raise CommandError(
+                "tls: found a certificate rather than a key in the PEM for the"
+                " private key"
+            )
         raise CommandError(
-            'tls: failed to find PEM block with type ending in "PRIVATE KEY" in key input after skipping PEM blocks of the '
+            'tls: failed to find PEM block with type ending in "PRIVATE KEY" in key'
+            " input after skipping PEM blocks of the "
             f"following types: [{' '.join(kinds)}]"
         )
     try:

@@ -1,7 +1,9 @@
-"""The small languages of kubectl's flags: `a=1,b=2` for labels, `A=1` for environment variables and annotations.
+"""The small languages of kubectl's flags: `a=1,b=2` for labels, `A=1` for environment
+variables and annotations.
 
-Upstream: `kubectl/pkg/generate/generate.go` (`ParseLabels`), `kubectl/pkg/cmd/util/env_file.go` and `generate/versioned/run.go`
-(`parseEnvs`), `kubectl/pkg/cmd/util/helpers.go` (`ParsePairs`, `GetResourcesAndPairs`), v1.36.
+Upstream: `kubectl/pkg/generate/generate.go` (`ParseLabels`),
+`kubectl/pkg/cmd/util/env_file.go` and `generate/versioned/run.go` (`parseEnvs`),
+`kubectl/pkg/cmd/util/helpers.go` (`ParsePairs`, `GetResourcesAndPairs`), v1.36.
 """
 
 from __future__ import annotations
@@ -13,7 +15,9 @@ from lifecycle.kubectl.generators.data_sources import env_name_errors
 
 
 def parse_labels(text: str) -> dict[str, str]:
-    """`a=1,b=2` as a dict. Raises CommandError for a part without exactly one `=` or without a key."""
+    """`a=1,b=2` as a dict. Raises CommandError for a part without exactly one `=` or
+    without a key.
+    """
     if not text:
         raise CommandError("no label spec passed")
     labels: dict[str, str] = {}
@@ -54,11 +58,17 @@ def parse_pairs(items: Sequence[str], what: str) -> dict[str, str]:
 
 
 def resources_and_pairs(args: Sequence[str], what: str) -> tuple[list[str], list[str]]:
-    """(what names resources, the changes). Raises CommandError if a resource comes after a change."""
-    changes = [("=" in arg and arg[0] != "=") or (arg.endswith("-") and arg != "-") for arg in args]
+    """(what names resources, the changes). Raises CommandError if a resource comes
+    after a change.
+    """
+    changes = [
+        ("=" in arg and arg[0] != "=") or (arg.endswith("-") and arg != "-")
+        for arg in args
+    ]
     first = changes.index(True) if True in changes else len(args)
     if False in changes[first:]:
         raise CommandError(
-            f"all resources must be specified before {what} changes: {args[changes.index(False, first)]}"
+            f"all resources must be specified before {what} changes:"
+            f" {args[changes.index(False, first)]}"
         )
     return list(args[:first]), list(args[first:])

@@ -1,7 +1,7 @@
 """`--overrides`: a patch laid over a generated object, before it goes anywhere.
 
-Upstream: `kubectl/pkg/cmd/util/override_options.go` (`NewOverrider`, `Apply`), `kubectl/pkg/cmd/util/helpers.go` (`Merge`,
-`StrategicMerge`, `JSONPatch`), v1.36.
+Upstream: `kubectl/pkg/cmd/util/override_options.go` (`NewOverrider`, `Apply`),
+`kubectl/pkg/cmd/util/helpers.go` (`Merge`, `StrategicMerge`, `JSONPatch`), v1.36.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from lifecycle.api.wire import Object
 from lifecycle.kubectl.failures import CommandError
 
 _NO_OBJECT = (
-    "couldn't get version/kind; json parse error: json: cannot unmarshal array into Go value of type struct "
-    '{ APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+    "couldn't get version/kind; json parse error: json: cannot unmarshal array into Go"
+    ' value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind'
+    ' string "json:\\"kind,omitempty\\"" }'
 )
 
 
@@ -44,7 +45,9 @@ def overridden(obj: Object, text: str, how: str = "merge") -> Object:
     except StatusError as wrong:
         message = wrong.message
         causes = (wrong.status.get("details") or {}).get("causes") or ()
-        raise CommandError(causes[0]["message"] if causes and wrong.reason == "Invalid" else message) from None
+        raise CommandError(
+            causes[0]["message"] if causes and wrong.reason == "Invalid" else message
+        ) from None
 
 
 def _no_json(text: str, how: str) -> str:
@@ -59,7 +62,10 @@ def _no_json(text: str, how: str) -> str:
         if wrong.pos >= len(text):
             return "unexpected end of JSON input"
         if wrong.pos == len(text) - len(stripped):
-            return f"invalid character {go_quote(text[wrong.pos])[1:-1]!r} looking for beginning of value"
+            return (
+                f"invalid character {go_quote(text[wrong.pos])[1:-1]!r} looking for"
+                " beginning of value"
+            )
     return "invalid character in overrides"
 
 
@@ -67,15 +73,21 @@ def _patched(obj: Object, patch: Any, how: str) -> Any:
     if how == "json":
         return _json_patched(obj, patch)
     if how == "strategic":
-        return strategic_merge_patch(obj, patch, schema_for(obj["apiVersion"], obj["kind"]))
+        return strategic_merge_patch(
+            obj, patch, schema_for(obj["apiVersion"], obj["kind"])
+        )
     patched = apply_merge_patch(obj, patch)
     if not isinstance(patched, dict):
-        raise CommandError(_NO_OBJECT if isinstance(patched, list) else "Invalid JSON Patch")
+        raise CommandError(
+            _NO_OBJECT if isinstance(patched, list) else "Invalid JSON Patch"
+        )
     return patched
 
 
 def _json_patched(obj: Object, patch: Any) -> Any:
-    """Operation by operation: here, unlike on the server, it is said which one failed."""
+    """Operation by operation: here, unlike on the server, it is said which one
+    failed.
+    """
     if not isinstance(patch, list):
         return apply_json_patch(obj, patch)
     for operation in patch:
@@ -86,27 +98,37 @@ def _json_patched(obj: Object, patch: Any) -> Any:
                 raise
             op, path = operation.get("op"), operation.get("path", "")
             if op == "test":
-                raise CommandError(f"testing value {path} failed: test failed") from None
+                raise CommandError(
+                    f"testing value {path} failed: test failed"
+                ) from None
             if op == "remove":
                 key = path.rpartition("/")[2]
                 raise CommandError(
-                    f"error in remove for path: '{path}': unable to remove nonexistent key: {key}: missing value"
+                    f"error in remove for path: '{path}': unable to remove nonexistent"
+                    f" key: {key}: missing value"
                 ) from None
-            raise CommandError(f"{op} operation does not apply: doc is missing path: {path}: missing value") from None
+            raise CommandError(
+                f"{op} operation does not apply: doc is missing path: {path}: missing"
+                " value"
+            ) from None
     return obj
 
 
 def _typed(obj: Object) -> Object:
-    """The object as its kind has it. Raises CommandError for kinds that nobody knows and values that do not fit."""
+    """The object as its kind has it. Raises CommandError for kinds that nobody knows
+    and values that do not fit.
+    """
     try:
         schema_for(obj.get("apiVersion", ""), obj.get("kind", ""))
         return decode(obj, obj.get("apiVersion", ""), obj.get("kind", ""))[0]
     except KeyError:
         raise CommandError(
-            f"no kind {go_quote(obj.get('kind', ''))} is registered for version {go_quote(obj.get('apiVersion', ''))} in "
-            'scheme "pkg/scheme/scheme.go:28"'
+            f"no kind {go_quote(obj.get('kind', ''))} is registered for version"
+            f" {go_quote(obj.get('apiVersion', ''))} in scheme"
+            ' "pkg/scheme/scheme.go:28"'
         ) from None
     except StatusError as wrong:
         raise CommandError(
-            wrong.message.partition(f"cannot be handled as a {obj['kind']}: ")[2] or wrong.message
+            wrong.message.partition(f"cannot be handled as a {obj['kind']}: ")[2]
+            or wrong.message
         ) from None

@@ -1,6 +1,7 @@
 """kubeconfig: which cluster, as whom, in which namespace.
 
-`load` reads and merges files, `client_config` applies flags and says what a client is to use, `view` shows, `KubeconfigFiles` changes.
+`load` reads and merges files, `client_config` applies flags and says what a client is
+to use, `view` shows, `KubeconfigFiles` changes.
 """
 
 from lifecycle.kubectl.kubeconfig.client_config import (
@@ -11,7 +12,14 @@ from lifecycle.kubectl.kubeconfig.client_config import (
     client_config,
     in_cluster,
 )
-from lifecycle.kubectl.kubeconfig.documents import Config, empty_config, find, make, names, write
+from lifecycle.kubectl.kubeconfig.documents import (
+    Config,
+    empty_config,
+    find,
+    make,
+    names,
+    write,
+)
 from lifecycle.kubectl.kubeconfig.loading import load, loading_precedence, merge
 from lifecycle.kubectl.kubeconfig.modifying import KubeconfigFiles
 from lifecycle.kubectl.kubeconfig.validation import ConfigurationError

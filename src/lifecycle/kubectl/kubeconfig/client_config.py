@@ -1,11 +1,13 @@
 """From a kubeconfig and flags to what a client needs.
 
-The current context names a cluster, a user and a namespace; flags can name others, and then change single fields of what was found.
-Over plain HTTP no credentials are sent at all, whatever the file says: anybody could read them on the way.
+The current context names a cluster, a user and a namespace; flags can name others, and
+then change single fields of what was found. Over plain HTTP no credentials are sent at
+all, whatever the file says: anybody could read them on the way.
 
-Upstream: `client-go/tools/clientcmd/client_config.go` (`DirectClientConfig.ClientConfig`, `getCluster`, `getAuthInfo`, `Namespace`),
-`overrides.go`, `merged_client_builder.go`, `client-go/rest/config.go` (`InClusterConfig`), v1.36. Left out: proxies, asking for a
-password at the terminal.
+Upstream: `client-go/tools/clientcmd/client_config.go`
+(`DirectClientConfig.ClientConfig`, `getCluster`, `getAuthInfo`, `Namespace`),
+`overrides.go`, `merged_client_builder.go`, `client-go/rest/config.go`
+(`InClusterConfig`), v1.36. Left out: proxies, asking for a password at the terminal.
 """
 
 from __future__ import annotations
@@ -19,7 +21,12 @@ from typing import Any
 
 from lifecycle.kubectl.failures import CommandError
 from lifecycle.kubectl.kubeconfig.documents import Config, find
-from lifecycle.kubectl.kubeconfig.validation import ConfigurationError, cluster_errors, interactive_mode, user_errors
+from lifecycle.kubectl.kubeconfig.validation import (
+    ConfigurationError,
+    cluster_errors,
+    interactive_mode,
+    user_errors,
+)
 
 DEFAULT_SERVER = "http://localhost:8080"
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
@@ -28,10 +35,12 @@ EXEC_EXTENSION = "client.authentication.k8s.io/exec"
 
 @dataclass(slots=True, frozen=True)
 class ClientConfig:
-    """What a client needs: PEM bytes for certificates, a bearer token, the namespace to use where none is named.
+    """What a client needs: PEM bytes for certificates, a bearer token, the namespace to
+    use where none is named.
 
-    `token_file` is where the token came from, to be read again; `exec` and `auth_provider` are a plugin's and a provider's settings
-    as the file has them, `exec_cluster` what a plugin may be told about the cluster.
+    `token_file` is where the token came from, to be read again; `exec` and
+    `auth_provider` are a plugin's and a provider's settings as the file has them,
+    `exec_cluster` what a plugin may be told about the cluster.
     """
 
     server: str
@@ -79,11 +88,18 @@ class Overrides:
 
 
 def client_config(
-    config: Config, *, environ: Mapping[str, str] | None = None, namespace_first: bool = False, **flags: Any
+    config: Config,
+    *,
+    environ: Mapping[str, str] | None = None,
+    namespace_first: bool = False,
+    **flags: Any,
 ) -> ClientConfig:
-    """What a client is to use. `flags` are fields of `Overrides`, and win over the files. Raises CommandError, in the words that
-    kubectl prints. `environ`: where to look for a pod's own API server if nothing is configured. `namespace_first`: as commands do,
-    which ask for the namespace before they ask for a client, and so hear of other mistakes first."""
+    """What a client is to use. `flags` are fields of `Overrides`, and win over the
+    files. Raises CommandError, in the words that kubectl prints. `environ`: where to
+    look for a pod's own API server if nothing is configured. `namespace_first`: as
+    commands do, which ask for the namespace before they ask for a client, and so hear
+    of other mistakes first.
+    """
     direct = DirectClientConfig(config, Overrides(**flags))
     if namespace_first:
         direct.namespace()
@@ -103,15 +119,26 @@ class DirectClientConfig:
         return self.overrides.context or self.config.get("current-context") or ""
 
     def context(self) -> dict[str, Any]:
-        """The context, flags included. Raises CommandError for one that a flag names and that is not there."""
+        """The context, flags included. Raises CommandError for one that a flag names
+        and that is not there.
+        """
         found = find(self.config, "contexts", self.context_name)
         if found is None and self.overrides.context:
             raise CommandError(f'context "{self.context_name}" does not exist')
-        given = {"cluster": self.overrides.cluster, "user": self.overrides.user, "namespace": self.overrides.namespace}
-        return {**(found or {}), **{key: value for key, value in given.items() if value}}
+        given = {
+            "cluster": self.overrides.cluster,
+            "user": self.overrides.user,
+            "namespace": self.overrides.namespace,
+        }
+        return {
+            **(found or {}),
+            **{key: value for key, value in given.items() if value},
+        }
 
     def user(self) -> dict[str, Any]:
-        """The user, flags included. Raises CommandError for one that a flag names and that is not there."""
+        """The user, flags included. Raises CommandError for one that a flag names and
+        that is not there.
+        """
         flags = self.overrides
         name = self.context().get("user", "")
         found = find(self.config, "users", name)
@@ -136,13 +163,18 @@ class DirectClientConfig:
         return user
 
     def cluster(self) -> dict[str, Any]:
-        """The cluster, flags included. Raises CommandError for one that a flag names and that is not there."""
+        """The cluster, flags included. Raises CommandError for one that a flag names
+        and that is not there.
+        """
         flags = self.overrides
         name = self.context().get("cluster", "")
         found = find(self.config, "clusters", name)
         if found is None and flags.cluster:
             raise CommandError(f'cluster "{name}" does not exist')
-        cluster = {"server": DEFAULT_SERVER, **{key: value for key, value in (found or {}).items() if value}}
+        cluster = {
+            "server": DEFAULT_SERVER,
+            **{key: value for key, value in (found or {}).items() if value},
+        }
         if flags.server:
             cluster["server"] = flags.server
         if flags.insecure or flags.certificate_authority:
@@ -156,10 +188,14 @@ class DirectClientConfig:
         return cluster
 
     def confirm_usable(self) -> None:
-        """Raises ConfigurationError, with everything that is wrong with the chosen context, user and cluster."""
+        """Raises ConfigurationError, with everything that is wrong with the chosen
+        context, user and cluster.
+        """
         name = self.context_name
         if name and find(self.config, "contexts", name) is None:
-            raise ConfigurationError([f"context was not found for specified context: {name}"])
+            raise ConfigurationError(
+                [f"context was not found for specified context: {name}"]
+            )
         context = self._or_nothing(self.context)
         errors = user_errors(context.get("user", ""), self._or_nothing(self.user))
         try:
@@ -170,7 +206,9 @@ class DirectClientConfig:
             raise ConfigurationError(errors)
 
     def namespace(self) -> str:
-        """The namespace to use where none is named; what kubectl looks at first. Raises ConfigurationError."""
+        """The namespace to use where none is named; what kubectl looks at first. Raises
+        ConfigurationError.
+        """
         if self.overrides.namespace:
             return self.overrides.namespace
         self.confirm_usable()
@@ -183,7 +221,10 @@ class DirectClientConfig:
         server = str(cluster["server"]).rstrip("/")
         if server == DEFAULT_SERVER and not context and in_cluster_possible(environ):
             return in_cluster(environ, self.overrides)
-        extra = {key: tuple(values) for key, values in (user.get("as-user-extra") or {}).items()}
+        extra = {
+            key: tuple(values)
+            for key, values in (user.get("as-user-extra") or {}).items()
+        }
         who: dict[str, Any] = {
             "impersonate": user.get("as", ""),
             "impersonate_uid": user.get("as-uid", ""),
@@ -231,11 +272,17 @@ def _extra(pairs: Iterable[str]) -> dict[str, list[str]]:
 
 def _plugin(user: Mapping[str, Any]) -> Mapping[str, Any] | None:
     plugin = user.get("exec")
-    return {**plugin, "interactiveMode": interactive_mode(plugin)} if plugin is not None else None
+    return (
+        {**plugin, "interactiveMode": interactive_mode(plugin)}
+        if plugin is not None
+        else None
+    )
 
 
 def _told_to_plugins(cluster: Mapping[str, Any], ca: bytes) -> dict[str, Any]:
-    """`spec.cluster` of an ExecCredential. Upstream: `client-go/tools/auth/exec` and `rest/exec.go` (`ConfigToExecCluster`)."""
+    """`spec.cluster` of an ExecCredential. Upstream: `client-go/tools/auth/exec` and
+    `rest/exec.go` (`ConfigToExecCluster`).
+    """
     told: dict[str, Any] = {"server": cluster["server"]}
     if cluster.get("tls-server-name"):
         told["tls-server-name"] = cluster["tls-server-name"]
@@ -244,14 +291,21 @@ def _told_to_plugins(cluster: Mapping[str, Any], ca: bytes) -> dict[str, Any]:
     if ca:
         told["certificate-authority-data"] = base64.b64encode(ca).decode()
     config = next(
-        (each.get("extension") for each in cluster.get("extensions") or () if each.get("name") == EXEC_EXTENSION), None
+        (
+            each.get("extension")
+            for each in cluster.get("extensions") or ()
+            if each.get("name") == EXEC_EXTENSION
+        ),
+        None,
     )
     told["config"] = config
     return told
 
 
 def read(body: Mapping[str, Any], key: str) -> bytes:
-    """A certificate or key, from inside the file or from beside it. Raises CommandError."""
+    """A certificate or key, from inside the file or from beside it. Raises
+    CommandError.
+    """
     inline = body.get(f"{key}-data")
     if inline:
         return base64.b64decode(inline)
@@ -261,7 +315,9 @@ def read(body: Mapping[str, Any], key: str) -> bytes:
     try:
         return Path(path).read_bytes()
     except OSError as wrong:
-        raise CommandError(f"unable to read {key} {path}: {(wrong.strerror or '').lower()}") from None
+        raise CommandError(
+            f"unable to read {key} {path}: {(wrong.strerror or '').lower()}"
+        ) from None
 
 
 def _token_file(body: Mapping[str, Any]) -> str:
@@ -274,27 +330,48 @@ def _token_file(body: Mapping[str, Any]) -> str:
         raise CommandError(f"open {path}: {(wrong.strerror or '').lower()}") from None
 
 
-def in_cluster_possible(environ: Mapping[str, str] | None = None, folder: Path = SERVICE_ACCOUNT) -> bool:
+def in_cluster_possible(
+    environ: Mapping[str, str] | None = None, folder: Path = SERVICE_ACCOUNT
+) -> bool:
     """Whether this process runs in a pod that knows its API server."""
     environ = os.environ if environ is None else environ
-    known = environ.get("KUBERNETES_SERVICE_HOST") and environ.get("KUBERNETES_SERVICE_PORT")
+    known = environ.get("KUBERNETES_SERVICE_HOST") and environ.get(
+        "KUBERNETES_SERVICE_PORT"
+    )
     return bool(known) and (folder / "token").is_file()
 
 
 def in_cluster(
-    environ: Mapping[str, str] | None = None, overrides: Overrides | None = None, folder: Path = SERVICE_ACCOUNT
+    environ: Mapping[str, str] | None = None,
+    overrides: Overrides | None = None,
+    folder: Path = SERVICE_ACCOUNT,
 ) -> ClientConfig:
-    """What a pod finds in its environment and its service account's folder. Raises CommandError outside of a pod."""
-    environ, flags = (os.environ if environ is None else environ), overrides or Overrides()
-    host, port = environ.get("KUBERNETES_SERVICE_HOST", ""), environ.get("KUBERNETES_SERVICE_PORT", "")
+    """What a pod finds in its environment and its service account's folder. Raises
+    CommandError outside of a pod.
+    """
+    environ, flags = (
+        (os.environ if environ is None else environ),
+        overrides or Overrides(),
+    )
+    host, port = (
+        environ.get("KUBERNETES_SERVICE_HOST", ""),
+        environ.get("KUBERNETES_SERVICE_PORT", ""),
+    )
     if not host or not port:
         raise CommandError(
-            "unable to load in-cluster configuration, KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT must be defined"
+            "unable to load in-cluster configuration, KUBERNETES_SERVICE_HOST and"
+            " KUBERNETES_SERVICE_PORT must be defined"
         )
-    authority = Path(flags.certificate_authority) if flags.certificate_authority else folder / "ca.crt"
+    authority = (
+        Path(flags.certificate_authority)
+        if flags.certificate_authority
+        else folder / "ca.crt"
+    )
     inside = folder / "namespace"
     namespace = (
-        flags.namespace or environ.get("POD_NAMESPACE", "") or (inside.read_text().strip() if inside.exists() else "")
+        flags.namespace
+        or environ.get("POD_NAMESPACE", "")
+        or (inside.read_text().strip() if inside.exists() else "")
     )
     address = f"[{host}]" if ":" in host else host
     return ClientConfig(

@@ -1,9 +1,10 @@
 """kubeconfig documents: made, written, and the shape they have.
 
-A kubeconfig is a list of clusters, a list of users, a list of contexts that pair one of each, and the name of the current context.
-Here it is the plain document of the file.
+A kubeconfig is a list of clusters, a list of users, a list of contexts that pair one of
+each, and the name of the current context. Here it is the plain document of the file.
 
-Upstream: `client-go/tools/clientcmd/api/v1/types.go`, `client-go/tools/clientcmd/loader.go` (`WriteToFile`), v1.36.
+Upstream: `client-go/tools/clientcmd/api/v1/types.go`,
+`client-go/tools/clientcmd/loader.go` (`WriteToFile`), v1.36.
 """
 
 from __future__ import annotations
@@ -59,16 +60,26 @@ def make(
     client_key: bytes = b"",
     token: str = "",
 ) -> Config:
-    """A kubeconfig with one cluster, one user and one context of the same name, certificates inside."""
+    """A kubeconfig with one cluster, one user and one context of the same name,
+    certificates inside.
+    """
 
     def encoded(key: str, value: bytes) -> dict[str, str]:
         return {f"{key}-data": base64.b64encode(value).decode()} if value else {}
 
-    user = {**encoded("client-certificate", client_certificate), **encoded("client-key", client_key)}
+    user = {
+        **encoded("client-certificate", client_certificate),
+        **encoded("client-key", client_key),
+    }
     if token:
         user["token"] = token
     config = empty_config()
-    config["clusters"] = [{"name": name, "cluster": {**encoded("certificate-authority", ca), "server": server}}]
+    config["clusters"] = [
+        {
+            "name": name,
+            "cluster": {**encoded("certificate-authority", ca), "server": server},
+        }
+    ]
     config["contexts"] = [{"name": name, "context": {"cluster": name, "user": name}}]
     config["users"] = [{"name": name, "user": user}]
     config["current-context"] = name

@@ -1,11 +1,14 @@
 """Which kubeconfig files are read, and how several become one.
 
-`--kubeconfig` names one file, and it must be there. `KUBECONFIG` names several, and those that are missing are skipped; so is the
-file in the home directory. The first file to mention something wins: entries by their name, whole; `current-context` by being set
-at all. Paths inside a file are relative to that file, so they are resolved before anything is merged.
+`--kubeconfig` names one file, and it must be there. `KUBECONFIG` names several, and
+those that are missing are skipped; so is the file in the home directory. The first file
+to mention something wins: entries by their name, whole; `current-context` by being set
+at all. Paths inside a file are relative to that file, so they are resolved before
+anything is merged.
 
-Upstream: `client-go/tools/clientcmd/loader.go` (`ClientConfigLoadingRules.Load`, `GetLoadingPrecedence`, `ResolveLocalPaths`),
-`merge.go`, v1.36. Left out: migrating `~/.kube/.kubeconfig`, the exact sentences about JSON of a wrong type.
+Upstream: `client-go/tools/clientcmd/loader.go` (`ClientConfigLoadingRules.Load`,
+`GetLoadingPrecedence`, `ResolveLocalPaths`), `merge.go`, v1.36. Left out: migrating
+`~/.kube/.kubeconfig`, the exact sentences about JSON of a wrong type.
 """
 
 from __future__ import annotations
@@ -23,28 +26,43 @@ from lifecycle.kubectl.kubeconfig.documents import PATHS, SECTIONS, Config, empt
 _GO_NAMES = {"clusters": "Cluster", "users": "AuthInfo", "contexts": "Context"}
 
 
-def loading_precedence(explicit: str = "", environ: Mapping[str, str] | None = None) -> list[Path]:
-    """The files to read: `--kubeconfig` alone, else those of `KUBECONFIG`, else `~/.kube/config`."""
+def loading_precedence(
+    explicit: str = "", environ: Mapping[str, str] | None = None
+) -> list[Path]:
+    """The files to read: `--kubeconfig` alone, else those of `KUBECONFIG`, else
+    `~/.kube/config`.
+    """
     environ = os.environ if environ is None else environ
     if explicit:
         return [Path(explicit)]
     if environ.get("KUBECONFIG"):
-        return [Path(part) for part in dict.fromkeys(environ["KUBECONFIG"].split(os.pathsep)) if part]
+        return [
+            Path(part)
+            for part in dict.fromkeys(environ["KUBECONFIG"].split(os.pathsep))
+            if part
+        ]
     return [Path(environ.get("HOME", "~")).expanduser() / ".kube" / "config"]
 
 
-def load(paths: Sequence[Path], *, explicit: bool = False, resolve: bool = True) -> Config:
-    """All files merged. Missing ones are skipped unless one was named explicitly. Raises CommandError for what cannot be read.
+def load(
+    paths: Sequence[Path], *, explicit: bool = False, resolve: bool = True
+) -> Config:
+    """All files merged. Missing ones are skipped unless one was named explicitly.
+    Raises CommandError for what cannot be read.
 
     `resolve=False` leaves paths as they are written.
     """
     merged = empty_config()
     for path, document in read_all(paths, explicit=explicit):
-        merge(merged, resolved(document, path.parent.absolute()) if resolve else document)
+        merge(
+            merged, resolved(document, path.parent.absolute()) if resolve else document
+        )
     return merged
 
 
-def read_all(paths: Sequence[Path], *, explicit: bool = False) -> list[tuple[Path, Config]]:
+def read_all(
+    paths: Sequence[Path], *, explicit: bool = False
+) -> list[tuple[Path, Config]]:
     """The files that are there, in order, each by itself. Raises CommandError."""
     found, wrong = [], []
     for path in paths:
@@ -55,16 +73,23 @@ def read_all(paths: Sequence[Path], *, explicit: bool = False) -> list[tuple[Pat
         try:
             found.append((path, parse(path.read_text())))
         except OSError as error:
-            wrong.append(f'error loading config file "{path}": open {path}: {(error.strerror or "").lower()}')
+            wrong.append(
+                f'error loading config file "{path}": open {path}:'
+                f" {(error.strerror or '').lower()}"
+            )
         except ValueError as error:
             wrong.append(f'error loading config file "{path}": {error}')
     if wrong:
-        raise CommandError(wrong[0] if len(wrong) == 1 else "[" + ", ".join(wrong) + "]")
+        raise CommandError(
+            wrong[0] if len(wrong) == 1 else "[" + ", ".join(wrong) + "]"
+        )
     return found
 
 
 def parse(text: str) -> Config:
-    """The document of a file. Raises ValueError with the sentence that follows the file's name."""
+    """The document of a file. Raises ValueError with the sentence that follows the
+    file's name.
+    """
     try:
         document = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except yaml.YAMLError as error:
@@ -73,12 +98,17 @@ def parse(text: str) -> Config:
         return {}
     if not isinstance(document, dict):
         raise ValueError(
-            "couldn't get version/kind; json parse error: json: cannot unmarshal into Go value of type struct"
+            "couldn't get version/kind; json parse error: json: cannot unmarshal into"
+            " Go value of type struct"
         )
-    version, kind = document.get("apiVersion", "v1") or "v1", document.get("kind", "Config") or "Config"
+    version, kind = (
+        document.get("apiVersion", "v1") or "v1",
+        document.get("kind", "Config") or "Config",
+    )
     if (version, kind) != ("v1", "Config"):
         raise ValueError(
-            f'no kind "{kind}" is registered for version "{version}" in scheme "pkg/runtime/scheme.go:110"'
+            f'no kind "{kind}" is registered for version "{version}" in scheme'
+            ' "pkg/runtime/scheme.go:110"'
         )
     for section in SECTIONS:
         seen: set[str] = set()
@@ -87,7 +117,9 @@ def parse(text: str) -> Config:
             if name in seen:
                 one = _GO_NAMES[section]
                 named = f"error converting *[]Named{one} into *map[string]*api.{one}"
-                raise ValueError(f'{named}: duplicate name "{name}" in list: {document[section]}')
+                raise ValueError(
+                    f'{named}: duplicate name "{name}" in list: {document[section]}'
+                )
             seen.add(name)
     return document
 
@@ -96,18 +128,26 @@ def merge(into: Config, other: Config) -> None:
     """Add what `other` says and `into` does not. Changes `into`."""
     for section in SECTIONS:
         known = {entry.get("name") for entry in into[section]}
-        into[section] += [entry for entry in other.get(section) or () if entry.get("name") not in known]
+        into[section] += [
+            entry
+            for entry in other.get(section) or ()
+            if entry.get("name") not in known
+        ]
     if not into["current-context"]:
         into["current-context"] = other.get("current-context") or ""
     into["preferences"] = {**(other.get("preferences") or {}), **into["preferences"]}
     if other.get("extensions"):
         known = {entry.get("name") for entry in into.get("extensions") or ()}
-        extra = [entry for entry in other["extensions"] if entry.get("name") not in known]
+        extra = [
+            entry for entry in other["extensions"] if entry.get("name") not in known
+        ]
         into["extensions"] = [*(into.get("extensions") or ()), *extra]
 
 
 def resolved(document: Config, base: Path) -> Config:
-    """The document with its paths made absolute; so is an exec plugin's command, if it has a slash in it."""
+    """The document with its paths made absolute; so is an exec plugin's command, if it
+    has a slash in it.
+    """
     out = dict(document)
     for section, keys in PATHS.items():
         kind = SECTIONS[section]
@@ -119,7 +159,10 @@ def resolved(document: Config, base: Path) -> Config:
                     body[key] = os.path.normpath(base / body[key])
             plugin: dict[str, Any] = body.get("exec") or {}
             if "/" in plugin.get("command", "") and section == "users":
-                body["exec"] = {**plugin, "command": os.path.normpath(base / plugin["command"])}
+                body["exec"] = {
+                    **plugin,
+                    "command": os.path.normpath(base / plugin["command"]),
+                }
             entries.append({**entry, kind: body})
         out[section] = entries
     return out

@@ -1,9 +1,11 @@
 """Changing a kubeconfig: each entry in the file it came from.
 
-`kubectl config` never writes the merged whole back. A changed entry goes to the file that it was read from. What is new goes to the
-first file that exists, and so does `current-context`: no other file can then overrule it.
+`kubectl config` never writes the merged whole back. A changed entry goes to the file
+that it was read from. What is new goes to the first file that exists, and so does
+`current-context`: no other file can then overrule it.
 
-Upstream: `client-go/tools/clientcmd/config.go` (`ModifyConfig`, `writeCurrentContext`), `pathoptions.go` (`GetDefaultFilename`),
+Upstream: `client-go/tools/clientcmd/config.go` (`ModifyConfig`, `writeCurrentContext`),
+`pathoptions.go` (`GetDefaultFilename`),
 `kubectl/pkg/cmd/config/{use,set,delete,rename}_*.go`, v1.36. Left out: lock files.
 """
 
@@ -16,7 +18,13 @@ from typing import Any
 
 from lifecycle.api.go_yaml import to_yaml
 from lifecycle.kubectl.failures import CommandError
-from lifecycle.kubectl.kubeconfig.documents import PATHS, SECTIONS, Config, empty_config, find
+from lifecycle.kubectl.kubeconfig.documents import (
+    PATHS,
+    SECTIONS,
+    Config,
+    empty_config,
+    find,
+)
 from lifecycle.kubectl.kubeconfig.loading import load, loading_precedence, parse
 from lifecycle.kubectl.kubeconfig.viewing import external
 
@@ -38,19 +46,27 @@ class KubeconfigFiles:
         self.paths = loading_precedence(explicit, environ)
 
     def starting_config(self, *, resolve: bool = False) -> Config:
-        """All files merged; missing ones are empty, even one named by the flag. Raises CommandError."""
+        """All files merged; missing ones are empty, even one named by the flag. Raises
+        CommandError.
+        """
         return load(self.paths, resolve=resolve)
 
     def default_file(self) -> Path:
-        """Where new entries go: the first file that exists, or else the last of the list."""
+        """Where new entries go: the first file that exists, or else the last of the
+        list.
+        """
         return next((path for path in self.paths if path.exists()), self.paths[-1])
 
     def named_file(self) -> Path:
         """The file that messages speak of."""
         return Path(self.explicit) if self.explicit else self.default_file()
 
-    def set_entry(self, section: str, name: str, change: Change, *, relative: bool = True) -> bool:
-        """Change an entry, or make it; whether it was there before. Paths are written `relative` to the file. Raises CommandError."""
+    def set_entry(
+        self, section: str, name: str, change: Change, *, relative: bool = True
+    ) -> bool:
+        """Change an entry, or make it; whether it was there before. Paths are written
+        `relative` to the file. Raises CommandError.
+        """
         path = self._origin(section, name)
         existed = path is not None
         path = path or self.default_file()
@@ -61,25 +77,35 @@ class KubeconfigFiles:
         body = _relative(section, body, path.parent) if relative else body
         if body == before:
             return existed  # nothing to write
-        others = [entry for entry in document.get(section) or () if entry["name"] != name]
+        others = [
+            entry for entry in document.get(section) or () if entry["name"] != name
+        ]
         document[section] = [*others, {"name": name, kind: body}]
         self._write(document, path)
         return existed
 
     def delete_entry(self, section: str, name: str) -> bool:
-        """Take an entry out of the file that it is in; whether that was the current context. Raises CommandError if it is in none."""
+        """Take an entry out of the file that it is in; whether that was the current
+        context. Raises CommandError if it is in none.
+        """
         path = self._origin(section, name)
         if path is None:
             what = SECTIONS[section]
-            raise CommandError(f"cannot delete {what} {name}, not in {self.named_file()}")
+            raise CommandError(
+                f"cannot delete {what} {name}, not in {self.named_file()}"
+            )
         current = self.starting_config()["current-context"]
         document = self._read(path)
-        document[section] = [entry for entry in document[section] if entry["name"] != name]
+        document[section] = [
+            entry for entry in document[section] if entry["name"] != name
+        ]
         self._write(document, path)
         return section == "contexts" and current == name
 
     def use_context(self, name: str) -> None:
-        """Make a context the current one. Raises CommandError for one that is not there."""
+        """Make a context the current one. Raises CommandError for one that is not
+        there.
+        """
         if not name:
             raise CommandError("empty context names are not allowed")
         if find(self.starting_config(), "contexts", name) is None:
@@ -88,12 +114,19 @@ class KubeconfigFiles:
             self.set_current(name)
 
     def rename_context(self, old: str, new: str) -> None:
-        """Give a context another name, and keep it current if it was. Raises CommandError."""
+        """Give a context another name, and keep it current if it was. Raises
+        CommandError.
+        """
         config, path = self.starting_config(), self._origin("contexts", old)
         if path is None:
-            raise CommandError(f'cannot rename the context "{old}", it\'s not in {self.named_file()}')
+            raise CommandError(
+                f'cannot rename the context "{old}", it\'s not in {self.named_file()}'
+            )
         if find(config, "contexts", new) is not None:
-            message = f'cannot rename the context "{old}", the context "{new}" already exists in {self.named_file()}'
+            message = (
+                f'cannot rename the context "{old}", the context "{new}" already exists'
+                f" in {self.named_file()}"
+            )
             raise CommandError(message)
         document = self._read(path)
         for entry in document["contexts"]:
@@ -104,16 +137,30 @@ class KubeconfigFiles:
             self.set_current(new)
 
     def set_current(self, name: str) -> None:
-        """Write which context is the current one, whether it is there or not; none at all if the name is empty. Raises CommandError."""
-        path = self.default_file()  # of all files that exist, the first: nobody before it can set another
+        """Write which context is the current one, whether it is there or not; none at
+        all if the name is empty. Raises CommandError.
+        """
+        path = (
+            self.default_file()
+        )  # of all files that exist, the first: nobody before it can set another
         if not name:
-            path = next((each for each in self.paths if self._read(each)["current-context"]), path)
+            path = next(
+                (each for each in self.paths if self._read(each)["current-context"]),
+                path,
+            )
         document = self._read(path)
         document["current-context"] = name
         self._write(document, path)
 
     def _origin(self, section: str, name: str) -> Path | None:
-        return next((path for path in self.paths if find(self._read(path), section, name) is not None), None)
+        return next(
+            (
+                path
+                for path in self.paths
+                if find(self._read(path), section, name) is not None
+            ),
+            None,
+        )
 
     def _read(self, path: Path) -> Config:
         if not path.exists():
@@ -131,7 +178,9 @@ class KubeconfigFiles:
 
 
 def _relative(section: str, body: dict[str, Any], base: Path) -> dict[str, Any]:
-    """Paths as they are seen from the file that they will be in, if they are below it. Upstream: `RelativizePathWithNoBacksteps`."""
+    """Paths as they are seen from the file that they will be in, if they are below it.
+    Upstream: `RelativizePathWithNoBacksteps`.
+    """
     out = dict(body)
     for key in PATHS[section]:
         path = out.get(key)

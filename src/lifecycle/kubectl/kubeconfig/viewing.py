@@ -1,7 +1,9 @@
-"""Showing a kubeconfig: minified to one context, flattened into one file, without its secrets.
+"""Showing a kubeconfig: minified to one context, flattened into one file, without its
+secrets.
 
-Upstream: `kubectl/pkg/cmd/config/view.go`, `get_contexts.go`, `client-go/tools/clientcmd/api/helpers.go` (`MinifyConfig`,
-`FlattenConfig`, `ShortenConfig`, `RedactSecrets`), v1.36.
+Upstream: `kubectl/pkg/cmd/config/view.go`, `get_contexts.go`,
+`client-go/tools/clientcmd/api/helpers.go` (`MinifyConfig`, `FlattenConfig`,
+`ShortenConfig`, `RedactSecrets`), v1.36.
 """
 
 from __future__ import annotations
@@ -18,17 +20,33 @@ from lifecycle.kubectl.printing.columns import align
 OMITTED, REDACTED = "DATA+OMITTED", "REDACTED"
 _HIDDEN = {
     "clusters": {"certificate-authority-data": OMITTED},
-    "users": {"client-certificate-data": OMITTED, "client-key-data": OMITTED, "token": REDACTED, "password": REDACTED},
+    "users": {
+        "client-certificate-data": OMITTED,
+        "client-key-data": OMITTED,
+        "token": REDACTED,
+        "password": REDACTED,
+    },
     "contexts": {},
 }
 _ORDER = {
-    "clusters": ("server", "tls-server-name", "insecure-skip-tls-verify", "certificate-authority", "certificate-authority-data",
+    "clusters": ("server", "tls-server-name", "insecure-skip-tls-verify",
+    "certificate-authority", "certificate-authority-data",
                  "proxy-url", "disable-compression", "extensions"),
-    "users": ("client-certificate", "client-certificate-data", "client-key", "client-key-data", "token", "tokenFile", "as", "as-uid",
-              "as-groups", "as-user-extra", "username", "password", "auth-provider", "exec", "extensions"),
+    "users": ("client-certificate", "client-certificate-data", "client-key",
+    "client-key-data", "token", "tokenFile", "as", "as-uid",
+              "as-groups", "as-user-extra", "username", "password", "auth-provider",
+              "exec", "extensions"),
     "contexts": ("cluster", "user", "namespace", "extensions"),
 }  # fmt: skip
-_EXEC = ("command", "args", "env", "apiVersion", "installHint", "provideClusterInfo", "interactiveMode")
+_EXEC = (
+    "command",
+    "args",
+    "env",
+    "apiVersion",
+    "installHint",
+    "provideClusterInfo",
+    "interactiveMode",
+)
 
 
 def minified(config: Config, context: str = "") -> Config:
@@ -46,13 +64,17 @@ def minified(config: Config, context: str = "") -> Config:
     ):
         if wanted and find(config, section, wanted) is None:
             raise CommandError(f"cannot locate {what} {wanted}")
-        kept[section] = [entry for entry in config[section] if wanted and entry["name"] == wanted]
+        kept[section] = [
+            entry for entry in config[section] if wanted and entry["name"] == wanted
+        ]
     kept["contexts"] = [entry for entry in config["contexts"] if entry["name"] == name]
     return kept
 
 
 def flattened(config: Config) -> Config:
-    """Certificates and keys moved from their files into the document. Raises CommandError for a file that cannot be read."""
+    """Certificates and keys moved from their files into the document. Raises
+    CommandError for a file that cannot be read.
+    """
     out = dict(config)
     for section in ("clusters", "users"):
         kind, entries = SECTIONS[section], []
@@ -62,9 +84,13 @@ def flattened(config: Config) -> Config:
                 if key == "tokenFile" or not body.get(key):
                     continue
                 try:
-                    body[f"{key}-data"] = base64.b64encode(Path(body[key]).read_bytes()).decode()
+                    body[f"{key}-data"] = base64.b64encode(
+                        Path(body[key]).read_bytes()
+                    ).decode()
                 except OSError as wrong:
-                    raise CommandError(f"open {body[key]}: {(wrong.strerror or '').lower()}") from None
+                    raise CommandError(
+                        f"open {body[key]}: {(wrong.strerror or '').lower()}"
+                    ) from None
                 del body[key]
             entries.append({**entry, kind: body})
         out[section] = entries
@@ -77,22 +103,41 @@ def without_secrets(config: Config) -> Config:
     for section, hidden in _HIDDEN.items():
         kind, entries = SECTIONS[section], []
         for entry in config[section]:
-            body = {key: hidden.get(key, value) if value else value for key, value in (entry.get(kind) or {}).items()}
+            body = {
+                key: hidden.get(key, value) if value else value
+                for key, value in (entry.get(kind) or {}).items()
+            }
             provider = body.get("auth-provider")
             if provider and provider.get("config"):
-                body["auth-provider"] = {**provider, "config": dict.fromkeys(provider["config"], REDACTED)}
+                body["auth-provider"] = {
+                    **provider,
+                    "config": dict.fromkeys(provider["config"], REDACTED),
+                }
             plugin = body.get("exec")
             if plugin and plugin.get("env"):
-                body["exec"] = {**plugin, "env": [{**each, "value": each.get("value", "")} for each in plugin["env"]]}
+                body["exec"] = {
+                    **plugin,
+                    "env": [
+                        {**each, "value": each.get("value", "")}
+                        for each in plugin["env"]
+                    ],
+                }
             entries.append({**entry, kind: body})
         out[section] = entries
     return out
 
 
 def view(
-    config: Config, *, minify: bool = False, flatten: bool = False, raw: bool = False, context: str = ""
+    config: Config,
+    *,
+    minify: bool = False,
+    flatten: bool = False,
+    raw: bool = False,
+    context: str = "",
 ) -> Config:
-    """The document that `kubectl config view` prints, its fields in kubectl's order. Raises CommandError."""
+    """The document that `kubectl config view` prints, its fields in kubectl's order.
+    Raises CommandError.
+    """
     if minify:
         config = minified(config, context)
     if flatten:
@@ -103,17 +148,32 @@ def view(
 
 
 def external(config: Config) -> Config:
-    """A document as kubectl writes it: sections by name, fields in their order, nothing that is empty."""
-    preferences = {key: value for key, value in (config.get("preferences") or {}).items() if value}
+    """A document as kubectl writes it: sections by name, fields in their order, nothing
+    that is empty.
+    """
+    preferences = {
+        key: value for key, value in (config.get("preferences") or {}).items() if value
+    }
     out: Config = {"kind": "Config", "apiVersion": "v1"}
     if preferences:
         out["preferences"] = preferences
-    for section, kind in (("clusters", "cluster"), ("users", "user"), ("contexts", "context")):
-        entries = sorted(config.get(section) or (), key=lambda entry: str(entry.get("name", "")))
-        out[section] = [{"name": e["name"], kind: _body(section, e.get(kind) or {})} for e in entries] or None
+    for section, kind in (
+        ("clusters", "cluster"),
+        ("users", "user"),
+        ("contexts", "context"),
+    ):
+        entries = sorted(
+            config.get(section) or (), key=lambda entry: str(entry.get("name", ""))
+        )
+        out[section] = [
+            {"name": e["name"], kind: _body(section, e.get(kind) or {})}
+            for e in entries
+        ] or None
     out["current-context"] = config.get("current-context") or ""
     if config.get("extensions"):
-        out["extensions"] = sorted(config["extensions"], key=lambda entry: str(entry.get("name", "")))
+        out["extensions"] = sorted(
+            config["extensions"], key=lambda entry: str(entry.get("name", ""))
+        )
     return out
 
 
@@ -137,7 +197,11 @@ def _plugin(plugin: dict[str, Any]) -> dict[str, Any]:
         "provideClusterInfo": bool(plugin.get("provideClusterInfo")),
         "interactiveMode": plugin.get("interactiveMode") or _default_mode(plugin),
     }
-    return {key: shown[key] for key in _EXEC if shown[key] or key in ("command", "args", "env", "provideClusterInfo")}
+    return {
+        key: shown[key]
+        for key in _EXEC
+        if shown[key] or key in ("command", "args", "env", "provideClusterInfo")
+    }
 
 
 def _default_mode(plugin: dict[str, Any]) -> str:
@@ -147,10 +211,17 @@ def _default_mode(plugin: dict[str, Any]) -> str:
 
 
 def contexts_table(
-    config: Config, wanted: Sequence[str] = (), *, headers: bool = True, only_names: bool = False
+    config: Config,
+    wanted: Sequence[str] = (),
+    *,
+    headers: bool = True,
+    only_names: bool = False,
 ) -> tuple[str, list[str]]:
     """What `get-contexts` prints, and what it could not find."""
-    known = {entry["name"]: entry.get("context") or {} for entry in config.get("contexts") or ()}
+    known = {
+        entry["name"]: entry.get("context") or {}
+        for entry in config.get("contexts") or ()
+    }
     missing = [f"context {name} not found" for name in wanted if name not in known]
     chosen = sorted(name for name in (wanted or known) if name in known)
     if only_names:
@@ -159,5 +230,13 @@ def contexts_table(
     for name in chosen:
         body = known[name]
         marker = "*" if name == config.get("current-context") else ""
-        rows.append([marker, name, body.get("cluster", ""), body.get("user", ""), body.get("namespace", "")])
+        rows.append(
+            [
+                marker,
+                name,
+                body.get("cluster", ""),
+                body.get("user", ""),
+                body.get("namespace", ""),
+            ]
+        )
     return align(rows), missing

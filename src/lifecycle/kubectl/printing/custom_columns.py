@@ -1,7 +1,9 @@
-"""`-o custom-columns=NAME:.metadata.name,…` and `--sort-by`: a table of one's own, in an order of one's own.
+"""`-o custom-columns=NAME:.metadata.name,…` and `--sort-by`: a table of one's own, in
+an order of one's own.
 
-Upstream: `kubectl/pkg/cmd/get/customcolumn.go` (`CustomColumnsPrinter`, `RelaxedJSONPathExpression`), `sorter.go` (`SortObjects`,
-`isLess`), v1.36.2. Left out: rows that compare equal keep the server's order; upstream's sort is not stable.
+Upstream: `kubectl/pkg/cmd/get/customcolumn.go` (`CustomColumnsPrinter`,
+`RelaxedJSONPathExpression`), `sorter.go` (`SortObjects`, `isLess`), v1.36.2. Left out:
+rows that compare equal keep the server's order; upstream's sort is not stable.
 """
 
 from __future__ import annotations
@@ -25,13 +27,16 @@ _relaxed = re.compile(r"^\{\.?([^{}]+)\}$|^\.?([^{}]+)$")
 
 
 def relaxed_jsonpath(text: str) -> str:
-    """`metadata.name`, `.metadata.name` and `{metadata.name}` as `{.metadata.name}`. Raises CommandError for anything else."""
+    """`metadata.name`, `.metadata.name` and `{metadata.name}` as `{.metadata.name}`.
+    Raises CommandError for anything else.
+    """
     if not text:
         return text
     match = _relaxed.match(text)
     if match is None:
         raise CommandError(
-            "unexpected path string, expected a 'name1.name2' or '.name1.name2' or '{name1.name2}' or '{.name1.name2}'"
+            "unexpected path string, expected a 'name1.name2' or '.name1.name2' or"
+            " '{name1.name2}' or '{.name1.name2}'"
         )
     return "{." + (match[1] or match[2]) + "}"
 
@@ -39,29 +44,41 @@ def relaxed_jsonpath(text: str) -> str:
 def parse_spec(spec: str) -> list[tuple[str, Lookup]]:
     """(header, lookup) of each column. Raises CommandError."""
     if not spec:
-        raise CommandError("custom-columns format specified but no custom columns given")
+        raise CommandError(
+            "custom-columns format specified but no custom columns given"
+        )
     columns = []
     for part in spec.split(","):
         header, colon, path = part.partition(":")
         if not colon:
-            raise CommandError(f"unexpected custom-columns spec: {part}, expected <header>:<json-path-expr>")
+            raise CommandError(
+                f"unexpected custom-columns spec: {part}, expected"
+                " <header>:<json-path-expr>"
+            )
         columns.append((header, _lookup(path)))
     return columns
 
 
 def parse_template(text: str) -> list[tuple[str, Lookup]]:
-    """The columns of a file: a line of headers, a line of lookups. Raises CommandError."""
+    """The columns of a file: a line of headers, a line of lookups. Raises
+    CommandError.
+    """
     lines = text.splitlines()
     for number, what in ((1, "header"), (2, "spec")):
         if len(lines) < number:
             raise CommandError(
-                f"invalid template, missing {what} line. Expected format is one line of space separated headers, "
-                "one line of space separated column specs."
+                f"invalid template, missing {what} line. Expected format is one line of"
+                " space separated headers, one line of space separated column specs."
             )
     headers, specs = lines[0].split(), lines[1].split()
     if len(headers) != len(specs):
-        raise CommandError(f"number of headers ({len(headers)}) and field specifications ({len(specs)}) don't match")
-    return [(header, _lookup(spec)) for header, spec in zip(headers, specs, strict=True)]
+        raise CommandError(
+            f"number of headers ({len(headers)}) and field specifications"
+            f" ({len(specs)}) don't match"
+        )
+    return [
+        (header, _lookup(spec)) for header, spec in zip(headers, specs, strict=True)
+    ]
 
 
 def _lookup(text: str) -> Lookup:
@@ -79,24 +96,39 @@ def render_columns(
     no_headers: bool = False,
     remembered: list[int] | None = None,
 ) -> str:
-    """The table: several values of one lookup joined by commas, `<none>` where there is none; `remembered` as in `columns.align`."""
+    """The table: several values of one lookup joined by commas, `<none>` where there is
+    none; `remembered` as in `columns.align`.
+    """
     rows = [] if no_headers else [[header for header, _ in columns]]
     for obj in objects:
         found = [_values(path, obj) for _, path in columns]
-        rows.append([",".join(go_sprint(value) for value in values) or "<none>" for values in found])
+        rows.append(
+            [
+                ",".join(go_sprint(value) for value in values) or "<none>"
+                for values in found
+            ]
+        )
     return align(rows, remembered)
 
 
-def sort_objects(objects: Sequence[Any], field: str, of: Any = lambda item: item) -> list[Any]:
-    """Sorted by a lookup; those without a value come first. `of` gives the object of an item.
+def sort_objects(
+    objects: Sequence[Any], field: str, of: Any = lambda item: item
+) -> list[Any]:
+    """Sorted by a lookup; those without a value come first. `of` gives the object of an
+    item.
 
     Raises CommandError if no object has the field, and for values that have no order.
     """
     expression = relaxed_jsonpath(field)
     path = _lookup(field)
-    keyed: list[tuple[list[Any], Any]] = [(_values(path, of(item))[:1], item) for item in objects]
+    keyed: list[tuple[list[Any], Any]] = [
+        (_values(path, of(item))[:1], item) for item in objects
+    ]
     if objects and not any(values for values, _ in keyed):
-        raise CommandError(f"couldn't find any field with path {go_quote(expression)} in the list of objects")
+        raise CommandError(
+            f"couldn't find any field with path {go_quote(expression)} in the list of"
+            " objects"
+        )
     keyed.sort(key=cmp_to_key(_compare_keyed))
     return [item for _, item in keyed]
 
@@ -112,7 +144,9 @@ def _compare(left: list[Any], right: list[Any]) -> int:
 
 
 def is_less(left: Any, right: Any) -> bool:
-    """The order of two values: text that reads as two quantities by size, other text by letter. Raises CommandError for what has none."""
+    """The order of two values: text that reads as two quantities by size, other text by
+    letter. Raises CommandError for what has none.
+    """
     if left is None or right is None:
         return left is None and right is not None
     if isinstance(left, str) and isinstance(right, str):

@@ -1,7 +1,8 @@
 """What a type and its fields are, told from an OpenAPI v3 document.
 
-A field's schema is rarely written where the field is: it refers to another one, alone or as the only part of an `allOf`; lists hold theirs
-in `items`, maps in `additionalProperties`. A type that holds itself is not gone into twice.
+A field's schema is rarely written where the field is: it refers to another one, alone
+or as the only part of an `allOf`; lists hold theirs in `items`, maps in
+`additionalProperties`. A type that holds itself is not gone into twice.
 
 Upstream: `kubectl/pkg/explain/v2/templates/plaintext.tmpl`, `funcs.go`, v1.36.2.
 """
@@ -19,17 +20,32 @@ Schema = Mapping[str, Any]
 KIND = "x-kubernetes-group-version-kind"
 
 
-def explained(document: Schema, group: str, version: str, resource: str, fields: Sequence[str], *, deep: bool) -> str:
-    """The text for a resource, or for a field of it; `deep` lists the fields of fields too. Raises CommandError."""
+def explained(
+    document: Schema,
+    group: str,
+    version: str,
+    resource: str,
+    fields: Sequence[str],
+    *,
+    deep: bool,
+) -> str:
+    """The text for a resource, or for a field of it; `deep` lists the fields of fields
+    too. Raises CommandError.
+    """
     kind = _kind(document, group, version, resource)
     if not kind:
-        raise CommandError(f"error: GVR ({group}/{version}, Resource={resource}) not found in OpenAPI schema")
+        raise CommandError(
+            f"error: GVR ({group}/{version}, Resource={resource}) not found in OpenAPI"
+            " schema"
+        )
     text = f"GROUP:      {kind['group']}\n" if kind.get("group") else ""
     text += f"KIND:       {kind['kind']}\nVERSION:    {kind['version']}\n\n"
     schemas = document["components"]["schemas"]
     for name in sorted(schemas):
         if kind in (schemas[name].get(KIND) or ()):
-            told = _Explanation(document, deep).at(schemas[name], list(fields), frozenset())
+            told = _Explanation(document, deep).at(
+                schemas[name], list(fields), frozenset()
+            )
             if not told:
                 raise PartlyPrinted(f'error: field "{fields[-1]}" does not exist', text)
             return f"{text}{told}\n"
@@ -41,7 +57,12 @@ def _kind(document: Schema, group: str, version: str, resource: str) -> Schema:
     root = f"/apis/{group}/{version}" if group else f"/api/{version}"
     below = f"{root}/namespaces/{{namespace}}/{resource}"
     found: Schema = {}
-    for path in (f"{root}/{resource}", f"{root}/{resource}/{{name}}", below, f"{below}/{{name}}"):
+    for path in (
+        f"{root}/{resource}",
+        f"{root}/{resource}/{{name}}",
+        below,
+        f"{below}/{{name}}",
+    ):
         operations = document["paths"].get(path) or {}
         for method in ("get", "post", "put", "patch", "delete"):
             if operations.get(method):
@@ -79,16 +100,30 @@ class _Explanation:
         if field:
             head = ""
             if len(fields) == 1:
-                head = f"FIELD: {fields[0]} <{self.type_of(field)}>\n{_all_values(field)}\n\n"
+                head = (
+                    f"FIELD: {fields[0]}"
+                    f" <{self.type_of(field)}>\n{_all_values(field)}\n\n"
+                )
             return head + self.at(field, fields[1:], frozenset())
         if resolved.get("items"):
             return self.at(resolved["items"], fields, seen)
-        if isinstance(resolved.get("additionalProperties"), dict) and resolved["additionalProperties"]:
+        if (
+            isinstance(resolved.get("additionalProperties"), dict)
+            and resolved["additionalProperties"]
+        ):
             return self.at(resolved["additionalProperties"], fields, seen)
-        return next(filter(None, (self.at(part, fields, seen) for part in resolved.get("allOf") or ())), "")
+        return next(
+            filter(
+                None,
+                (self.at(part, fields, seen) for part in resolved.get("allOf") or ()),
+            ),
+            "",
+        )
 
     def _whole(self, schema: Schema) -> str:
-        described = "".join(f"{text}\n" for text in self._descriptions(schema)) or "<empty>"
+        described = (
+            "".join(f"{text}\n" for text in self._descriptions(schema)) or "<empty>"
+        )
         text = f"DESCRIPTION:\n{_indented(wrapped(described, 76), 4)}\n"
         if schema.get("externalDocs"):
             text += f"\n{_external(schema['externalDocs'], 0)}"
@@ -102,13 +137,17 @@ class _Explanation:
         for part in _parts(schema):
             yield from self._descriptions(part)
 
-    def _fields(self, schema: Schema, level: int, seen: frozenset[str]) -> Iterator[str]:
+    def _fields(
+        self, schema: Schema, level: int, seen: frozenset[str]
+    ) -> Iterator[str]:
         reference = schema.get("$ref") or ""
         if reference and reference in seen:
             return
         seen, resolved = seen | {reference}, self._referred(schema)
         for name, field in sorted((resolved.get("properties") or {}).items()):
-            yield self._field(name, field, name in (resolved.get("required") or ()), level * 2)
+            yield self._field(
+                name, field, name in (resolved.get("required") or ()), level * 2
+            )
             if self._deep:
                 yield from self._fields(field, level + 1, seen)
         for part in _parts(resolved):
@@ -129,16 +168,26 @@ class _Explanation:
         """A type in short: `string`, `[]Container`, `map[string]Quantity`."""
         if schema.get("items"):
             return f"[]{self.type_of(schema['items'])}"
-        if isinstance(schema.get("additionalProperties"), dict) and schema["additionalProperties"]:
+        if (
+            isinstance(schema.get("additionalProperties"), dict)
+            and schema["additionalProperties"]
+        ):
             return f"map[string]{self.type_of(schema['additionalProperties'])}"
         if len(schema.get("allOf") or ()) == 1 and not schema.get("properties"):
             return self.type_of(schema["allOf"][0])
         if schema.get("$ref"):
             referred = self._referred(schema)
             if referred is schema or referred.get("type") in (None, "", "object"):
-                return str(schema["$ref"]).rpartition("/")[2].rpartition(".")[2] or "Object"
+                return (
+                    str(schema["$ref"]).rpartition("/")[2].rpartition(".")[2]
+                    or "Object"
+                )
             return str(referred["type"])
-        return "Object" if schema.get("type") in (None, "", "object") else str(schema["type"])
+        return (
+            "Object"
+            if schema.get("type") in (None, "", "object")
+            else str(schema["type"])
+        )
 
 
 def _parts(schema: Schema) -> list[Schema]:
@@ -146,7 +195,10 @@ def _parts(schema: Schema) -> list[Schema]:
     found = [*(schema.get("allOf") or ())]
     if schema.get("items"):
         found.append(schema["items"])
-    if isinstance(schema.get("additionalProperties"), dict) and schema["additionalProperties"]:
+    if (
+        isinstance(schema.get("additionalProperties"), dict)
+        and schema["additionalProperties"]
+    ):
         found.append(schema["additionalProperties"])
     return found
 
@@ -159,7 +211,12 @@ def _indented(text: str, by: int) -> str:
 def _external(docs: Schema, indent: int, width: int = 76) -> str:
     text = _indented("EXTERNAL DOCS:", indent) + "\n"
     if docs.get("description"):
-        text += _indented(wrapped(docs["description"], width), indent + (2 if indent else 4)) + "\n"
+        text += (
+            _indented(
+                wrapped(docs["description"], width), indent + (2 if indent else 4)
+            )
+            + "\n"
+        )
     if docs.get("url"):
         text += _indented(f"URL: {docs['url']}", indent + (2 if indent else 4)) + "\n"
     return text
@@ -174,9 +231,17 @@ def _values(schema: Schema, margin: str) -> str:
     values = schema.get("enum")
     if not values:
         return ""
-    return f"\n{margin}enum: " + ", ".join(map(_shown, values[:4])) + (", ...." if len(values) > 4 else "")
+    return (
+        f"\n{margin}enum: "
+        + ", ".join(map(_shown, values[:4]))
+        + (", ...." if len(values) > 4 else "")
+    )
 
 
 def _all_values(schema: Schema) -> str:
     values = schema.get("enum")
-    return "ENUM:" + "".join(f"\n    {_shown(value)}" for value in values) if values else ""
+    return (
+        "ENUM:" + "".join(f"\n    {_shown(value)}" for value in values)
+        if values
+        else ""
+    )

@@ -1,6 +1,8 @@
-"""Documents with their keys in order, as Go writes a map: what has no type has no order of its own.
+"""Documents with their keys in order, as Go writes a map: what has no type has no order
+of its own.
 
-Upstream: `encoding/json` of `map[string]interface{}`, behind `unstructured.UnstructuredJSONScheme`, v1.36.2.
+Upstream: `encoding/json` of `map[string]interface{}`, behind
+`unstructured.UnstructuredJSONScheme`, v1.36.2.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""KYAML: YAML in braces, every text in quotes, so that neither indentation nor a lucky guess decides what it means.
+"""KYAML: YAML in braces, every text in quotes, so that neither indentation nor a lucky
+guess decides what it means.
 
-Upstream: `sigs.k8s.io/yaml/kyaml/kyaml.go` (`Encoder.FromObject`, `renderString`, `needsQuotes`), `cli-runtime/pkg/printers/kyaml.go`,
-v1.36.2.
+Upstream: `sigs.k8s.io/yaml/kyaml/kyaml.go` (`Encoder.FromObject`, `renderString`,
+`needsQuotes`), `cli-runtime/pkg/printers/kyaml.go`, v1.36.2.
 """
 
 from __future__ import annotations
@@ -37,24 +38,34 @@ _WORDS = frozenset(
         ".nan",
     ]
 )
-_PARSE_BOOL = frozenset(["1", "t", "T", "TRUE", "true", "True", "0", "f", "F", "FALSE", "false", "False"])
+_PARSE_BOOL = frozenset(
+    ["1", "t", "T", "TRUE", "true", "True", "0", "f", "F", "FALSE", "false", "False"]
+)
 _NUMBER = re.compile(
     r"[+-]?(0[bB][01]+|0[xX][0-9a-fA-F]+|0[oO]?[0-7]*|[1-9][0-9]*|([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
     r"|0[xX]([0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+|(inf|infinity))|[+-]?nan",
     re.IGNORECASE,
 )
 _BASE_60 = re.compile(r"[+-]?[1-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?")
-_DATE = re.compile(r"([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})([Tt ][0-9:.]+(Z|[-+][0-9]{2}:[0-9]{2})?)?")
+_DATE = re.compile(
+    r"([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})([Tt ][0-9:.]+(Z|[-+][0-9]{2}:[0-9]{2})?)?"
+)
 _ESCAPES = {
-    '"': '\\"', "\\": "\\\\", "\a": "\\a", "\b": "\\b", "\f": "\\f", "\r": "\\r", "\v": "\\v",
-    "\0": "\\0", "\x1b": "\\e", "\x85": " ", "\xa0": "\\_", "\u2028": "\\L", "\u2029": "\\P",
+    '"': '\\"', "\\": "\\\\", "\a": "\\a", "\b": "\\b", "\f": "\\f", "\r": "\\r",
+    "\v": "\\v",
+    "\0": "\\0", "\x1b": "\\e", "\x85": " ", "\xa0": "\\_", "\u2028": "\\L",
+    "\u2029": "\\P",
 }  # fmt: skip
-"""The next line (85) is a line break to the YAML reader that upstream goes through, and a folded one becomes a space."""
+"""The next line (85) is a line break to the YAML reader that upstream goes through, and
+a folded one becomes a space.
+"""
 _FORBIDDEN = re.compile("[\x7f-\x84\x86-\x9f\ufeff\ufffe\uffff]")
 
 
 def to_kyaml(obj: Any) -> str:
-    """A JSON value as one KYAML document. Raises CommandError for letters that no YAML may have."""
+    """A JSON value as one KYAML document. Raises CommandError for letters that no YAML
+    may have.
+    """
     return f"---\n{_node(obj, 0)}\n"
 
 
@@ -70,7 +81,9 @@ def _map(value: dict[str, Any], indent: int) -> str:
     if not value:
         return "{}"
     inside = "  " * (indent + 1)
-    lines = "".join(f"{inside}{_key(key)}: {_node(value[key], indent + 1)},\n" for key in value)
+    lines = "".join(
+        f"{inside}{_key(key)}: {_node(value[key], indent + 1)},\n" for key in value
+    )
     return "{\n" + lines + "  " * indent + "}"
 
 
@@ -81,7 +94,12 @@ def _list(value: list[Any], indent: int) -> str:
     if all(isinstance(item, (dict, list)) for item in value):
         return "[" + ", ".join(_node(item, indent) for item in value) + "]"
     outside, inside = "  " * indent, "  " * (indent + 1)
-    return "[\n" + "".join(f"{inside}{_node(item, indent + 1)},\n" for item in value) + outside + "]"
+    return (
+        "[\n"
+        + "".join(f"{inside}{_node(item, indent + 1)},\n" for item in value)
+        + outside
+        + "]"
+    )
 
 
 def _key(text: str) -> str:
@@ -91,7 +109,9 @@ def _key(text: str) -> str:
 
 
 def _text(text: str, indent: int) -> str:
-    """In quotes; each line of several on one of its own, its white space kept by a backslash."""
+    """In quotes; each line of several on one of its own, its white space kept by a
+    backslash.
+    """
     if "\n" not in text:
         return '"' + "".join(map(_escaped, text)) + '"'
     margin = "  " * indent
@@ -123,11 +143,16 @@ def _escaped(letter: str) -> str:
 
 
 def _needs_quotes(text: str) -> bool:
-    """Whether a key would read as something else, or has letters in it that might mean something."""
+    """Whether a key would read as something else, or has letters in it that might mean
+    something.
+    """
     if _reads_otherwise(text):
         return True
     last = len(text) - 1
-    return not all(c.isalnum() or c == "_" or (0 < i < last and c in "-./") for i, c in enumerate(text))
+    return not all(
+        c.isalnum() or c == "_" or (0 < i < last and c in "-./")
+        for i, c in enumerate(text)
+    )
 
 
 def _reads_otherwise(text: str) -> bool:

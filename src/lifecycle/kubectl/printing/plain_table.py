@@ -1,6 +1,7 @@
 """A table for objects that the server did not make one of: names and ages.
 
-Upstream: `cli-runtime/pkg/printers/tableprinter.go` (`printTable` for what is no table: `defaultPrintHandler`), v1.36.2.
+Upstream: `cli-runtime/pkg/printers/tableprinter.go` (`printTable` for what is no table:
+`defaultPrintHandler`), v1.36.2.
 """
 
 from __future__ import annotations
@@ -9,7 +10,10 @@ from lifecycle.api.clock import Clock
 from lifecycle.api.table.age import age
 from lifecycle.api.wire import Object
 
-_COLUMNS = [{"name": "Name", "type": "string", "priority": 0}, {"name": "Age", "type": "string", "priority": 0}]
+_COLUMNS = [
+    {"name": "Name", "type": "string", "priority": 0},
+    {"name": "Age", "type": "string", "priority": 0},
+]
 
 
 def plain_table(answer: Object) -> Object:
@@ -23,4 +27,9 @@ def plain_table(answer: Object) -> Object:
         }
         for item in items
     ]
-    return {"kind": "Table", "metadata": answer.get("metadata") or {}, "columnDefinitions": _COLUMNS, "rows": rows}
+    return {
+        "kind": "Table",
+        "metadata": answer.get("metadata") or {},
+        "columnDefinitions": _COLUMNS,
+        "rows": rows,
+    }

@@ -1,8 +1,10 @@
-"""A pod template in words, as `rollout history --revision` and `rollout undo --dry-run` show it.
+"""A pod template in words, as `rollout history --revision` and `rollout undo --dry-run`
+show it.
 
-Upstream: `kubectl/pkg/describe/describe.go` (`DescribePodTemplate`, `describeContainers`, `describeVolumes`), v1.36.2. Left out:
-volumes other than emptyDir, hostPath, configMap, secret and persistentVolumeClaim are named only; sources of environment variables
-other than fields, config maps and secrets; lifecycle hooks.
+Upstream: `kubectl/pkg/describe/describe.go` (`DescribePodTemplate`,
+`describeContainers`, `describeVolumes`), v1.36.2. Left out: volumes other than
+emptyDir, hostPath, configMap, secret and persistentVolumeClaim are named only; sources
+of environment variables other than fields, config maps and secrets; lifecycle hooks.
 """
 
 from __future__ import annotations
@@ -22,7 +24,10 @@ def describe_pod_template(template: Object) -> str:
         lines += _map("  ", "Annotations", meta["annotations"], ": ")
     if spec.get("serviceAccountName"):
         lines.append(f"  Service Account:\t{spec['serviceAccountName']}")
-    for field, title in (("initContainers", "Init Containers"), ("containers", "Containers")):
+    for field, title in (
+        ("initContainers", "Init Containers"),
+        ("containers", "Containers"),
+    ):
         if spec.get(field):
             lines.append(f"  {title}:")
             for container in spec[field]:
@@ -31,17 +36,28 @@ def describe_pod_template(template: Object) -> str:
     if spec.get("priorityClassName"):
         lines.append(f"  Priority Class Name:\t{spec['priorityClassName']}")
     lines += _map("  ", "Node-Selectors", spec.get("nodeSelector") or {})
-    lines += _several("  ", "Tolerations", sorted(_toleration(each) for each in spec.get("tolerations") or ()))
+    lines += _several(
+        "  ",
+        "Tolerations",
+        sorted(_toleration(each) for each in spec.get("tolerations") or ()),
+    )
     return "".join(f"{line}\n" for line in lines)
 
 
 def _several(indent: str, title: str, values: list[str]) -> list[str]:
     first, *rest = values or ["<none>"]
-    return [f"{indent}{title}:\t{first}", *(f"{indent}\t{value}" if indent != "  " else f"\t{value}" for value in rest)]
+    return [
+        f"{indent}{title}:\t{first}",
+        *(f"{indent}\t{value}" if indent != "  " else f"\t{value}" for value in rest),
+    ]
 
 
-def _map(indent: str, title: str, values: Mapping[str, str], between: str = "=") -> list[str]:
-    return _several(indent, title, [f"{key}{between}{values[key]}" for key in sorted(values)])
+def _map(
+    indent: str, title: str, values: Mapping[str, str], between: str = "="
+) -> list[str]:
+    return _several(
+        indent, title, [f"{key}{between}{values[key]}" for key in sorted(values)]
+    )
 
 
 def _container(container: Object) -> list[str]:
@@ -59,20 +75,41 @@ def _container(container: Object) -> list[str]:
     for field in ("command", "args"):
         if container.get(field):
             lines.append(f"    {field.capitalize()}:")
-            lines += [f"      {part}" for text in container[field] for part in text.split("\n")]
+            lines += [
+                f"      {part}"
+                for text in container[field]
+                for part in text.split("\n")
+            ]
     resources = container.get("resources") or {}
     for field in ("limits", "requests"):
         if resources.get(field):
             lines.append(f"    {field.capitalize()}:")
-            lines += [f"      {name}:\t{resources[field][name]}" for name in sorted(resources[field])]
+            lines += [
+                f"      {name}:\t{resources[field][name]}"
+                for name in sorted(resources[field])
+            ]
     for field in ("livenessProbe", "readinessProbe", "startupProbe"):
         if container.get(field):
-            lines.append(f"    {field.removesuffix('Probe').capitalize()}:\t{_probe(container[field])}")
-    environment = [f"      {each['name']}:\t{_variable(each)}" for each in container.get("env") or ()]
-    lines += ["    Environment:", *environment] if environment else ["    Environment:\t<none>"]
-    mounts = sorted(container.get("volumeMounts") or (), key=lambda mount: str(mount["mountPath"]))
+            lines.append(
+                f"    {field.removesuffix('Probe').capitalize()}:\t{_probe(container[field])}"
+            )
+    environment = [
+        f"      {each['name']}:\t{_variable(each)}"
+        for each in container.get("env") or ()
+    ]
+    lines += (
+        ["    Environment:", *environment]
+        if environment
+        else ["    Environment:\t<none>"]
+    )
+    mounts = sorted(
+        container.get("volumeMounts") or (), key=lambda mount: str(mount["mountPath"])
+    )
     lines.append("    Mounts:" if mounts else "    Mounts:\t<none>")
-    return lines + [f"      {each['mountPath']} from {each['name']} ({_flags(each)})" for each in mounts]
+    return lines + [
+        f"      {each['mountPath']} from {each['name']} ({_flags(each)})"
+        for each in mounts
+    ]
 
 
 def _flags(mount: Object) -> str:
@@ -88,26 +125,46 @@ def _variable(variable: Object) -> str:
         if field in source:
             ref = source[field]
             optional = str(bool(ref.get("optional"))).lower()
-            return f"<set to the key '{ref['key']}' of {words} '{ref['name']}'>\tOptional: {optional}"
+            return (
+                f"<set to the key '{ref['key']}' of {words} '{ref['name']}'>\tOptional:"
+                f" {optional}"
+            )
     return str(variable.get("value", ""))
 
 
 def _probe(probe: Object) -> str:
     times = (
-        f"delay={probe.get('initialDelaySeconds', 0)}s timeout={probe.get('timeoutSeconds', 0)}s "
-        f"period={probe.get('periodSeconds', 0)}s #success={probe.get('successThreshold', 0)} "
-        f"#failure={probe.get('failureThreshold', 0)}"
+        f"delay={probe.get('initialDelaySeconds', 0)}s"
+        f" timeout={probe.get('timeoutSeconds', 0)}s"
+        f" period={probe.get('periodSeconds', 0)}s"
+        f" #success={probe.get('successThreshold', 0)}"
+        f" #failure={probe.get('failureThreshold', 0)}"
     )
     if "exec" in probe:
         return f"exec [{' '.join(probe['exec'].get('command') or ())}] {times}"
     if "httpGet" in probe:
         get = probe["httpGet"]
-        host = f"{get.get('host', '')}:{get['port']}" if get.get("port") else get.get("host", "")
-        return f"http-get {get.get('scheme', 'HTTP').lower()}://{host}{get.get('path', '')} {times}"
+        host = (
+            f"{get.get('host', '')}:{get['port']}"
+            if get.get("port")
+            else get.get("host", "")
+        )
+        return (
+            "http-get"
+            f" {get.get('scheme', 'HTTP').lower()}://{host}{get.get('path', '')}"
+            f" {times}"
+        )
     if "tcpSocket" in probe:
-        return f"tcp-socket {probe['tcpSocket'].get('host', '')}:{probe['tcpSocket']['port']} {times}"
+        return (
+            "tcp-socket"
+            f" {probe['tcpSocket'].get('host', '')}:{probe['tcpSocket']['port']}"
+            f" {times}"
+        )
     if "grpc" in probe:
-        return f"grpc <pod>:{probe['grpc']['port']} {probe['grpc'].get('service') or ''} {times}"
+        return (
+            f"grpc <pod>:{probe['grpc']['port']} {probe['grpc'].get('service') or ''}"
+            f" {times}"
+        )
     return f"unknown {times}"
 
 
@@ -148,7 +205,13 @@ def _volume(volume: Object) -> list[tuple[str, str]]:
         ]
     if source := volume.get("persistentVolumeClaim"):
         return [
-            ("Type", "PersistentVolumeClaim (a reference to a PersistentVolumeClaim in the same namespace)"),
+            (
+                "Type",
+                (
+                    "PersistentVolumeClaim (a reference to a PersistentVolumeClaim in"
+                    " the same namespace)"
+                ),
+            ),
             ("ClaimName", source["claimName"]),
             ("ReadOnly", str(bool(source.get("readOnly"))).lower()),
         ]

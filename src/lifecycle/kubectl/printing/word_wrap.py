@@ -1,6 +1,7 @@
 """Lines of a text broken between words.
 
-Upstream: `mitchellh/go-wordwrap` (`WrapString`), as used by `kubectl/pkg/util/term/term_writer.go`, v1.36.2.
+Upstream: `mitchellh/go-wordwrap` (`WrapString`), as used by
+`kubectl/pkg/util/term/term_writer.go`, v1.36.2.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ _PIECES = re.compile(r"\n|[^\S\n\xa0]+|(?:\S|\xa0)+")
 
 
 def wrapped(text: str, width: int) -> str:
-    """The text with lines no longer than `width`, as far as its words allow; white space goes where a line was broken."""
+    """The text with lines no longer than `width`, as far as its words allow; white
+    space goes where a line was broken.
+    """
     out: list[str] = []
     column, space = 0, ""
     for piece in _PIECES.findall(text):

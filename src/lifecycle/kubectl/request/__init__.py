@@ -1,1 +1,3 @@
-"""One request on its way out: throttled, signed, logged, sent, and sent again if the server says so."""
+"""One request on its way out: throttled, signed, logged, sent, and sent again if the
+server says so.
+"""

@@ -1,11 +1,15 @@
 """What `-v=6` to `-v=9` print about requests, and what they keep to themselves.
 
-6: one line for each answer. 7: a line for the request and one for the status. 8: headers and bodies as well, bodies cut after 1,024
-characters. 9: the request as a `curl` command, and where the time went. Credentials are masked at every level.
+6: one line for each answer. 7: a line for the request and one for the status. 8:
+   headers and bodies as well, bodies cut after 1,024
+characters. 9: the request as a `curl` command, and where the time went. Credentials are
+masked at every level.
 
-Upstream: `client-go/transport/round_trippers.go` (`debuggingRoundTripper`, `maskValue`, `toCurl`), `client-go/rest/request.go`
-(`logBody`, `truncateBody`), `k8s.io/klog/v2` (text format), v1.36.2. Left out: the source line in each header is the round tripper's
-also where upstream names the caller; `envvar.go` lines about feature gates, which the client here does not have.
+Upstream: `client-go/transport/round_trippers.go` (`debuggingRoundTripper`, `maskValue`,
+`toCurl`), `client-go/rest/request.go` (`logBody`, `truncateBody`), `k8s.io/klog/v2`
+(text format), v1.36.2. Left out: the source line in each header is the round tripper's
+also where upstream names the caller; `envvar.go` lines about feature gates, which the
+client here does not have.
 """
 
 from __future__ import annotations
@@ -31,19 +35,36 @@ LIMITS = {8: 1024, 9: 10240}
 KNOWN_AUTH_TYPES = ("bearer", "basic", "negotiate")
 
 
-def klog_line(message: str, values: Mapping[str, object], *, source: str, now: float, severity: str = "I") -> str:
-    """A line of structured log: header, quoted message, `key=value`; text of several lines is set off and indented.
+def klog_line(
+    message: str,
+    values: Mapping[str, object],
+    *,
+    source: str,
+    now: float,
+    severity: str = "I",
+) -> str:
+    """A line of structured log: header, quoted message, `key=value`; text of several
+    lines is set off and indented.
 
-    `now` is seconds since 1970. The header says severity, date, time, process and source line.
+    `now` is seconds since 1970. The header says severity, date, time, process and
+    source line.
     """
-    told = " ".join([go_quote(message), *(f"{key}={_value(value)}" for key, value in values.items())])
+    told = " ".join(
+        [
+            go_quote(message),
+            *(f"{key}={_value(value)}" for key, value in values.items()),
+        ]
+    )
     return plain_klog_line(told, source=source, now=now, severity=severity)
 
 
 def plain_klog_line(text: str, *, source: str, now: float, severity: str = "I") -> str:
     """A line of log that is only a text."""
     when = datetime.fromtimestamp(now)
-    return f"{severity}{when:%m%d %H:%M:%S}.{when.microsecond:06} {os.getpid():7} {source}] {text}\n"
+    return (
+        f"{severity}{when:%m%d %H:%M:%S}.{when.microsecond:06} {os.getpid():7}"
+        f" {source}] {text}\n"
+    )
 
 
 def _value(value: object) -> str:
@@ -52,7 +73,11 @@ def _value(value: object) -> str:
     text = str(value)
     if "\n" not in text:
         return go_quote(text)
-    return "<\n" + "".join(f"\t{line}\n" for line in text.removesuffix("\n").split("\n")) + " >"
+    return (
+        "<\n"
+        + "".join(f"\t{line}\n" for line in text.removesuffix("\n").split("\n"))
+        + " >"
+    )
 
 
 def truncate_body(text: str, level: int) -> str:
@@ -70,17 +95,25 @@ def hex_dump(data: bytes) -> str:
         row = data[offset : offset + 16]
         cells = [f"{byte:02x}" for byte in row] + ["  "] * (16 - len(row))
         shown = "".join(chr(byte) if 32 <= byte <= 126 else "." for byte in row)
-        lines.append(f"{offset:08x}  {' '.join(cells[:8])}  {' '.join(cells[8:])}  |{shown}|\n")
+        lines.append(
+            f"{offset:08x}  {' '.join(cells[:8])}  {' '.join(cells[8:])}  |{shown}|\n"
+        )
     return "".join(lines)
 
 
 def body_text(body: bytes) -> str:
     """A body for people: as it is if it is text, else as a hex dump."""
-    return hex_dump(body) if any(byte < 0x0A for byte in body) else body.decode(errors="replace")
+    return (
+        hex_dump(body)
+        if any(byte < 0x0A for byte in body)
+        else body.decode(errors="replace")
+    )
 
 
 def mask_value(header: str, value: str) -> str:
-    """A header's value without secrets: of `Authorization` only the kind, and even that only if it is a known one."""
+    """A header's value without secrets: of `Authorization` only the kind, and even that
+    only if it is a known one.
+    """
     if header.lower() != "authorization" or not value:
         return value
     kind, space, rest = value.partition(" ")
@@ -91,23 +124,32 @@ def mask_value(header: str, value: str) -> str:
 
 def to_curl(method: str, url: str, headers: Mapping[str, str]) -> str:
     """The request as a command that could be typed (without its body)."""
-    shown = "".join(f" -H {go_quote(f'{canonical(name)}: {mask_value(name, headers[name])}')}" for name in headers)
+    shown = "".join(
+        f" -H {go_quote(f'{canonical(name)}: {mask_value(name, headers[name])}')}"
+        for name in headers
+    )
     return f"curl -v -X{method} {shown} '{url}'\n"
 
 
 def headers_text(headers: Mapping[str, str]) -> str:
     """Headers one a line, sorted, secrets masked."""
-    named = sorted((canonical(name), mask_value(name, value)) for name, value in headers.items())
+    named = sorted(
+        (canonical(name), mask_value(name, value)) for name, value in headers.items()
+    )
     return "".join(f"{name}: {value}\n" for name, value in named)
 
 
 class DebuggingTransport:
-    """Prints each request and answer that passes, as much of it as `level` asks for (6 to 10).
+    """Prints each request and answer that passes, as much of it as `level` asks for (6
+    to 10).
 
-    `http` is asked for URLs and timings; without it (in-process) only the path is known, and nothing is dialled.
+    `http` is asked for URLs and timings; without it (in-process) only the path is
+    known, and nothing is dialled.
     """
 
-    def __init__(self, inner: Transport, level: int, log: Log, http: HTTPTransport | None = None) -> None:
+    def __init__(
+        self, inner: Transport, level: int, log: Log, http: HTTPTransport | None = None
+    ) -> None:
         self._inner = inner
         self._level = level
         self._write = log
@@ -124,7 +166,9 @@ class DebuggingTransport:
         where = {"verb": request.method, "url": url}
         if level >= 9:
             self._log(
-                "Request", {"curlCommand": to_curl(request.method, url, request.headers)}, "round_trippers.go:527"
+                "Request",
+                {"curlCommand": to_curl(request.method, url, request.headers)},
+                "round_trippers.go:527",
             )
         elif level >= 7:
             shown = {**where, "headers": headers_text(request.headers)}
@@ -134,7 +178,11 @@ class DebuggingTransport:
         timing = self._http.last if self._http is not None else Timing()
         if level >= 9 and not timing.reused:
             address = urlsplit(url).netloc
-            self._log("HTTP Trace: Dial succeed", {"network": "tcp", "address": address}, "round_trippers.go:562")
+            self._log(
+                "HTTP Trace: Dial succeed",
+                {"network": "tcp", "address": address},
+                "round_trippers.go:562",
+            )
         values: dict[str, object] = {} if level in (7, 8) else dict(where)
         values["status"] = f"{answer.status} {HTTPStatus(answer.status).phrase}"
         if level >= 8:
@@ -154,7 +202,9 @@ def _details(timing: Timing) -> dict[str, object]:
     def ms(seconds: float) -> int:
         return int(seconds * 1000)
 
-    server = {"serverProcessingMilliseconds": ms(timing.server)} if timing.server else {}
+    server = (
+        {"serverProcessingMilliseconds": ms(timing.server)} if timing.server else {}
+    )
     if timing.reused:
         return {"getConnectionMilliseconds": 0, **server}
     return {
@@ -166,7 +216,9 @@ def _details(timing: Timing) -> dict[str, object]:
 
 
 class BodyLog:
-    """Prints the bodies that go out and come back, from level 8 on. It sits above everything that signs or retries."""
+    """Prints the bodies that go out and come back, from level 8 on. It sits above
+    everything that signs or retries.
+    """
 
     def __init__(self, inner: Transport, level: int, log: Log) -> None:
         self._inner = inner
@@ -184,7 +236,11 @@ class BodyLog:
 
     def _print(self, which: str, body: bytes) -> None:
         text = truncate_body(body_text(body), self._level)
-        self._write(klog_line(which, {"body": text}, source="request.go:1300", now=self._clock.now()))
+        self._write(
+            klog_line(
+                which, {"body": text}, source="request.go:1300", now=self._clock.now()
+            )
+        )
 
     async def close(self) -> None:
         """See `Transport`."""

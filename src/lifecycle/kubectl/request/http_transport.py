@@ -1,9 +1,12 @@
-"""The last step: bytes over a socket, with a look at the clock at every stage of the way.
+"""The last step: bytes over a socket, with a look at the clock at every stage of the
+way.
 
-Answers come back as bytes, exactly as they were sent, because the stages above keep them on disk and print them; watches come as frames.
+Answers come back as bytes, exactly as they were sent, because the stages above keep
+them on disk and print them; watches come as frames.
 
-Upstream: `net/http` and `net/http/httptrace` below `client-go/transport/round_trippers.go` (`debuggingRoundTripper`), v1.36.2.
-Left out: HTTP/2, proxies.
+Upstream: `net/http` and `net/http/httptrace` below
+`client-go/transport/round_trippers.go` (`debuggingRoundTripper`), v1.36.2. Left out:
+HTTP/2, proxies.
 """
 
 from __future__ import annotations
@@ -27,7 +30,9 @@ from lifecycle.kubectl.failures import ConnectionFailed
 
 @dataclass(slots=True)
 class Timing:
-    """Seconds spent on one request. `reused`: an open connection was taken, and there was no dialling."""
+    """Seconds spent on one request. `reused`: an open connection was taken, and there
+    was no dialling.
+    """
 
     reused: bool = True
     dns: float = 0.0
@@ -39,17 +44,23 @@ class Timing:
 
 
 def body_of(request: Request) -> bytes:
-    """What goes over the wire. Go's JSON encoder ends an object with a newline; a patch is sent as it was computed."""
+    """What goes over the wire. Go's JSON encoder ends an object with a newline; a patch
+    is sent as it was computed.
+    """
     if request.obj is None:
         return request.body
-    whole = request.headers.get("content-type", "application/json") == "application/json"
+    whole = (
+        request.headers.get("content-type", "application/json") == "application/json"
+    )
     return orjson.dumps(request.obj) + (b"\n" if whole else b"")
 
 
 class HTTPTransport:
-    """A `Transport` to one server. Make it on the loop that uses it. `last` is the timing of the request that ended last.
+    """A `Transport` to one server. Make it on the loop that uses it. `last` is the
+    timing of the request that ended last.
 
-    Raises ConnectionFailed, in Go's words as far as kubectl prints them, when the server cannot be reached or does not answer in time.
+    Raises ConnectionFailed, in Go's words as far as kubectl prints them, when the
+    server cannot be reached or does not answer in time.
     """
 
     def __init__(self, config: ConnectionConfig, *, timeout: float = 0.0) -> None:
@@ -67,7 +78,13 @@ class HTTPTransport:
 
     def url(self, request: Request) -> str:
         """The whole URL, the query sorted by name as Go does."""
-        query = urlencode(sorted((name, value) for name, values in request.query.items() for value in values))
+        query = urlencode(
+            sorted(
+                (name, value)
+                for name, values in request.query.items()
+                for value in values
+            )
+        )
         return f"{self.base}{request.path}" + (f"?{query}" if query else "")
 
     async def round_trip(self, request: Request) -> Response:
@@ -82,7 +99,11 @@ class HTTPTransport:
                 request.method,
                 URL(self.url(request), encoded=True),
                 data=body or None,
-                headers=[(name, each) for name, several in request.headers.items() for each in several.split("\n")],
+                headers=[
+                    (name, each)
+                    for name, several in request.headers.items()
+                    for each in several.split("\n")
+                ],
                 timeout=limit,
                 server_hostname=self._server_name,
                 allow_redirects=False,
@@ -91,44 +112,68 @@ class HTTPTransport:
             headers: dict[str, str] = {}
             for name, value in answer.headers.items():  # warnings come one a header
                 lower = name.lower()
-                headers[lower] = f"{headers[lower]}, {value}" if lower in headers else value
+                headers[lower] = (
+                    f"{headers[lower]}, {value}" if lower in headers else value
+                )
             if watching and answer.status == 200:
                 return Response(answer.status, headers, stream=_frames(answer))
             async with answer:
                 return Response(answer.status, headers, body=await answer.read())
         except TimeoutError:
             raise ConnectionFailed(
-                f"{verb}: net/http: request canceled (Client.Timeout exceeded while awaiting headers)",
+                f"{verb}: net/http: request canceled (Client.Timeout exceeded while"
+                " awaiting headers)",
                 "timeout",
                 self._host,
             ) from None
         except aiohttp.ClientConnectorCertificateError as error:
-            raise ConnectionFailed(f"{verb}: {_x509(error.certificate_error)}", "tls", self._host) from None
+            raise ConnectionFailed(
+                f"{verb}: {_x509(error.certificate_error)}", "tls", self._host
+            ) from None
         except aiohttp.ClientConnectorError as error:
             raise self._not_connected(verb, error) from None
         except aiohttp.ClientError as error:
             raise ConnectionFailed(
-                f"{verb}: EOF" if "disconnected" in str(error).lower() else f"{verb}: {error}", "eof", self._host
+                (
+                    f"{verb}: EOF"
+                    if "disconnected" in str(error).lower()
+                    else f"{verb}: {error}"
+                ),
+                "eof",
+                self._host,
             ) from None
 
     @property
     def _host(self) -> str:
         return urlsplit(self.base).netloc
 
-    def _not_connected(self, verb: str, error: aiohttp.ClientConnectorError) -> ConnectionFailed:
+    def _not_connected(
+        self, verb: str, error: aiohttp.ClientConnectorError
+    ) -> ConnectionFailed:
         parts = urlsplit(self.base)
         port = parts.port or (443 if parts.scheme == "https" else 80)
         if isinstance(error, aiohttp.ClientConnectorDNSError):
-            return ConnectionFailed(f"{verb}: dial tcp: lookup {parts.hostname}: no such host", "dns", self._host)
+            return ConnectionFailed(
+                f"{verb}: dial tcp: lookup {parts.hostname}: no such host",
+                "dns",
+                self._host,
+            )
         if (
             isinstance(error.os_error, ConnectionRefusedError)
             or "refused" in str(error)
             or "Connect call failed" in str(error)
         ):
             return ConnectionFailed(
-                f"{verb}: dial tcp {parts.hostname}:{port}: connect: connection refused", "refused", self._host
+                f"{verb}: dial tcp {parts.hostname}:{port}: connect: connection"
+                " refused",
+                "refused",
+                self._host,
             )
-        return ConnectionFailed(f"{verb}: dial tcp {parts.hostname}:{port}: {error.os_error}", "dial", self._host)
+        return ConnectionFailed(
+            f"{verb}: dial tcp {parts.hostname}:{port}: {error.os_error}",
+            "dial",
+            self._host,
+        )
 
     async def close(self) -> None:
         """Close all connections."""
@@ -136,18 +181,30 @@ class HTTPTransport:
 
 
 def _x509(error: Exception) -> str:
-    reason = getattr(error, "verify_message", "") if isinstance(error, ssl.SSLCertVerificationError) else ""
+    reason = (
+        getattr(error, "verify_message", "")
+        if isinstance(error, ssl.SSLCertVerificationError)
+        else ""
+    )
     known = {
-        "self-signed certificate in certificate chain": "certificate signed by unknown authority",
-        "unable to get local issuer certificate": "certificate signed by unknown authority",
+        "self-signed certificate in certificate chain": (
+            "certificate signed by unknown authority"
+        ),
+        "unable to get local issuer certificate": (
+            "certificate signed by unknown authority"
+        ),
         "self-signed certificate": "certificate signed by unknown authority",
         "certificate has expired": "certificate has expired or is not yet valid",
     }
-    return f"tls: failed to verify certificate: x509: {known.get(reason, reason or error)}"
+    return (
+        f"tls: failed to verify certificate: x509: {known.get(reason, reason or error)}"
+    )
 
 
 def _tracing() -> aiohttp.TraceConfig:
-    """Note when the stages of a connection begin and end, into the `Timing` that came with the request."""
+    """Note when the stages of a connection begin and end, into the `Timing` that came
+    with the request.
+    """
     trace = aiohttp.TraceConfig()
 
     def begin(stage: str) -> Any:
@@ -162,7 +219,8 @@ def _tracing() -> aiohttp.TraceConfig:
             setattr(
                 timing,
                 into,
-                asyncio.get_running_loop().time() - timing.started.get(stage, asyncio.get_running_loop().time()),
+                asyncio.get_running_loop().time()
+                - timing.started.get(stage, asyncio.get_running_loop().time()),
             )
             if stage == "connect":
                 timing.reused = False

@@ -1,10 +1,14 @@
-"""Not too many requests at once: a token bucket in the client, and patience when the server asks for it.
+"""Not too many requests at once: a token bucket in the client, and patience when the
+server asks for it.
 
-A client may send `burst` requests at once and `qps` a second after that. An answer of 429 or 5xx that names a `Retry-After` is not the end:
-the request is sent again after so many seconds, up to ten times. Connections that break are tried again for GET alone.
+A client may send `burst` requests at once and `qps` a second after that. An answer of
+429 or 5xx that names a `Retry-After` is not the end: the request is sent again after so
+many seconds, up to ten times. Connections that break are tried again for GET alone.
 
-Upstream: `client-go/util/flowcontrol/throttle.go` (`tokenBucketRateLimiter`), `client-go/rest/request.go` (`tryThrottle`),
-`with_retry.go` (`IsNextRetry`, `checkWait`), `kubectl/pkg/cmd/cmd.go` (`WithDiscoveryBurst`, `WithDiscoveryQPS`), v1.36.2.
+Upstream: `client-go/util/flowcontrol/throttle.go` (`tokenBucketRateLimiter`),
+`client-go/rest/request.go` (`tryThrottle`), `with_retry.go` (`IsNextRetry`,
+`checkWait`), `kubectl/pkg/cmd/cmd.go` (`WithDiscoveryBurst`, `WithDiscoveryQPS`),
+v1.36.2.
 """
 
 from __future__ import annotations
@@ -28,7 +32,9 @@ EXTRA_LONG_THROTTLE_LATENCY = 1.0
 
 
 class TokenBucket:
-    """`burst` tokens to begin with, `qps` new ones a second; `wait` takes one, when there is one."""
+    """`burst` tokens to begin with, `qps` new ones a second; `wait` takes one, when
+    there is one.
+    """
 
     def __init__(self, qps: float, burst: int) -> None:
         self._qps, self._burst = qps, burst
@@ -38,7 +44,9 @@ class TokenBucket:
     def reserve(self, now: float) -> float:
         """Take a token, even from the future; seconds until it may be used."""
         if self._at is not None:
-            self._tokens = min(float(self._burst), self._tokens + (now - self._at) * self._qps)
+            self._tokens = min(
+                float(self._burst), self._tokens + (now - self._at) * self._qps
+            )
         self._at = now
         self._tokens -= 1
         return max(0.0, -self._tokens / self._qps)
@@ -52,7 +60,9 @@ class TokenBucket:
 
 
 def retry_after_seconds(response: Response) -> int | None:
-    """How long the server asks to be left alone, if it does: only with 429 and 5xx, and only in whole seconds."""
+    """How long the server asks to be left alone, if it does: only with 429 and 5xx, and
+    only in whole seconds.
+    """
     after = response.headers.get("retry-after", "")
     if (response.status == 429 or response.status >= 500) and after.isdecimal():
         return int(after)
@@ -60,9 +70,18 @@ def retry_after_seconds(response: Response) -> int | None:
 
 
 class RetryTransport:
-    """Throttles, sends, and sends again. `level` is the verbosity: waiting is told from 3 on, retries from 4 on."""
+    """Throttles, sends, and sends again. `level` is the verbosity: waiting is told from
+    3 on, retries from 4 on.
+    """
 
-    def __init__(self, inner: Transport, bucket: TokenBucket, *, level: int = 0, log: Log | None = None) -> None:
+    def __init__(
+        self,
+        inner: Transport,
+        bucket: TokenBucket,
+        *,
+        level: int = 0,
+        log: Log | None = None,
+    ) -> None:
         self._inner = inner
         self._bucket = bucket
         self._level = level
@@ -70,14 +89,20 @@ class RetryTransport:
         self._clock = Clock()
 
     async def round_trip(self, request: Request) -> Response:
-        """See `Transport`. The last answer or error comes back when there were enough attempts."""
+        """See `Transport`. The last answer or error comes back when there were enough
+        attempts.
+        """
         reason = "client-side throttling, not priority and fairness"
         for attempt in range(1, MAX_RETRIES + 2):
             self._tell_throttled(await self._bucket.wait(), request, reason)
             try:
                 answer = await self._inner.round_trip(request)
             except ConnectionFailed as broken:
-                if broken.kind != "eof" or request.method != "GET" or attempt > MAX_RETRIES:
+                if (
+                    broken.kind != "eof"
+                    or request.method != "GET"
+                    or attempt > MAX_RETRIES
+                ):
                     raise
                 seconds = 1
                 why = f"due to retryable error, error: {broken}"
@@ -90,20 +115,35 @@ class RetryTransport:
                 throttled = f'due to server-side throttling, FlowSchema UID: "{uid}"'
                 why = throttled if answer.status == 429 else str(answer.status)
             await asyncio.sleep(seconds)
-            reason = f"retries: {attempt}, retry-after: {seconds}s - retry-reason: {why}"
+            reason = (
+                f"retries: {attempt}, retry-after: {seconds}s - retry-reason: {why}"
+            )
             if self._level >= 4:
-                values = {"delay": f"{seconds}s", "attempt": attempt, "url": request.path}
+                values = {
+                    "delay": f"{seconds}s",
+                    "attempt": attempt,
+                    "url": request.path,
+                }
                 self._log("Got a Retry-After response", values, "with_retry.go:223")
         raise AssertionError("the last attempt returns or raises")
 
     def _tell_throttled(self, delay: float, request: Request, reason: str) -> None:
-        if delay > LONG_THROTTLE_LATENCY and (self._level >= 3 or delay > EXTRA_LONG_THROTTLE_LATENCY):
-            values = {"delay": f"{delay:.9g}s", "reason": reason, "verb": request.method, "URL": request.path}
+        if delay > LONG_THROTTLE_LATENCY and (
+            self._level >= 3 or delay > EXTRA_LONG_THROTTLE_LATENCY
+        ):
+            values = {
+                "delay": f"{delay:.9g}s",
+                "reason": reason,
+                "verb": request.method,
+                "URL": request.path,
+            }
             self._log("Waited before sending request", values, "request.go:681")
 
     def _log(self, message: str, values: Mapping[str, object], source: str) -> None:
         if self._write is not None:
-            self._write(klog_line(message, values, source=source, now=self._clock.now()))
+            self._write(
+                klog_line(message, values, source=source, now=self._clock.now())
+            )
 
     async def close(self) -> None:
         """See `Transport`."""

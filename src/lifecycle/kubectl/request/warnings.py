@@ -1,7 +1,9 @@
-"""What the server wants people to know although it did what was asked: `Warning: 299 - "text"` headers.
+"""What the server wants people to know although it did what was asked: `Warning: 299 -
+"text"` headers.
 
-Upstream: `apimachinery/pkg/util/net/http.go` (`ParseWarningHeaders`), `client-go/rest/warnings.go` (`NewWarningWriter` with
-`Deduplicate`), v1.36.2. Left out: colours.
+Upstream: `apimachinery/pkg/util/net/http.go` (`ParseWarningHeaders`),
+`client-go/rest/warnings.go` (`NewWarningWriter` with `Deduplicate`), v1.36.2. Left out:
+colours.
 """
 
 from __future__ import annotations
@@ -9,15 +11,21 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-_WARNING = re.compile(r'\s*(?P<code>\d{3}) (?P<agent>\S+) "(?P<text>(?:[^"\\]|\\.)*)"(?: "[^"]*")?\s*,?')
+_WARNING = re.compile(
+    r'\s*(?P<code>\d{3}) (?P<agent>\S+) "(?P<text>(?:[^"\\]|\\.)*)"(?: "[^"]*")?\s*,?'
+)
 
 
 def parse_warning_headers(header: str) -> list[tuple[int, str, str]]:
-    """(code, agent, text) of every warning in a header's value; several may stand in one. What is none ends the list."""
+    """(code, agent, text) of every warning in a header's value; several may stand in
+    one. What is none ends the list.
+    """
     found = []
     at = 0
     while match := _WARNING.match(header, at):
-        found.append((int(match["code"]), match["agent"], re.sub(r"\\(.)", r"\1", match["text"])))
+        found.append(
+            (int(match["code"]), match["agent"], re.sub(r"\\(.)", r"\1", match["text"]))
+        )
         at = match.end()
     return found
 

@@ -1,11 +1,16 @@
-"""From a kubeconfig to something that can be asked: all stages of a request, one around the other.
+"""From a kubeconfig to something that can be asked: all stages of a request, one around
+the other.
 
-Outermost first: wait for a token and retry; print bodies; add who we are and which command this is; print the request; and then the socket.
-Discovery has a client of its own, with a larger allowance, and with the HTTP cache just above the socket. What the cache and the
-`Kubectl-*` headers do happens below the printing, so `-v=9` does not show it.
+Outermost first: wait for a token and retry; print bodies; add who we are and which
+command this is; print the request; and then the socket. Discovery has a client of its
+own, with a larger allowance, and with the HTTP cache just above the socket. What the
+cache and the `Kubectl-*` headers do happens below the printing, so `-v=9` does not show
+it.
 
-Upstream: `client-go/rest/transport.go` (`HTTPWrappersForConfig`), `cli-runtime/pkg/genericclioptions/config_flags.go`
-(`ToDiscoveryClient`), `command_headers.go` (`CommandHeaderRoundTripper`), v1.36.2. Left out: one bucket for each group and version.
+Upstream: `client-go/rest/transport.go` (`HTTPWrappersForConfig`),
+`cli-runtime/pkg/genericclioptions/config_flags.go` (`ToDiscoveryClient`),
+`command_headers.go` (`CommandHeaderRoundTripper`), v1.36.2. Left out: one bucket for
+each group and version.
 """
 
 from __future__ import annotations
@@ -20,7 +25,10 @@ import orjson
 from lifecycle.api.wire import Request, Response
 from lifecycle.client.rest import Client, Transport
 from lifecycle.client.transport_https import ConnectionConfig
-from lifecycle.kubectl.discovery.cached_discovery import CachedDiscoveryClient, compute_discover_cache_dir
+from lifecycle.kubectl.discovery.cached_discovery import (
+    CachedDiscoveryClient,
+    compute_discover_cache_dir,
+)
 from lifecycle.kubectl.discovery.discovery_client import Discovery, DiscoveryClient
 from lifecycle.kubectl.discovery.http_cache import CacheTransport
 from lifecycle.kubectl.request.debugging import BodyLog, DebuggingTransport, Log
@@ -46,7 +54,9 @@ class HeaderTransport:
 
     async def round_trip(self, request: Request) -> Response:
         """See `Transport`."""
-        return await self._inner.round_trip(replace(request, headers={**self._headers, **request.headers}))
+        return await self._inner.round_trip(
+            replace(request, headers={**self._headers, **request.headers})
+        )
 
     async def close(self) -> None:
         """See `Transport`."""
@@ -62,7 +72,9 @@ class TimeoutParameter:
 
     async def round_trip(self, request: Request) -> Response:
         """See `Transport`."""
-        return await self._inner.round_trip(replace(request, query={**request.query, "timeout": [self._text]}))
+        return await self._inner.round_trip(
+            replace(request, query={**request.query, "timeout": [self._text]})
+        )
 
     async def close(self) -> None:
         """See `Transport`."""
@@ -70,7 +82,9 @@ class TimeoutParameter:
 
 
 class Decoding:
-    """JSON answers become objects. Everything below sees bytes, everything above sees what they mean."""
+    """JSON answers become objects. Everything below sees bytes, everything above sees
+    what they mean.
+    """
 
     def __init__(self, inner: Transport) -> None:
         self._inner = inner
@@ -78,8 +92,12 @@ class Decoding:
     async def round_trip(self, request: Request) -> Response:
         """See `Transport`."""
         answer = await self._inner.round_trip(request)
-        if answer.body and answer.headers.get("content-type", "").startswith("application/json"):
-            answer = Response(answer.status, answer.headers, obj=orjson.loads(answer.body))
+        if answer.body and answer.headers.get("content-type", "").startswith(
+            "application/json"
+        ):
+            answer = Response(
+                answer.status, answer.headers, obj=orjson.loads(answer.body)
+            )
         return answer
 
     async def close(self) -> None:
@@ -88,13 +106,20 @@ class Decoding:
 
 
 def command_headers(command: str) -> dict[str, str]:
-    """Which command this is, and one identifier for all requests of one run: for the server's logs."""
-    return {"kubectl-command": f"kubectl {command}".rstrip(), "kubectl-session": str(uuid.uuid4())}
+    """Which command this is, and one identifier for all requests of one run: for the
+    server's logs.
+    """
+    return {
+        "kubectl-command": f"kubectl {command}".rstrip(),
+        "kubectl-session": str(uuid.uuid4()),
+    }
 
 
 @dataclass(slots=True, frozen=True)
 class Wire:
-    """A way to one server: for objects, for discovery, and how to hang up. `base` is the server's address."""
+    """A way to one server: for objects, for discovery, and how to hang up. `base` is
+    the server's address.
+    """
 
     client: Client
     discovery: Discovery
@@ -121,13 +146,16 @@ def connect(
 ) -> Wire:
     """The stages of one server. Call it on the loop that will use them.
 
-    `sign` puts credentials on what passes. `cache`: the folder for both caches; None for none. `timeout`: seconds for each request, 0 for
-    as long as it takes; `timeout_text` is how that was written. `level`: the `-v`.
+    `sign` puts credentials on what passes. `cache`: the folder for both caches; None
+    for none. `timeout`: seconds for each request, 0 for as long as it takes;
+    `timeout_text` is how that was written. `level`: the `-v`.
     """
     http = HTTPTransport(config, timeout=timeout)
 
     def stages(bottom: Transport, limit: TokenBucket) -> Transport:
-        stage: Transport = HeaderTransport(bottom, command_headers(command)) if command else bottom
+        stage: Transport = (
+            HeaderTransport(bottom, command_headers(command)) if command else bottom
+        )
         if level >= 6:
             stage = DebuggingTransport(stage, level, log, http)
         if sign is not None:
@@ -143,8 +171,12 @@ def connect(
         TokenBucket(DISCOVERY_QPS, DISCOVERY_BURST),
     )
     if timeout_text and timeout:
-        requests, lookups = (TimeoutParameter(stage, timeout_text) for stage in (requests, lookups))
+        requests, lookups = (
+            TimeoutParameter(stage, timeout_text) for stage in (requests, lookups)
+        )
     discovery: Discovery = DiscoveryClient(Client(Decoding(lookups), USER_AGENT))
     if cache is not None:
-        discovery = CachedDiscoveryClient(discovery, compute_discover_cache_dir(cache / "discovery", http.base))
+        discovery = CachedDiscoveryClient(
+            discovery, compute_discover_cache_dir(cache / "discovery", http.base)
+        )
     return Wire(Client(Decoding(requests), USER_AGENT), discovery, http.base, http)

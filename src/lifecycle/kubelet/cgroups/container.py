@@ -1,11 +1,13 @@
 """A container's own limits, which the kubelet computes but the runtime writes.
 
-They travel in the CRI call `CreateContainer`. Beside CPU and memory there is the score that says whom the kernel kills
-first when memory runs out: 1000 for a container that asked for nothing, next to nothing for a guaranteed one, and in
-between the less the more it asked for.
+They travel in the CRI call `CreateContainer`. Beside CPU and memory there is the score
+that says whom the kernel kills first when memory runs out: 1000 for a container that
+asked for nothing, next to nothing for a guaranteed one, and in between the less the
+more it asked for.
 
-Upstream: `pkg/kubelet/kuberuntime/kuberuntime_container_linux.go` (`generateLinuxContainerResources`,
-`calculateLinuxResources`), `pkg/kubelet/qos/policy.go` (`GetContainerOOMScoreAdjust`), v1.36. Left out: swap.
+Upstream: `pkg/kubelet/kuberuntime/kuberuntime_container_linux.go`
+(`generateLinuxContainerResources`, `calculateLinuxResources`),
+`pkg/kubelet/qos/policy.go` (`GetContainerOOMScoreAdjust`), v1.36. Left out: swap.
 """
 
 from __future__ import annotations
@@ -35,9 +37,11 @@ def _amount(container: Object, key: str, name: str) -> int | None:
 
 
 def oom_score_adjust(pod: Object, container: Object, memory_capacity: int) -> int:
-    """`oom_score_adj` of a container's processes, -1000 … 1000. `memory_capacity`: the node's, in bytes.
+    """`oom_score_adj` of a container's processes, -1000 … 1000. `memory_capacity`: the
+    node's, in bytes.
 
-    A sidecar is not to be killed before the containers it serves: it gets no more than the least of theirs.
+    A sidecar is not to be killed before the containers it serves: it gets no more than
+    the least of theirs.
     """
     if pod["spec"].get("priorityClassName") == "system-node-critical":
         return GUARANTEED_OOM_SCORE_ADJ
@@ -48,7 +52,10 @@ def oom_score_adjust(pod: Object, container: Object, memory_capacity: int) -> in
         return BEST_EFFORT_OOM_SCORE_ADJ
     request = (_amount(container, "requests", "memory") or 0) // 1000
     if is_sidecar(container):
-        others = [(_amount(c, "requests", "memory") or 0) // 1000 for c in pod["spec"]["containers"]]
+        others = [
+            (_amount(c, "requests", "memory") or 0) // 1000
+            for c in pod["spec"]["containers"]
+        ]
         request = max(request, *others)
     score = 1000 - 1000 * request // memory_capacity
     if score < 1000 + GUARANTEED_OOM_SCORE_ADJ:
@@ -64,12 +71,23 @@ def linux_container_resources(
     page_sizes: tuple[str, ...] = ("2MB", "1GB"),
     enforce_cpu_limits: bool = True,
 ) -> dict[str, Any]:
-    """`LinuxContainerResources` as CRI spells them; fields that are zero are left out, as on the wire."""
-    cpu_request, cpu_limit = _amount(container, "requests", "cpu"), _amount(container, "limits", "cpu")
+    """`LinuxContainerResources` as CRI spells them; fields that are zero are left out,
+    as on the wire.
+    """
+    cpu_request, cpu_limit = (
+        _amount(container, "requests", "cpu"),
+        _amount(container, "limits", "cpu"),
+    )
     memory = (_amount(container, "limits", "memory") or 0) // 1000
-    shares = milli_cpu_to_shares(cpu_limit if cpu_request is None and cpu_limit else cpu_request or 0)
+    shares = milli_cpu_to_shares(
+        cpu_limit if cpu_request is None and cpu_limit else cpu_request or 0
+    )
     limits = (container.get("resources") or {}).get("limits") or {}
-    pages = {hugepage_size(name): parse_quantity(str(limits[name])).value() for name in limits if _is_page(name)}
+    pages = {
+        hugepage_size(name): parse_quantity(str(limits[name])).value()
+        for name in limits
+        if _is_page(name)
+    }
     found = {
         "cpu_period": QUOTA_PERIOD,
         "cpu_quota": milli_cpu_to_quota(cpu_limit or 0) if enforce_cpu_limits else 0,
@@ -78,7 +96,8 @@ def linux_container_resources(
         "memory_swap_limit_in_bytes": memory,
         "oom_score_adj": oom_score_adjust(pod, container, memory_capacity),
         "hugepage_limits": [
-            {"page_size": size} | ({"limit": pages[size]} if pages.get(size) else {}) for size in page_sizes
+            {"page_size": size} | ({"limit": pages[size]} if pages.get(size) else {})
+            for size in page_sizes
         ],
     }
     return {name: value for name, value in found.items() if value}

@@ -1,14 +1,16 @@
 """Writing cgroups: a tree of directories in which every file is a setting.
 
-In version 1 each controller has a tree of its own (`cpu/`, `memory/`, `pids/` …) and a group exists in all of them; in
-version 2 there is one tree, and a parent has to hand its controllers down. A directory made there is a cgroup, a file
-written is a limit, `rmdir` ends it. On an ordinary directory the same code leaves the same files, which is how it can
-be watched without being root.
+In version 1 each controller has a tree of its own (`cpu/`, `memory/`, `pids/` …) and a
+group exists in all of them; in version 2 there is one tree, and a parent has to hand
+its controllers down. A directory made there is a cgroup, a file written is a limit,
+`rmdir` ends it. On an ordinary directory the same code leaves the same files, which is
+how it can be watched without being root.
 
-With the systemd driver upstream asks systemd over D-Bus to make a slice; here the slice's directory is made directly.
+With the systemd driver upstream asks systemd over D-Bus to make a slice; here the
+slice's directory is made directly.
 
-Upstream: `pkg/kubelet/cm/cgroup_manager_linux.go`, `cgroup_v1_manager_linux.go`, `cgroup_v2_manager_linux.go`, with
-`opencontainers/cgroups` underneath, v1.36.
+Upstream: `pkg/kubelet/cm/cgroup_manager_linux.go`, `cgroup_v1_manager_linux.go`,
+`cgroup_v2_manager_linux.go`, with `opencontainers/cgroups` underneath, v1.36.
 """
 
 from __future__ import annotations
@@ -22,7 +24,17 @@ from pathlib import Path
 from lifecycle.kubelet.cgroups.names import CgroupName, cgroup_path
 from lifecycle.kubelet.cgroups.resources import ResourceConfig, cpu_shares_to_weight
 
-V1_CONTROLLERS = ("cpu", "cpuacct", "cpuset", "memory", "devices", "freezer", "blkio", "pids", "hugetlb")
+V1_CONTROLLERS = (
+    "cpu",
+    "cpuacct",
+    "cpuset",
+    "memory",
+    "devices",
+    "freezer",
+    "blkio",
+    "pids",
+    "hugetlb",
+)
 V2_CONTROLLERS = ("cpu", "cpuset", "memory", "hugetlb", "pids")
 UNLIMITED_V1_MEMORY = 9223372036854771712
 """What an unlimited group says on a kernel with pages of 4 KiB."""
@@ -44,33 +56,46 @@ def is_cgroup_filesystem(path: Path) -> bool:
         for line in lines:
             left, _, right = line.partition(" - ")
             point = left.split()[4]
-            if (str(path) + "/").startswith(point.rstrip("/") + "/") and len(point) >= len(best):
+            if (str(path) + "/").startswith(point.rstrip("/") + "/") and len(
+                point
+            ) >= len(best):
                 best, kind = point, right.split()[0]
     return kind in ("cgroup", "cgroup2")
 
 
 class CgroupManager:
-    """One tree. `root` is what is mounted at `/sys/fs/cgroup`; `driver` decides about names.
+    """One tree. `root` is what is mounted at `/sys/fs/cgroup`; `driver` decides about
+    names.
 
-    `controllers` (version 1) are the sub-directories to work in; those that are not there are left out.
+    `controllers` (version 1) are the sub-directories to work in; those that are not
+    there are left out.
     """
 
-    def __init__(self, root: Path, *, version: int = 0, driver: str = "systemd") -> None:
+    def __init__(
+        self, root: Path, *, version: int = 0, driver: str = "systemd"
+    ) -> None:
         self.root = root
         self.version = version or cgroup_version(root)
         self.driver = driver
-        self.controllers = tuple(name for name in V1_CONTROLLERS if (root / name).is_dir())
+        self.controllers = tuple(
+            name for name in V1_CONTROLLERS if (root / name).is_dir()
+        )
 
     def name(self, cgroup: CgroupName) -> str:
         """As the tree spells it, from its root."""
         return cgroup_path(cgroup, self.driver)
 
     def paths(self, cgroup: CgroupName) -> dict[str, Path]:
-        """The group's directories by controller; in version 2 there is one, under the empty name."""
+        """The group's directories by controller; in version 2 there is one, under the
+        empty name.
+        """
         relative = self.name(cgroup).lstrip("/")
         if self.version == 2:
             return {"": self.root / relative}
-        return {controller: self.root / controller / relative for controller in self.controllers}
+        return {
+            controller: self.root / controller / relative
+            for controller in self.controllers
+        }
 
     def exists(self, cgroup: CgroupName) -> bool:
         """Whether it is there, in every controller's tree."""
@@ -87,7 +112,9 @@ class CgroupManager:
                     elif controller == "cpuset":
                         _copy_cpuset(directory)
         except OSError as error:
-            raise CgroupError(error.errno, f"failed to create cgroup {cgroup}: {error}") from None
+            raise CgroupError(
+                error.errno, f"failed to create cgroup {cgroup}: {error}"
+            ) from None
         if config is not None:
             self.update(cgroup, config)
 
@@ -101,7 +128,9 @@ class CgroupManager:
                 (paths[controller] / file).write_text(value)
             except OSError as error:
                 raise CgroupError(
-                    error.errno, f"failed to set supported cgroup subsystems for cgroup {cgroup}: {error}"
+                    error.errno,
+                    f"failed to set supported cgroup subsystems for cgroup {cgroup}:"
+                    f" {error}",
                 ) from None
 
     def files(self, config: ResourceConfig) -> Iterator[tuple[str, str, str]]:
@@ -123,7 +152,9 @@ class CgroupManager:
             yield "hugetlb", f"hugetlb.{size}.limit_in_bytes", str(value)
 
     def read(self, cgroup: CgroupName, file: str) -> str:
-        """A setting, wherever its controller is. Raises CgroupError if there is none."""
+        """A setting, wherever its controller is. Raises CgroupError if there is
+        none.
+        """
         for path in self.paths(cgroup).values():
             if (path / file).is_file():
                 return (path / file).read_text().strip()
@@ -139,8 +170,19 @@ class CgroupManager:
 
     def children(self, cgroup: CgroupName) -> list[str]:
         """The names of groups directly below, as the tree spells them."""
-        names = (entry.name for path in self.paths(cgroup).values() if path.is_dir() for entry in path.iterdir())
-        return sorted({name for name in names if any((p / name).is_dir() for p in self.paths(cgroup).values())})
+        names = (
+            entry.name
+            for path in self.paths(cgroup).values()
+            if path.is_dir()
+            for entry in path.iterdir()
+        )
+        return sorted(
+            {
+                name
+                for name in names
+                if any((p / name).is_dir() for p in self.paths(cgroup).values())
+            }
+        )
 
     def kill(self, cgroup: CgroupName) -> None:
         """Kill what is left in a group. Upstream: `tryKillingCgroupProcesses`."""
@@ -150,7 +192,9 @@ class CgroupManager:
                     os.kill(pid, signal.SIGKILL)
 
     def destroy(self, cgroup: CgroupName) -> None:
-        """Remove it and what is below. Again does no harm. Raises CgroupError while processes are in it."""
+        """Remove it and what is below. Again does no harm. Raises CgroupError while
+        processes are in it.
+        """
         for path in self.paths(cgroup).values():
             if not path.is_dir():
                 continue
@@ -164,11 +208,14 @@ class CgroupManager:
                     os.rmdir(directory)
                 except OSError as error:
                     raise CgroupError(
-                        error.errno, f"unable to destroy cgroup paths for cgroup {cgroup}: {error}"
+                        error.errno,
+                        f"unable to destroy cgroup paths for cgroup {cgroup}: {error}",
                     ) from None
 
     def _hand_down(self, directory: Path) -> None:
-        """Let children of a directory have its controllers. Nothing to do on an ordinary directory."""
+        """Let children of a directory have its controllers. Nothing to do on an
+        ordinary directory.
+        """
         available = directory / "cgroup.controllers"
         if available.exists():
             for controller in set(available.read_text().split()) & set(V2_CONTROLLERS):
@@ -177,11 +224,15 @@ class CgroupManager:
 
 def _below(root: Path, path: Path) -> list[Path]:
     """The directories between `root` and `path`, deepest first."""
-    return [parent for parent in path.parents if parent != root and root in parent.parents]
+    return [
+        parent for parent in path.parents if parent != root and root in parent.parents
+    ]
 
 
 def _copy_cpuset(directory: Path) -> None:
-    """A new group of version 1 may use no CPU at all until it is told which: those of its parent."""
+    """A new group of version 1 may use no CPU at all until it is told which: those of
+    its parent.
+    """
     for file in ("cpuset.cpus", "cpuset.mems"):
         own, parents = directory / file, directory.parent / file
         if own.exists() and parents.exists() and not own.read_text().strip():

@@ -1,18 +1,27 @@
 """A pod's own cgroup: made before anything of it runs, gone when nothing of it is left.
 
-Upstream: `pkg/kubelet/cm/pod_container_manager_linux.go` (`EnsureExists`, `Destroy`, `GetAllPodsFromCgroups`), v1.36.
+Upstream: `pkg/kubelet/cm/pod_container_manager_linux.go` (`EnsureExists`, `Destroy`,
+`GetAllPodsFromCgroups`), v1.36.
 """
 
 from __future__ import annotations
 
 from lifecycle.api.wire import Object
 from lifecycle.kubelet.cgroups.manager import CgroupManager
-from lifecycle.kubelet.cgroups.names import CgroupName, is_pod_cgroup, parse_systemd, pod_cgroup_name, qos_parent
+from lifecycle.kubelet.cgroups.names import (
+    CgroupName,
+    is_pod_cgroup,
+    parse_systemd,
+    pod_cgroup_name,
+    qos_parent,
+)
 from lifecycle.kubelet.cgroups.resources import ResourceConfig, resource_config_for_pod
 
 
 class PodContainerManager:
-    """Pods' groups in one tree. `pod_pids_limit`, `enforce_cpu_limits`, `memory_qos` are the kubelet's settings."""
+    """Pods' groups in one tree. `pod_pids_limit`, `enforce_cpu_limits`, `memory_qos`
+    are the kubelet's settings.
+    """
 
     def __init__(
         self,
@@ -42,7 +51,10 @@ class PodContainerManager:
     def config(self, pod: Object) -> ResourceConfig:
         """The limits it is to have."""
         return resource_config_for_pod(
-            pod, enforce_cpu_limits=self._enforce_cpu_limits, pod_pids_limit=self._pids, memory_qos=self._memory_qos
+            pod,
+            enforce_cpu_limits=self._enforce_cpu_limits,
+            pod_pids_limit=self._pids,
+            memory_qos=self._memory_qos,
         )
 
     def exists(self, pod: Object) -> bool:
@@ -69,17 +81,25 @@ class PodContainerManager:
         for qos in ("Guaranteed", "Burstable", "BestEffort"):
             parent = qos_parent(self._root, qos)
             for child in self._manager.children(parent):
-                name = parse_systemd(child) if self._manager.driver == "systemd" else (*parent, child)
-                uid = is_pod_cgroup(tuple(part.replace("-", "_") for part in self._root), name) or is_pod_cgroup(
-                    self._root, name
+                name = (
+                    parse_systemd(child)
+                    if self._manager.driver == "systemd"
+                    else (*parent, child)
                 )
+                uid = is_pod_cgroup(
+                    tuple(part.replace("-", "_") for part in self._root), name
+                ) or is_pod_cgroup(self._root, name)
                 if uid:
                     found[uid] = (*parent, f"pod{uid}")
         return found
 
     def destroy_orphans(self, wanted: set[str]) -> list[str]:
-        """Remove the groups of pods that nobody knows any more; their uids. Upstream: `cleanupOrphanedPodCgroups`."""
-        gone = [(uid, name) for uid, name in self.all_pods().items() if uid not in wanted]
+        """Remove the groups of pods that nobody knows any more; their uids. Upstream:
+        `cleanupOrphanedPodCgroups`.
+        """
+        gone = [
+            (uid, name) for uid, name in self.all_pods().items() if uid not in wanted
+        ]
         for _, name in gone:
             self._destroy(name)
         return sorted(uid for uid, _ in gone)

@@ -1,16 +1,19 @@
 """From what a pod asks for to what the kernel is told.
 
-CPU requests become *shares*: a weight that counts only when CPUs are short, 1024 for a whole one, never below 2. CPU
-limits become a *quota* of microseconds in each period of 100 ms, never below 1 ms. Memory limits are bytes. Memory
-requests become nothing at all here: they are for the scheduler (and, if asked for, `memory.min`).
+CPU requests become *shares*: a weight that counts only when CPUs are short, 1024 for a
+whole one, never below 2. CPU limits become a *quota* of microseconds in each period of
+100 ms, never below 1 ms. Memory limits are bytes. Memory requests become nothing at all
+here: they are for the scheduler (and, if asked for, `memory.min`).
 
-Version 2 of cgroups has no shares but a *weight* from 1 to 10000. Until 2025 the range was stretched over it in a
-straight line, so that a request of one CPU (1024) became 39, well below the 100 that a group has by default; now a
-curve goes through (2, 1), (1024, 100) and (262144, 10000).
+Version 2 of cgroups has no shares but a *weight* from 1 to 10000. Until 2025 the range
+was stretched over it in a straight line, so that a request of one CPU (1024) became 39,
+well below the 100 that a group has by default; now a curve goes through (2, 1), (1024,
+100) and (262144, 10000).
 
-Upstream: `pkg/kubelet/cm/helpers_linux.go` (`MilliCPUToShares`, `MilliCPUToQuota`, `ResourceConfigForPod`),
-`opencontainers/cgroups` (`ConvertCPUSharesToCgroupV2Value`), `component-helpers/resource/helpers.go` (`PodRequests`,
-`PodLimits`), v1.36. Left out: resources taken by dynamic allocation.
+Upstream: `pkg/kubelet/cm/helpers_linux.go` (`MilliCPUToShares`, `MilliCPUToQuota`,
+`ResourceConfigForPod`), `opencontainers/cgroups` (`ConvertCPUSharesToCgroupV2Value`),
+`component-helpers/resource/helpers.go` (`PodRequests`, `PodLimits`), v1.36. Left out:
+resources taken by dynamic allocation.
 """
 
 from __future__ import annotations
@@ -35,7 +38,9 @@ PAGE_SIZE = 4096
 
 @dataclass(slots=True, frozen=True)
 class ResourceConfig:
-    """Limits of one cgroup, version-neutral. None: leave it as it is. `memory` in bytes, quota and period in µs, -1: no limit."""
+    """Limits of one cgroup, version-neutral. None: leave it as it is. `memory` in
+    bytes, quota and period in µs, -1: no limit.
+    """
 
     cpu_shares: int | None = None
     cpu_quota: int | None = None
@@ -76,11 +81,16 @@ def cpu_shares_to_weight_linear(shares: int) -> int:
 
 
 def _amounts(resources: Object | None, key: str) -> dict[str, Quantity]:
-    return {name: parse_quantity(str(text)) for name, text in ((resources or {}).get(key) or {}).items()}
+    return {
+        name: parse_quantity(str(text))
+        for name, text in ((resources or {}).get(key) or {}).items()
+    }
 
 
 def _milli(resources: Object | None, key: str) -> dict[str, int]:
-    return {name: quantity.milli() for name, quantity in _amounts(resources, key).items()}
+    return {
+        name: quantity.milli() for name, quantity in _amounts(resources, key).items()
+    }
 
 
 def _add(total: dict[str, Quantity], more: Mapping[str, Quantity]) -> None:
@@ -95,7 +105,9 @@ def _largest(total: dict[str, Quantity], more: Mapping[str, Quantity]) -> None:
 
 
 def _init_amounts(spec: Object, key: str) -> Iterator[dict[str, Quantity]]:
-    """What runs at a time while a pod begins: each init container beside the sidecars that came before it."""
+    """What runs at a time while a pod begins: each init container beside the sidecars
+    that came before it.
+    """
     sidecars: dict[str, Quantity] = {}
     for container in spec.get("initContainers") or ():
         wanted = _amounts(container.get("resources"), key)
@@ -110,8 +122,9 @@ def _init_amounts(spec: Object, key: str) -> Iterator[dict[str, Quantity]]:
 def pod_quantities(pod: Object, key: str) -> dict[str, Quantity]:
     """A pod's `requests` or `limits`, by name: the most that it needs at any one time.
 
-    Containers and sidecars run together; each init container runs beside the sidecars that came before it. What the
-    pod itself says wins. Overhead is added to limits only where there is one.
+    Containers and sidecars run together; each init container runs beside the sidecars
+    that came before it. What the pod itself says wins. Overhead is added to limits only
+    where there is one.
     """
     spec = pod["spec"]
     total: dict[str, Quantity] = {}
@@ -120,28 +133,52 @@ def pod_quantities(pod: Object, key: str) -> dict[str, Quantity]:
     for wanted in _init_amounts(spec, key):
         _largest(total, wanted)
     total.update(_amounts(spec.get("resources"), key))
-    overhead = {name: parse_quantity(str(text)) for name, text in (spec.get("overhead") or {}).items()}
-    _add(total, {n: q for n, q in overhead.items() if key == "requests" or not total.get(n, q - q).is_zero})
+    overhead = {
+        name: parse_quantity(str(text))
+        for name, text in (spec.get("overhead") or {}).items()
+    }
+    _add(
+        total,
+        {
+            n: q
+            for n, q in overhead.items()
+            if key == "requests" or not total.get(n, q - q).is_zero
+        },
+    )
     return total
 
 
 def pod_resources(pod: Object, key: str) -> dict[str, int]:
     """The same in thousandths."""
-    return {name: quantity.milli() for name, quantity in pod_quantities(pod, key).items()}
+    return {
+        name: quantity.milli() for name, quantity in pod_quantities(pod, key).items()
+    }
 
 
 def _all_limited(pod: Object, name: str) -> bool:
-    """Whether at every time every container has a limit: only then the pod as a whole has one."""
+    """Whether at every time every container has a limit: only then the pod as a whole
+    has one.
+    """
     spec = pod["spec"]
     if name in ((spec.get("resources") or {}).get("limits") or {}):
         return True
-    containers = [_amounts(container.get("resources"), "limits") for container in spec["containers"]]
-    return all(name in limits and not limits[name].is_zero for limits in [*containers, *_init_amounts(spec, "limits")])
+    containers = [
+        _amounts(container.get("resources"), "limits")
+        for container in spec["containers"]
+    ]
+    return all(
+        name in limits and not limits[name].is_zero
+        for limits in [*containers, *_init_amounts(spec, "limits")]
+    )
 
 
 def _running_together(spec: Object) -> Iterator[Object]:
     yield from spec["containers"]
-    yield from (container for container in spec.get("initContainers") or () if is_sidecar(container))
+    yield from (
+        container
+        for container in spec.get("initContainers") or ()
+        if is_sidecar(container)
+    )
 
 
 def hugepage_size(resource_name: str) -> str:
@@ -156,7 +193,11 @@ def hugepage_size(resource_name: str) -> str:
 def hugepage_limits(pod: Object) -> dict[str, int]:
     """Bytes of huge pages by page size."""
     wanted = pod_resources(pod, "limits")
-    return {hugepage_size(n): value // 1000 for n, value in wanted.items() if n.startswith(HUGE_PAGES_PREFIX)}
+    return {
+        hugepage_size(n): value // 1000
+        for n, value in wanted.items()
+        if n.startswith(HUGE_PAGES_PREFIX)
+    }
 
 
 def resource_config_for_pod(
@@ -167,16 +208,25 @@ def resource_config_for_pod(
     pod_pids_limit: int = -1,
     memory_qos: bool = False,
 ) -> ResourceConfig:
-    """The limits of a pod's own cgroup. `pod_pids_limit` is the kubelet's setting, `memory_qos` its alpha feature."""
+    """The limits of a pod's own cgroup. `pod_pids_limit` is the kubelet's setting,
+    `memory_qos` its alpha feature.
+    """
     requests, limits = pod_resources(pod, "requests"), pod_resources(pod, "limits")
     shares = milli_cpu_to_shares(requests.get("cpu", limits.get("cpu", 0)))
-    quota = milli_cpu_to_quota(limits.get("cpu", 0), cpu_period) if enforce_cpu_limits else -1
+    quota = (
+        milli_cpu_to_quota(limits.get("cpu", 0), cpu_period)
+        if enforce_cpu_limits
+        else -1
+    )
     memory = limits.get("memory", 0) // 1000
     unified = {}
     if memory_qos and requests.get("memory"):
         unified["memory.min"] = str(requests["memory"] // 1000)
     qos = compute_pod_qos(pod)
-    extra: dict[str, object] = {"hugepage_limit": hugepage_limits(pod), "unified": unified}
+    extra: dict[str, object] = {
+        "hugepage_limit": hugepage_limits(pod),
+        "unified": unified,
+    }
     if pod_pids_limit > 0:
         extra["pids_limit"] = pod_pids_limit
     if qos == "BestEffort":
@@ -192,14 +242,25 @@ def resource_config_for_pod(
     )
 
 
-def memory_high(container: Object, node_allocatable_memory: int, throttling_factor: float = 0.9) -> int | None:
-    """Where the kernel begins to slow a container down, in bytes (memory QoS, alpha). None: nowhere before its limit."""
-    requests, limits = _milli(container.get("resources"), "requests"), _milli(container.get("resources"), "limits")
+def memory_high(
+    container: Object, node_allocatable_memory: int, throttling_factor: float = 0.9
+) -> int | None:
+    """Where the kernel begins to slow a container down, in bytes (memory QoS, alpha).
+    None: nowhere before its limit.
+    """
+    requests, limits = (
+        _milli(container.get("resources"), "requests"),
+        _milli(container.get("resources"), "limits"),
+    )
     request = requests.get("memory", 0) // 1000
-    ceiling = limits["memory"] // 1000 if limits.get("memory") else node_allocatable_memory
+    ceiling = (
+        limits["memory"] // 1000 if limits.get("memory") else node_allocatable_memory
+    )
     if request == ceiling:
         return None
-    return int((request + throttling_factor * (ceiling - request)) // PAGE_SIZE * PAGE_SIZE)
+    return int(
+        (request + throttling_factor * (ceiling - request)) // PAGE_SIZE * PAGE_SIZE
+    )
 
 
 def total_cpu_request(pods: Iterable[Object]) -> int:

@@ -1,10 +1,12 @@
 """Which CPUs to give away: whole sockets first, then whole cores, single threads last.
 
-The fewer strangers share a cache with a container, the better. So the biggest free unit that still fits is taken first,
-and among equals the one in the fullest neighbourhood, to keep large units whole for those who come later.
+The fewer strangers share a cache with a container, the better. So the biggest free unit
+that still fits is taken first, and among equals the one in the fullest neighbourhood,
+to keep large units whole for those who come later.
 
-Upstream: `pkg/kubelet/cm/cpumanager/cpu_assignment.go` (`takeByTopologyNUMAPacked`, `cpuAccumulator`), v1.36. Left out:
-the policy options `distribute-cpus-across-numa`, `distribute-cpus-across-cores` and `prefer-align-cpus-by-uncorecache`.
+Upstream: `pkg/kubelet/cm/cpumanager/cpu_assignment.go` (`takeByTopologyNUMAPacked`,
+`cpuAccumulator`), v1.36. Left out: the policy options `distribute-cpus-across-numa`,
+`distribute-cpus-across-cores` and `prefer-align-cpus-by-uncorecache`.
 """
 
 from __future__ import annotations
@@ -27,9 +29,12 @@ class CPUAccumulator:
         self.available = available
         self.wanted = wanted
         self.result: CPUSet = frozenset()
-        # the wider unit comes first: usually memory is attached to sockets; some sockets have several NUMA nodes
+        # the wider unit comes first: usually memory is attached to sockets; some
+        # sockets have several NUMA nodes
         numa_is_wider = len(topology.ids("socket")) >= len(topology.ids("numa"))
-        self.levels = ("numa", "socket", "core") if numa_is_wider else ("socket", "numa", "core")
+        self.levels = (
+            ("numa", "socket", "core") if numa_is_wider else ("socket", "numa", "core")
+        )
 
     def take(self, cpus: CPUSet) -> None:
         """These are given away."""
@@ -38,7 +43,9 @@ class CPUAccumulator:
         self.wanted -= len(cpus)
 
     def sorted_units(self, level: str) -> list[int]:
-        """Units of a level that have something left: within each wider unit those with the least left first."""
+        """Units of a level that have something left: within each wider unit those with
+        the least left first.
+        """
         ids, cpus = self._topology.ids, self.available
         if level == self.levels[0]:
             return self._sort(level, cpus)
@@ -46,7 +53,11 @@ class CPUAccumulator:
         order: list[int] = []
         for unit in self.sorted_units(wider):
             inside = self._topology.within(wider, unit, cpus)
-            order += [each for each in self._sort(level, inside) if each in ids(level, inside) and each not in order]
+            order += [
+                each
+                for each in self._sort(level, inside)
+                if each in ids(level, inside) and each not in order
+            ]
         return order
 
     def _sort(self, level: str, cpus: Iterable[int]) -> list[int]:
@@ -58,7 +69,11 @@ class CPUAccumulator:
     def free_units(self, level: str) -> list[int]:
         """Units of which nothing has been taken."""
         size = self._topology.per(level)
-        return [u for u in self.sorted_units(level) if len(self._topology.within(level, u, self.available)) == size]
+        return [
+            u
+            for u in self.sorted_units(level)
+            if len(self._topology.within(level, u, self.available)) == size
+        ]
 
     def take_full(self, level: str) -> None:
         """Whole units, as long as that many CPUs are still wanted."""
@@ -86,7 +101,8 @@ def take_by_topology(topology: CPUTopology, available: CPUSet, wanted: int) -> C
         return frozenset()
     if wanted > len(available):
         raise NotEnoughCPUsError(
-            f"not enough cpus available to satisfy request: requested={wanted}, available={len(available)}"
+            f"not enough cpus available to satisfy request: requested={wanted},"
+            f" available={len(available)}"
         )
     for level in accumulator.levels:
         accumulator.take_full(level)

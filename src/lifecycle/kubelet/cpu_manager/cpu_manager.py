@@ -1,12 +1,16 @@
-"""The CPU manager: allocates at admission, writes into the config before creation, and keeps correcting afterwards.
+"""The CPU manager: allocates at admission, writes into the config before creation, and
+keeps correcting afterwards.
 
-Exclusive CPUs are chosen when the pod is admitted, so that a pod which does not fit can still be refused. When a
-container is created its config carries them: it never runs a moment elsewhere. But the shared pool shrinks and grows as
-others come and go, and containers that share it are already running. That is what the reconcile loop is for: every ten
-seconds it compares and calls `UpdateContainerResources` where something changed. (Until 1.21 that call was also made
-for each container, between its creation and its start.)
+Exclusive CPUs are chosen when the pod is admitted, so that a pod which does not fit can
+still be refused. When a container is created its config carries them: it never runs a
+moment elsewhere. But the shared pool shrinks and grows as others come and go, and
+containers that share it are already running. That is what the reconcile loop is for:
+every ten seconds it compares and calls `UpdateContainerResources` where something
+changed. (Until 1.21 that call was also made for each container, between its creation
+and its start.)
 
-Upstream: `pkg/kubelet/cm/cpumanager/cpu_manager.go` (`manager.Allocate`, `reconcileState`, `removeStaleState`),
+Upstream: `pkg/kubelet/cm/cpumanager/cpu_manager.go` (`manager.Allocate`,
+`reconcileState`, `removeStaleState`),
 `pkg/kubelet/cm/internal_container_lifecycle_linux.go` (`PreCreateContainer`), v1.36.
 """
 
@@ -61,9 +65,14 @@ class CPUManager:
         policy.start(state)
 
     def admit(self, pod: Object) -> str:
-        """Allocate for all of a pod's containers: why it cannot be admitted, or nothing. Init containers first."""
+        """Allocate for all of a pod's containers: why it cannot be admitted, or
+        nothing. Init containers first.
+        """
         self.remove_stale_state()
-        for container in [*(pod["spec"].get("initContainers") or ()), *pod["spec"]["containers"]]:
+        for container in [
+            *(pod["spec"].get("initContainers") or ()),
+            *pod["spec"]["containers"],
+        ]:
             try:
                 self.policy.allocate(self.state, pod, container)
             except NotEnoughCPUsError as error:
@@ -71,7 +80,9 @@ class CPUManager:
                 return f"Allocate failed due to {error}, which is unexpected"
         return ""
 
-    def pre_create_container(self, pod: Object, container: Object, resources: dict[str, Any]) -> dict[str, Any]:
+    def pre_create_container(
+        self, pod: Object, container: Object, resources: dict[str, Any]
+    ) -> dict[str, Any]:
         """The resources of a container that is about to be created, with its CPUs."""
         cpus = self.state.get_or_default(pod["metadata"]["uid"], container["name"])
         return {**resources, "cpuset_cpus": format_cpu_set(cpus)} if cpus else resources
@@ -88,7 +99,9 @@ class CPUManager:
             self.remove_pod(uid)
 
     async def reconcile_state(self) -> list[tuple[str, str]]:
-        """Tell the runtime where it differs from the state; containers told, and what they were told."""
+        """Tell the runtime where it differs from the state; containers told, and what
+        they were told.
+        """
         self.remove_stale_state()
         told = []
         for pod in self._active_pods():
@@ -102,7 +115,9 @@ class CPUManager:
                     if not cpus or self._last_update.get(status.id) == cpus:
                         continue
                     try:
-                        await self._runtime.update_container_resources(status.id, {"cpuset_cpus": format_cpu_set(cpus)})
+                        await self._runtime.update_container_resources(
+                            status.id, {"cpuset_cpus": format_cpu_set(cpus)}
+                        )
                     except RuntimeServiceError:
                         continue  # tried again next time
                     self._last_update[status.id] = cpus

@@ -1,10 +1,12 @@
 """What has been given to whom, in memory and in `/var/lib/kubelet/cpu_manager_state`.
 
-The file is what lets a kubelet restart without moving anybody. A checksum guards it: a kubelet that finds a file which
-does not add up, or of another policy, refuses to start, and somebody has to drain the node and delete the file.
+The file is what lets a kubelet restart without moving anybody. A checksum guards it: a
+kubelet that finds a file which does not add up, or of another policy, refuses to start,
+and somebody has to drain the node and delete the file.
 
 Upstream: `pkg/kubelet/cm/cpumanager/state/{state_checkpoint,checkpoint}.go`,
-`pkg/kubelet/checkpointmanager/checksum/checksum.go`, v1.36. Left out: assignments to whole pods (alpha).
+`pkg/kubelet/checkpointmanager/checksum/checksum.go`, v1.36. Left out: assignments to
+whole pods (alpha).
 """
 
 from __future__ import annotations
@@ -26,19 +28,27 @@ class CheckpointError(Exception):
     """The file cannot be used."""
 
 
-def checksum(policy: str, default: str, entries: Mapping[str, Mapping[str, str]]) -> int:
+def checksum(
+    policy: str, default: str, entries: Mapping[str, Mapping[str, str]]
+) -> int:
     """FNV-1a of the text that Go prints for the checkpoint in memory."""
 
     def go_map(items: Mapping[str, str]) -> str:
-        return " ".join(f"(string){key}:{value}" for key, value in sorted(items.items()))
+        return " ".join(
+            f"(string){key}:{value}" for key, value in sorted(items.items())
+        )
 
     inner = {
-        uid: f"(map[string]string)map[{go_map({k: f'(string){v}' for k, v in of.items()})}]"
+        uid: (
+            f"(map[string]string)map[{go_map({k: f'(string){v}' for k, v in of.items()})}]"
+        )
         for uid, of in entries.items()
     }
     dump = (
-        f"(*state.CPUManagerCheckpoint){{PolicyName:(string){policy} DefaultCPUSet:(string){default} "
-        f"Entries:(map[string]map[string]string)map[{go_map(inner)}] Checksum:(checksum.Checksum)0}}"
+        f"(*state.CPUManagerCheckpoint){{PolicyName:(string){policy}"
+        f" DefaultCPUSet:(string){default}"
+        f" Entries:(map[string]map[string]string)map[{go_map(inner)}]"
+        " Checksum:(checksum.Checksum)0}"
     )
     state = 2166136261
     for byte in dump.encode():
@@ -47,7 +57,9 @@ def checksum(policy: str, default: str, entries: Mapping[str, Mapping[str, str]]
 
 
 class CPUState:
-    """Assignments, and the pool that everybody else shares. `path=None` keeps nothing on disk."""
+    """Assignments, and the pool that everybody else shares. `path=None` keeps nothing
+    on disk.
+    """
 
     def __init__(self, policy: str, path: Path | None = None) -> None:
         self.policy = policy
@@ -101,7 +113,9 @@ class CPUState:
         default = format_cpu_set(self.default)
         document = {"policyName": self.policy, "defaultCpuSet": default}
         made = {**document, "entries": entries} if entries else document
-        return orjson.dumps({**made, "checksum": checksum(self.policy, default, entries)})
+        return orjson.dumps(
+            {**made, "checksum": checksum(self.policy, default, entries)}
+        )
 
     def _restore(self, content: bytes) -> None:
         try:
@@ -110,10 +124,20 @@ class CPUState:
             entries = document.get("entries") or {}
             stored = document["checksum"]
         except (orjson.JSONDecodeError, KeyError, TypeError):
-            raise CheckpointError("could not restore state from checkpoint: checkpoint is corrupted") from None
+            raise CheckpointError(
+                "could not restore state from checkpoint: checkpoint is corrupted"
+            ) from None
         if stored != checksum(policy, default, entries):
-            raise CheckpointError("could not restore state from checkpoint: checkpoint is corrupted")
+            raise CheckpointError(
+                "could not restore state from checkpoint: checkpoint is corrupted"
+            )
         if policy != self.policy:
-            raise CheckpointError(f'configured policy "{self.policy}" differs from state checkpoint policy "{policy}"')
+            raise CheckpointError(
+                f'configured policy "{self.policy}" differs from state checkpoint'
+                f' policy "{policy}"'
+            )
         self.default = parse_cpu_set(default)
-        self.assignments = {uid: {n: parse_cpu_set(text) for n, text in of.items()} for uid, of in entries.items()}
+        self.assignments = {
+            uid: {n: parse_cpu_set(text) for n, text in of.items()}
+            for uid, of in entries.items()
+        }

@@ -1,6 +1,8 @@
-"""Ties an eviction manager to a kubelet: whose pods it gives up, and through which node's status it says why.
+"""Ties an eviction manager to a kubelet: whose pods it gives up, and through which
+node's status it says why.
 
-Upstream: `pkg/kubelet/kubelet.go` (`NewMainKubelet`, `initializeRuntimeDependentModules`), v1.36.
+Upstream: `pkg/kubelet/kubelet.go` (`NewMainKubelet`,
+`initializeRuntimeDependentModules`), v1.36.
 """
 
 from __future__ import annotations
@@ -24,16 +26,32 @@ def attach(
     measure: Callable[[], Awaitable[Summary]],
     thresholds: list[Threshold] | None = None,
 ) -> EvictionManager:
-    """A manager for this kubelet's node. `measure()` is awaited for what is left; whoever has the manager runs it."""
+    """A manager for this kubelet's node. `measure()` is awaited for what is left;
+    whoever has the manager runs it.
+    """
     recorder = EventRecorder(client, "kubelet", clock=clock, host=kubelet.node_name)
 
-    def event(pod: Object, kind: str, reason: str, message: str, container: str) -> None:
-        recorder.event({"kind": "Pod", "apiVersion": "v1", "metadata": pod["metadata"]}, kind, reason, message)
+    def event(
+        pod: Object, kind: str, reason: str, message: str, container: str
+    ) -> None:
+        recorder.event(
+            {"kind": "Pod", "apiVersion": "v1", "metadata": pod["metadata"]},
+            kind,
+            reason,
+            message,
+        )
 
     def node_event(kind: str, reason: str, message: str) -> None:
         name = kubelet.node_name
         recorder.event(
-            {"kind": "Node", "apiVersion": "v1", "metadata": {"name": name, "uid": name}}, kind, reason, message
+            {
+                "kind": "Node",
+                "apiVersion": "v1",
+                "metadata": {"name": name, "uid": name},
+            },
+            kind,
+            reason,
+            message,
         )
 
     manager = EvictionManager(

@@ -1,12 +1,15 @@
-"""The eviction manager: every ten seconds, is there enough left? If not, one pod has to go.
+"""The eviction manager: every ten seconds, is there enough left? If not, one pod has to
+go.
 
-The node says that it is under pressure, which keeps new pods away (its own admission, and the taint that the node
-lifecycle controller makes of the condition); it goes on saying so for five minutes after the last time it was true.
-The pod that goes is *failed*: phase, reason and message are set, and its controller makes another one elsewhere. Pods that
-the system cannot do without never go.
+The node says that it is under pressure, which keeps new pods away (its own admission,
+and the taint that the node lifecycle controller makes of the condition); it goes on
+saying so for five minutes after the last time it was true. The pod that goes is
+*failed*: phase, reason and message are set, and its controller makes another one
+elsewhere. Pods that the system cannot do without never go.
 
-Upstream: `pkg/kubelet/eviction/eviction_manager.go` (`synchronize`, `evictPod`, `IsUnderMemoryPressure`), v1.36. Left
-out: soft thresholds, removing images and dead containers first, local storage limits of single pods.
+Upstream: `pkg/kubelet/eviction/eviction_manager.go` (`synchronize`, `evictPod`,
+`IsUnderMemoryPressure`), v1.36. Left out: soft thresholds, removing images and dead
+containers first, local storage limits of single pods.
 """
 
 from __future__ import annotations
@@ -35,7 +38,9 @@ log = logging.getLogger(__name__)
 
 MONITORING_INTERVAL = 10.0
 PRESSURE_TRANSITION_PERIOD = 300.0
-"""Seconds for which a pressure is told after it is over, so that pods do not come and go."""
+"""Seconds for which a pressure is told after it is over, so that pods do not come and
+go.
+"""
 
 IMMEDIATE_GRACE_PERIOD = 1.0
 """Seconds that an evicted pod gets."""
@@ -44,12 +49,15 @@ REASON = "Evicted"
 
 
 Evict = Callable[[Object, Callable[[Object], Object], float], bool]
-"""Takes a pod, what becomes of its status, and its grace period; whether it was to be had."""
+"""Takes a pod, what becomes of its status, and its grace period; whether it was to be
+had.
+"""
 
 
 class EvictionManager:
-    """One per node. `measure()` is awaited for a summary; `pods()` the active pods; `event` and `node_event` tell of it;
-    `pressure_changed()` is awaited when the node has something else to say of itself.
+    """One per node. `measure()` is awaited for a summary; `pods()` the active pods;
+    `event` and `node_event` tell of it; `pressure_changed()` is awaited when the node
+    has something else to say of itself.
     """
 
     def __init__(
@@ -85,7 +93,11 @@ class EvictionManager:
         while True:
             try:
                 await self.synchronize()
-            except (RuntimeServiceError, StatusError, OSError) as error:  # what could not be measured or said now
+            except (
+                RuntimeServiceError,
+                StatusError,
+                OSError,
+            ) as error:  # what could not be measured or said now
                 log.debug("eviction manager: %s", error)
             await asyncio.sleep(MONITORING_INTERVAL)
 
@@ -102,19 +114,33 @@ class EvictionManager:
             return None
         threshold = met[0]
         resource = RESOURCES[threshold.signal]
-        self._node_event("Warning", "EvictionThresholdMet", f"Attempting to reclaim {resource}")
+        self._node_event(
+            "Warning", "EvictionThresholdMet", f"Attempting to reclaim {resource}"
+        )
         for pod in rank(self._pods(), summary.pods, resource):
             usage = summary.pods.get(pod["metadata"]["uid"])
-            message = eviction_message(pod, usage, threshold, summary.observations[threshold.signal])
+            message = eviction_message(
+                pod, usage, threshold, summary.observations[threshold.signal]
+            )
             if not is_critical(pod) and self._evict_pod(pod, message):
                 return pod
         return None
 
     def _evict_pod(self, pod: Object, message: str) -> bool:
         def failed(status: Object) -> Object:
-            others = [c for c in status.get("conditions") or () if c["type"] != DISRUPTION_TARGET]
+            others = [
+                c
+                for c in status.get("conditions") or ()
+                if c["type"] != DISRUPTION_TARGET
+            ]
             target = condition(DISRUPTION_TARGET, True, "TerminationByKubelet", message)
-            return {**status, "phase": FAILED, "reason": REASON, "message": message, "conditions": [*others, target]}
+            return {
+                **status,
+                "phase": FAILED,
+                "reason": REASON,
+                "message": message,
+                "conditions": [*others, target],
+            }
 
         if not self._evict(pod, failed, IMMEDIATE_GRACE_PERIOD):
             return False

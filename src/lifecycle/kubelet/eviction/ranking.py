@@ -1,10 +1,12 @@
 """Who has to go first, and what is said of it.
 
-First those that use more than they asked for, among these the least important, among these the greediest: whoever uses
-most beyond its request. A pod that asked for what it uses is safe as long as there is any other.
+First those that use more than they asked for, among these the least important, among
+these the greediest: whoever uses most beyond its request. A pod that asked for what it
+uses is safe as long as there is any other.
 
-Upstream: `pkg/kubelet/eviction/helpers.go` (`rankMemoryPressure`, `rankDiskPressureFunc`, `exceedMemoryRequests`,
-`priority`, `memory`, `evictionMessage`), v1.36.
+Upstream: `pkg/kubelet/eviction/helpers.go` (`rankMemoryPressure`,
+`rankDiskPressureFunc`, `exceedMemoryRequests`, `priority`, `memory`,
+`evictionMessage`), v1.36.
 """
 
 from __future__ import annotations
@@ -15,7 +17,14 @@ from dataclasses import dataclass, field
 from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.wire import Object
 from lifecycle.kubelet.cgroups.resources import pod_resources
-from lifecycle.kubelet.eviction.thresholds import INODES, MEMORY, RESOURCES, Observation, Threshold, binary
+from lifecycle.kubelet.eviction.thresholds import (
+    INODES,
+    MEMORY,
+    RESOURCES,
+    Observation,
+    Threshold,
+    binary,
+)
 
 
 @dataclass(slots=True, frozen=True)
@@ -42,35 +51,54 @@ def usage_of(usage: ContainerUsage, resource: str) -> int:
     return usage.memory if resource == MEMORY else usage.disk
 
 
-def rank(pods: Iterable[Object], usages: Mapping[str, PodUsage], resource: str) -> list[Object]:
-    """The pods in the order in which they are to go. One of which nothing is known goes first: it cannot be defended."""
+def rank(
+    pods: Iterable[Object], usages: Mapping[str, PodUsage], resource: str
+) -> list[Object]:
+    """The pods in the order in which they are to go. One of which nothing is known goes
+    first: it cannot be defended.
+    """
 
     def key(pod: Object) -> tuple[bool, bool, int, int]:
         usage = usages.get(pod["metadata"]["uid"])
         priority = pod["spec"].get("priority") or 0
         if usage is None:
             return False, False, priority, 0
-        used, asked = usage.total(resource), pod_resources(pod, "requests").get(resource, 0) // 1000
+        used, asked = (
+            usage.total(resource),
+            pod_resources(pod, "requests").get(resource, 0) // 1000,
+        )
         return True, used <= asked, priority, asked - used
 
     return sorted(pods, key=key)
 
 
-def eviction_message(pod: Object, usage: PodUsage | None, threshold: Threshold, seen: Observation) -> str:
-    """What was short, how short, and which of the pod's containers had taken more than they asked for."""
+def eviction_message(
+    pod: Object, usage: PodUsage | None, threshold: Threshold, seen: Observation
+) -> str:
+    """What was short, how short, and which of the pod's containers had taken more than
+    they asked for.
+    """
     resource = RESOURCES[threshold.signal]
     message = f"The node was low on resource: {resource}. "
-    message += f"Threshold quantity: {threshold.shown(seen.capacity)}, available: {_shown(seen.available, resource)}. "
-    for container in [*(pod["spec"].get("initContainers") or ()), *pod["spec"]["containers"]]:
+    message += (
+        f"Threshold quantity: {threshold.shown(seen.capacity)}, available:"
+        f" {_shown(seen.available, resource)}. "
+    )
+    for container in [
+        *(pod["spec"].get("initContainers") or ()),
+        *pod["spec"]["containers"],
+    ]:
         used = usage.containers.get(container["name"]) if usage is not None else None
         if used is None:
             continue
-        text = ((container.get("resources") or {}).get("requests") or {}).get(resource, "0")
+        text = ((container.get("resources") or {}).get("requests") or {}).get(
+            resource, "0"
+        )
         amount, asked = usage_of(used, resource), parse_quantity(str(text))
         if amount > asked.value():
             message += (
-                f"Container {container['name']} was using {binary(amount)}, request is {asked}, "
-                f"has larger consumption of {resource}. "
+                f"Container {container['name']} was using {binary(amount)}, request is"
+                f" {asked}, has larger consumption of {resource}. "
             )
     return message
 

@@ -1,8 +1,11 @@
-"""What is measured: the machine's memory in the kernel's own words, the pods' in their runtime's.
+"""What is measured: the machine's memory in the kernel's own words, the pods' in their
+runtime's.
 
-Upstream: `pkg/kubelet/server/stats/summary.go` (`SummaryProvider.Get`), `pkg/kubelet/eviction/helpers.go`
-(`makeSignalObservations`), v1.36. There, what is available is the capacity without the working set of the root cgroup; the
-kernel's `MemAvailable` says nearly the same. Left out: disks, whose thresholds kind switches off.
+Upstream: `pkg/kubelet/server/stats/summary.go` (`SummaryProvider.Get`),
+`pkg/kubelet/eviction/helpers.go` (`makeSignalObservations`), v1.36. There, what is
+available is the capacity without the working set of the root cgroup; the kernel's
+`MemAvailable` says nearly the same. Left out: disks, whose thresholds kind switches
+off.
 """
 
 from __future__ import annotations
@@ -21,20 +24,28 @@ MEMINFO = Path("/proc/meminfo")
 
 @dataclass(slots=True, frozen=True)
 class Summary:
-    """What is measured on a node: what is left, by signal, and what pods use, by uid."""
+    """What is measured on a node: what is left, by signal, and what pods use, by
+    uid.
+    """
 
     observations: Mapping[str, Observation]
     pods: Mapping[str, PodUsage] = field(default_factory=dict)
 
 
 async def node_summary(runtime: RuntimeService) -> Summary:
-    """Of this machine and the containers that run on it. Raises RuntimeServiceError, OSError."""
+    """Of this machine and the containers that run on it. Raises RuntimeServiceError,
+    OSError.
+    """
     pods: dict[str, dict[str, ContainerUsage]] = defaultdict(dict)
     for stats in await runtime.list_container_stats():
         labels = stats["attributes"].get("labels") or {}
-        working_set = ((stats.get("memory") or {}).get("working_set_bytes") or {}).get("value") or 0
+        working_set = ((stats.get("memory") or {}).get("working_set_bytes") or {}).get(
+            "value"
+        ) or 0
         usage = ContainerUsage(memory=int(working_set))
-        pods[labels.get("io.kubernetes.pod.uid", "")][labels.get("io.kubernetes.container.name", "")] = usage
+        pods[labels.get("io.kubernetes.pod.uid", "")][
+            labels.get("io.kubernetes.container.name", "")
+        ] = usage
     return Summary(
         {"memory.available": memory_available()},
         {uid: PodUsage(containers) for uid, containers in pods.items()},

@@ -1,11 +1,14 @@
-"""When is too little left? Signals, thresholds, and what a node says of itself when one is crossed.
+"""When is too little left? Signals, thresholds, and what a node says of itself when one
+is crossed.
 
-A threshold is a quantity or a share of the whole: `memory.available<100Mi`, `nodefs.available<10%`. Memory that runs
-short is *memory pressure*, room or inodes of a file system are *disk pressure*.
+A threshold is a quantity or a share of the whole: `memory.available<100Mi`,
+`nodefs.available<10%`. Memory that runs short is *memory pressure*, room or inodes of a
+file system are *disk pressure*.
 
-Upstream: `pkg/kubelet/eviction/helpers.go` (`ParseThresholdConfig`, `thresholdsMet`, `byEvictionPriority`),
-`pkg/kubelet/eviction/api/types.go`, `pkg/kubelet/eviction/defaults_linux.go` (`DefaultEvictionHard`), v1.36. Left out:
-soft thresholds, minimum reclaims, allocatable's own signals, PIDs.
+Upstream: `pkg/kubelet/eviction/helpers.go` (`ParseThresholdConfig`, `thresholdsMet`,
+`byEvictionPriority`), `pkg/kubelet/eviction/api/types.go`,
+`pkg/kubelet/eviction/defaults_linux.go` (`DefaultEvictionHard`), v1.36. Left out: soft
+thresholds, minimum reclaims, allocatable's own signals, PIDs.
 """
 
 from __future__ import annotations
@@ -35,7 +38,9 @@ DEFAULT_EVICTION_HARD: Mapping[str, str] = {
     "imagefs.inodesFree": "5%",
 }
 KIND_EVICTION_HARD: Mapping[str, str] = {"memory.available": "100Mi"}
-"""kind's nodes share one disk with everything else on the machine: how full it is they do not mind."""
+"""kind's nodes share one disk with everything else on the machine: how full it is they
+do not mind.
+"""
 
 
 @dataclass(slots=True, frozen=True)
@@ -56,11 +61,19 @@ class Threshold:
 
     def amount(self, capacity: int) -> int:
         """In the signal's own unit."""
-        return self.quantity.value() if self.quantity is not None else int(capacity * self.share)
+        return (
+            self.quantity.value()
+            if self.quantity is not None
+            else int(capacity * self.share)
+        )
 
     def shown(self, capacity: int) -> str:
         """As a message has it."""
-        return str(self.quantity) if self.quantity is not None else binary(self.amount(capacity))
+        return (
+            str(self.quantity)
+            if self.quantity is not None
+            else binary(self.amount(capacity))
+        )
 
 
 def binary(amount: int) -> str:
@@ -80,7 +93,10 @@ def parse_threshold(signal: str, text: str) -> Threshold:
     if found := re.fullmatch(r"(\d+(?:\.\d+)?)%", text):
         share = float(found[1]) / 100
         if not 0 < share < 1:
-            raise ValueError(f"eviction percentage threshold {signal} must be between 0% and 100%: {text}")
+            raise ValueError(
+                f"eviction percentage threshold {signal} must be between 0% and 100%:"
+                f" {text}"
+            )
         return Threshold(signal, share=share)
     quantity = parse_quantity(text)
     if quantity.sign < 0:
@@ -88,16 +104,21 @@ def parse_threshold(signal: str, text: str) -> Threshold:
     return Threshold(signal, quantity)
 
 
-def parse_thresholds(settings: Mapping[str, str] = DEFAULT_EVICTION_HARD) -> list[Threshold]:
+def parse_thresholds(
+    settings: Mapping[str, str] = DEFAULT_EVICTION_HARD,
+) -> list[Threshold]:
     """All of them. Raises ValueError."""
     return [parse_threshold(signal, text) for signal, text in settings.items()]
 
 
-def thresholds_met(thresholds: list[Threshold], observations: Mapping[str, Observation]) -> list[Threshold]:
+def thresholds_met(
+    thresholds: list[Threshold], observations: Mapping[str, Observation]
+) -> list[Threshold]:
     """Those that have been crossed: memory first, for that goes fastest."""
     crossed = [
         threshold
         for threshold in thresholds
-        if (seen := observations.get(threshold.signal)) is not None and seen.available < threshold.amount(seen.capacity)
+        if (seen := observations.get(threshold.signal)) is not None
+        and seen.available < threshold.amount(seen.capacity)
     ]
     return sorted(crossed, key=lambda threshold: RESOURCES[threshold.signal] != MEMORY)

@@ -1,10 +1,11 @@
 """Where a container's log is: `/var/log/pods/NAMESPACE_NAME_UID/CONTAINER/ATTEMPT.log`.
 
-The kubelet chooses the path and tells the runtime, which writes. Two more names lead to each file, for collectors
-that want to know the pod from a flat directory: `/var/log/containers/NAME_NAMESPACE_CONTAINER-ID.log`.
+The kubelet chooses the path and tells the runtime, which writes. Two more names lead to
+each file, for collectors that want to know the pod from a flat directory:
+`/var/log/containers/NAME_NAMESPACE_CONTAINER-ID.log`.
 
-Upstream: `pkg/kubelet/kuberuntime/helpers.go` (`BuildPodLogsDirectory`, `buildContainerLogsPath`),
-`kuberuntime/legacy.go` (`logSymlink`), v1.36.
+Upstream: `pkg/kubelet/kuberuntime/helpers.go` (`BuildPodLogsDirectory`,
+`buildContainerLogsPath`), `kuberuntime/legacy.go` (`logSymlink`), v1.36.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ POD_LOGS = "/var/log/pods"
 CONTAINER_LOGS = "/var/log/containers"
 MAX_FILE_NAME = 255
 CHECK_PERIOD = 5.0
-"""Seconds after which a real file that is followed is looked at, if the kernel has not said anything before."""
+"""Seconds after which a real file that is followed is looked at, if the kernel has not
+said anything before.
+"""
 
 
 def pod_logs_directory(pod: Object, root: str = POD_LOGS) -> str:
@@ -35,7 +38,9 @@ def container_log_path(container: str, attempt: int) -> str:
     return f"{container}/{attempt}.log"
 
 
-def log_symlink(pod: Object, container: str, container_id: str, root: str = CONTAINER_LOGS) -> str:
+def log_symlink(
+    pod: Object, container: str, container_id: str, root: str = CONTAINER_LOGS
+) -> str:
     """The flat name; cut so that a file system takes it."""
     metadata = pod["metadata"]
     suffix = ".log"
@@ -62,7 +67,9 @@ def remove_dead_links(root: str = CONTAINER_LOGS) -> list[str]:
 
 
 class ContainerLogs:
-    """A node's own log directories: `pods` with one for each pod, `links` with the flat names (empty: no links)."""
+    """A node's own log directories: `pods` with one for each pod, `links` with the flat
+    names (empty: no links).
+    """
 
     def __init__(self, pods: str = POD_LOGS, links: str = CONTAINER_LOGS) -> None:
         self.pods = pods
@@ -70,9 +77,13 @@ class ContainerLogs:
 
     def make_directory(self, pod: Object, container: str = "") -> None:
         """The pod's, or one of its containers'. Raises OSError."""
-        Path(pod_logs_directory(pod, self.pods), container).mkdir(mode=0o755, parents=True, exist_ok=True)
+        Path(pod_logs_directory(pod, self.pods), container).mkdir(
+            mode=0o755, parents=True, exist_ok=True
+        )
 
-    def link(self, pod: Object, container: str, container_id: str, log_path: str) -> None:
+    def link(
+        self, pod: Object, container: str, container_id: str, log_path: str
+    ) -> None:
         """Give a run's log its flat name. `log_path` is below the pod's directory."""
         if self.links:
             target = f"{pod_logs_directory(pod, self.pods)}/{log_path}"
@@ -80,7 +91,9 @@ class ContainerLogs:
 
     def remove(self, pod: PodSandboxMetadata) -> None:
         """The pod is gone: its logs go, and links that lead nowhere now."""
-        shutil.rmtree(f"{self.pods}/{pod.namespace}_{pod.name}_{pod.uid}", ignore_errors=True)
+        shutil.rmtree(
+            f"{self.pods}/{pod.namespace}_{pod.name}_{pod.uid}", ignore_errors=True
+        )
         if self.links:
             remove_dead_links(self.links)
 

@@ -1,11 +1,14 @@
-"""Reading a container's log as `kubectl logs` wants it: the last lines, since when, with times, and on.
+"""Reading a container's log as `kubectl logs` wants it: the last lines, since when,
+with times, and on.
 
-The file has a line for each piece that the program wrote, with the time and the stream. Reading it back is: find where
-to begin, drop what is too old, put pieces of one line together again, and stop after so many bytes. To *follow* is to
-wait at the end until the file has grown, or until the container has ended and there will be no more.
+The file has a line for each piece that the program wrote, with the time and the stream.
+Reading it back is: find where to begin, drop what is too old, put pieces of one line
+together again, and stop after so many bytes. To *follow* is to wait at the end until
+the file has grown, or until the container has ended and there will be no more.
 
-Upstream: `cri-client/pkg/logs/logs.go` (`ReadLogs`, `NewLogOptions`, `parseCRILog`), `logs/tail.go`
-(`FindTailLineStartIndex`), v1.36. Left out: the JSON lines of dockershim's days.
+Upstream: `cri-client/pkg/logs/logs.go` (`ReadLogs`, `NewLogOptions`, `parseCRILog`),
+`logs/tail.go` (`FindTailLineStartIndex`), v1.36. Left out: the JSON lines of
+dockershim's days.
 """
 
 from __future__ import annotations
@@ -22,7 +25,9 @@ from lifecycle.cri.log_format import LogEntry, parse_entries, rfc3339_nano
 
 @dataclass(slots=True, frozen=True)
 class LogOptions:
-    """What is wanted. `since`: nanoseconds since 1970, 0 for all. `tail`, `limit`: None for all."""
+    """What is wanted. `since`: nanoseconds since 1970, 0 for all. `tail`, `limit`: None
+    for all.
+    """
 
     follow: bool = False
     previous: bool = False
@@ -33,7 +38,9 @@ class LogOptions:
 
 
 def log_options(request: Request, now: float) -> LogOptions:
-    """From the query; `now` in seconds. Raises ValueError for what is not a number or a time."""
+    """From the query; `now` in seconds. Raises ValueError for what is not a number or a
+    time.
+    """
 
     def flag(name: str) -> bool:
         return request.param(name) in ("true", "1")
@@ -49,7 +56,8 @@ def log_options(request: Request, now: float) -> LogOptions:
         since = int(parse_time(moment) * 1_000_000_000)
     tail = number("tailLines")
     return LogOptions(
-        flag("follow"), flag("previous"), flag("timestamps"), since, None if tail is None else max(tail, 0), number("limitBytes")
+        flag("follow"), flag("previous"), flag("timestamps"), since,
+        None if tail is None else max(tail, 0), number("limitBytes")
     )  # fmt: skip
 
 
@@ -66,7 +74,9 @@ class LogFile(Protocol):
 
 
 def tail_start(data: bytes, lines: int | None) -> int:
-    """Where the last `lines` lines of a file begin. Upstream: `FindTailLineStartIndex`."""
+    """Where the last `lines` lines of a file begin. Upstream:
+    `FindTailLineStartIndex`.
+    """
     if lines is None:
         return 0
     position = len(data)
@@ -84,13 +94,22 @@ def tail_start(data: bytes, lines: int | None) -> int:
 def shown(entry: LogEntry, options: LogOptions, at_line_start: bool = True) -> bytes:
     """What a reader sees of an entry. Only the first piece of a line gets a time."""
     text = entry.text + (b"\n" if entry.complete else b"")
-    return rfc3339_nano(entry.time).encode() + b" " + text if options.timestamps and at_line_start else text
+    return (
+        rfc3339_nano(entry.time).encode() + b" " + text
+        if options.timestamps and at_line_start
+        else text
+    )
 
 
 async def read_logs(
-    file: LogFile, options: LogOptions, still_running: Callable[[], bool], ended: asyncio.Event | None = None
+    file: LogFile,
+    options: LogOptions,
+    still_running: Callable[[], bool],
+    ended: asyncio.Event | None = None,
 ) -> AsyncIterator[bytes]:
-    """The log, piece by piece. `ended` is set when the container ends: a follower then reads what is left and is done."""
+    """The log, piece by piece. `ended` is set when the container ends: a follower then
+    reads what is left and is done.
+    """
     data = file.read()
     offset = tail_start(data, options.tail)
     left = options.limit

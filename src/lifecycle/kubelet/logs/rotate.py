@@ -1,10 +1,11 @@
 """Log rotation: files of 10 MiB, five of them, all but the two newest compressed.
 
-The runtime only writes; it is the kubelet that looks at sizes, moves the full file away and asks the runtime to open a
-new one. A line is never lost: until `ReopenContainerLog` returns, the runtime goes on writing into the file that has
-been renamed.
+The runtime only writes; it is the kubelet that looks at sizes, moves the full file away
+and asks the runtime to open a new one. A line is never lost: until `ReopenContainerLog`
+returns, the runtime goes on writing into the file that has been renamed.
 
-Upstream: `pkg/kubelet/logs/container_log_manager.go` (`rotateLog`, `rotateLatestLog`, `compressLog`), v1.36.
+Upstream: `pkg/kubelet/logs/container_log_manager.go` (`rotateLog`, `rotateLatestLog`,
+`compressLog`), v1.36.
 """
 
 from __future__ import annotations
@@ -25,13 +26,17 @@ COMPRESSED, TEMPORARY = ".gz", ".tmp"
 
 
 def rotated_logs(path: str) -> list[str]:
-    """The files that were moved away, oldest first; the one in use is not among them."""
+    """The files that were moved away, oldest first; the one in use is not among
+    them.
+    """
     log = Path(path)
     return sorted(str(other) for other in log.parent.glob(log.name + ".*"))
 
 
 def clean_unused(logs: list[str]) -> list[str]:
-    """Remove what a crash left: half-compressed files, and originals that are compressed already. The others."""
+    """Remove what a crash left: half-compressed files, and originals that are
+    compressed already. The others.
+    """
     kept = []
     for name in logs:
         if name.endswith(TEMPORARY) or f"{name}{COMPRESSED}" in logs:
@@ -42,7 +47,9 @@ def clean_unused(logs: list[str]) -> list[str]:
 
 
 def remove_excess(logs: list[str], max_files: int = MAX_FILES) -> list[str]:
-    """Oldest first, until one more (the file in use) and one more (the next) fit. The others."""
+    """Oldest first, until one more (the file in use) and one more (the next) fit. The
+    others.
+    """
     limit = max(max_files - 2, 0)
     while len(logs) > limit:
         os.unlink(logs.pop(0))
@@ -50,7 +57,9 @@ def remove_excess(logs: list[str], max_files: int = MAX_FILES) -> list[str]:
 
 
 def compress_log(path: str) -> None:
-    """To `path.gz`, by way of a temporary name, so that a half-written one is never taken for whole."""
+    """To `path.gz`, by way of a temporary name, so that a half-written one is never
+    taken for whole.
+    """
     temporary = f"{path}{TEMPORARY}"
     with open(path, "rb") as source, gzip.open(temporary, "wb") as target:
         while piece := source.read(1 << 20):
@@ -59,8 +68,15 @@ def compress_log(path: str) -> None:
     os.unlink(path)
 
 
-async def rotate_log(path: str, now: float, reopen: Callable[[], Awaitable[None]], max_files: int = MAX_FILES) -> str:
-    """Move the file away and have a new one opened; the name it got. If that fails, it gets its old name back."""
+async def rotate_log(
+    path: str,
+    now: float,
+    reopen: Callable[[], Awaitable[None]],
+    max_files: int = MAX_FILES,
+) -> str:
+    """Move the file away and have a new one opened; the name it got. If that fails, it
+    gets its old name back.
+    """
     for name in remove_excess(clean_unused(rotated_logs(path)), max_files):
         if not name.endswith(COMPRESSED):
             compress_log(name)
@@ -79,12 +95,18 @@ def _size(path: str) -> int:
 
 
 async def rotate_logs(
-    runtime: RuntimeService, now: float, max_size: int = MAX_SIZE, max_files: int = MAX_FILES
+    runtime: RuntimeService,
+    now: float,
+    max_size: int = MAX_SIZE,
+    max_files: int = MAX_FILES,
 ) -> list[str]:
     """Look at every running container's file once; the paths that were rotated."""
     done = []
     for status in await runtime.list_containers():
-        if status.state is not ContainerState.RUNNING or _size(status.log_path) < max_size:
+        if (
+            status.state is not ContainerState.RUNNING
+            or _size(status.log_path) < max_size
+        ):
             continue
 
         async def reopen(container_id: str = status.id) -> None:

@@ -1,12 +1,14 @@
 """One probe of one container, asked again and again.
 
-A worker asks every `periodSeconds`, counted from when the pod was first seen, and once in between when it is told to: so a
-container is ready as soon as it can be. It goes by what was last reported of the pod: a container that is not known to run
-is not asked, and until it is known to have started only its startup probe is. An answer counts when it has been the same
-`successThreshold` or `failureThreshold` times in a row; a probe that could not be made is no answer.
+A worker asks every `periodSeconds`, counted from when the pod was first seen, and once
+in between when it is told to: so a container is ready as soon as it can be. It goes by
+what was last reported of the pod: a container that is not known to run is not asked,
+and until it is known to have started only its startup probe is. An answer counts when
+it has been the same `successThreshold` or `failureThreshold` times in a row; a probe
+that could not be made is no answer.
 
-Upstream: `pkg/kubelet/prober/worker.go` (`worker.run`, `doProbe`), v1.36. Left out: the random delay of the first probe
-after a kubelet's start.
+Upstream: `pkg/kubelet/prober/worker.go` (`worker.run`, `doProbe`), v1.36. Left out: the
+random delay of the first probe after a kubelet's start.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ from lifecycle.kubelet.restart_all import should_all_containers_restart
 LIVENESS, READINESS, STARTUP = "liveness", "readiness", "startup"
 
 Result = Callable[[Object, Object, str, str, bool], None]
-"""Takes pod, container, kind of probe, container id and whether it passed: a result that counts."""
+"""Takes pod, container, kind of probe, container id and whether it passed: a result
+that counts.
+"""
 
 PodEvent = Callable[[Object, str, str, str, str], None]
 
@@ -117,14 +121,21 @@ class Worker:
                 or container_should_restart(pod["spec"], container, ended["exitCode"])
                 or should_all_containers_restart(pod["spec"], None, status)
             )
-        if int(self._now() - parse_time(running["startedAt"])) < int(self._spec.get("initialDelaySeconds") or 0):
+        if int(self._now() - parse_time(running["startedAt"])) < int(
+            self._spec.get("initialDelaySeconds") or 0
+        ):
             return True
         if bool(entry.get("started")) == (self.kind == STARTUP):
             return True
         try:
-            passed, output = await self._prober.probe(self._spec, container, container_id, status.get("podIP", ""))
+            passed, output = await self._prober.probe(
+                self._spec, container, container_id, status.get("podIP", "")
+            )
         except ProbeError as error:
-            message = f"{self.kind.capitalize()} probe errored and resulted in unknown state: {error}"
+            message = (
+                f"{self.kind.capitalize()} probe errored and resulted in unknown state:"
+                f" {error}"
+            )
             self._event(pod, "Warning", "Unhealthy", message, self.container_name)
             return True
         if not passed:
@@ -135,10 +146,17 @@ class Worker:
             self._event(pod, "Warning", "ProbeWarning", message, self.container_name)
         self._run = self._run + 1 if passed == self._last else 1
         self._last = passed
-        threshold = self._spec.get("successThreshold") or 1 if passed else self._spec.get("failureThreshold") or 3
+        threshold = (
+            self._spec.get("successThreshold") or 1
+            if passed
+            else self._spec.get("failureThreshold") or 3
+        )
         if self._run < threshold:
             return True
         self._result(pod, container, self.kind, container_id, passed)
         if self.kind == STARTUP or (self.kind == LIVENESS and not passed):
-            self._on_hold, self._run = True, 0  # the answer is final for this run of the container
+            self._on_hold, self._run = (
+                True,
+                0,
+            )  # the answer is final for this run of the container
         return True

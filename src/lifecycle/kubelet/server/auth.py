@@ -1,12 +1,13 @@
 """The guard of the kubelet's API: who is asking, and may they?
 
-The kubelet knows nobody. A client certificate signed by the cluster's authority names a user (that is how the API server comes);
-a bearer token is shown to the API server in a TokenReview. Whether that user may do it is asked there as well: each path stands
-for a subresource of the node, and a SubjectAccessReview says yes or no. Whoever may `create nodes/proxy` may run commands in
-every pod of the node.
+The kubelet knows nobody. A client certificate signed by the cluster's authority names a
+user (that is how the API server comes); a bearer token is shown to the API server in a
+TokenReview. Whether that user may do it is asked there as well: each path stands for a
+subresource of the node, and a SubjectAccessReview says yes or no. Whoever may `create
+nodes/proxy` may run commands in every pod of the node.
 
-Upstream: `pkg/kubelet/server/auth.go` (`nodeAuthorizerAttributesGetter`), `server.go` (`InstallAuthRequiredFilter`), v1.36.
-Left out: the cache of answers.
+Upstream: `pkg/kubelet/server/auth.go` (`nodeAuthorizerAttributesGetter`), `server.go`
+(`InstallAuthRequiredFilter`), v1.36. Left out: the cache of answers.
 """
 
 from __future__ import annotations
@@ -18,7 +19,13 @@ from lifecycle.api.resources import resource
 from lifecycle.api.wire import ANONYMOUS, Handler, Object, Request, Response, UserInfo
 from lifecycle.client.rest import Client
 
-VERBS = {"POST": "create", "GET": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+VERBS = {
+    "POST": "create",
+    "GET": "get",
+    "PUT": "update",
+    "PATCH": "patch",
+    "DELETE": "delete",
+}
 SUBRESOURCES = {
     "stats": ("stats",),
     "metrics": ("metrics",),
@@ -28,19 +35,28 @@ SUBRESOURCES = {
     "pods": ("pods", "proxy"),
     "runningpods": ("pods", "proxy"),
 }
-"""The first part of a path → what has to be allowed of the node, one of them; anything else is `proxy`."""
+"""The first part of a path → what has to be allowed of the node, one of them; anything
+else is `proxy`.
+"""
 
 
 def user_of_certificate(der: bytes) -> UserInfo:
     """Common name and organisations. The signature was checked with the connection."""
     subject = x509.load_der_x509_certificate(der).subject
-    groups = [str(each.value) for each in subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)]
+    groups = [
+        str(each.value)
+        for each in subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)
+    ]
     names = subject.get_attributes_for_oid(NameOID.COMMON_NAME)
-    return UserInfo(str(names[0].value) if names else "", (*groups, "system:authenticated"))
+    return UserInfo(
+        str(names[0].value) if names else "", (*groups, "system:authenticated")
+    )
 
 
 class KubeletAuth:
-    """Asks the API server through the kubelet's own client. Certificates are taken on trust: the listener has checked them."""
+    """Asks the API server through the kubelet's own client. Certificates are taken on
+    trust: the listener has checked them.
+    """
 
     def __init__(self, client: Client, node_name: str) -> None:
         self._client = client
@@ -53,12 +69,20 @@ class KubeletAuth:
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not token:
             return ANONYMOUS
-        review: Object = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": token}}
-        answer = await self._client.create(resource("tokenreviews.authentication.k8s.io"), review)
+        review: Object = {
+            "apiVersion": "authentication.k8s.io/v1",
+            "kind": "TokenReview",
+            "spec": {"token": token},
+        }
+        answer = await self._client.create(
+            resource("tokenreviews.authentication.k8s.io"), review
+        )
         if not answer["status"].get("authenticated"):
             return None
         user = answer["status"]["user"]
-        return UserInfo(user["username"], tuple(user.get("groups") or ()), user.get("uid", ""))
+        return UserInfo(
+            user["username"], tuple(user.get("groups") or ()), user.get("uid", "")
+        )
 
     async def authorize(self, user: UserInfo, verb: str, subresource: str) -> bool:
         """Whether the user may do that to this node's subresource."""
@@ -72,9 +96,15 @@ class KubeletAuth:
         review: Object = {
             "apiVersion": "authorization.k8s.io/v1",
             "kind": "SubjectAccessReview",
-            "spec": {"user": user.name, "groups": list(user.groups), "resourceAttributes": attributes},
+            "spec": {
+                "user": user.name,
+                "groups": list(user.groups),
+                "resourceAttributes": attributes,
+            },
         }
-        answer = await self._client.create(resource("subjectaccessreviews.authorization.k8s.io"), review)
+        answer = await self._client.create(
+            resource("subjectaccessreviews.authorization.k8s.io"), review
+        )
         return bool(answer["status"].get("allowed"))
 
     def guard(self, handler: Handler) -> Handler:
@@ -85,16 +115,24 @@ class KubeletAuth:
             if user is None:
                 return _text(401, "Unauthorized")
             verb = VERBS.get(request.method, "")
-            wanted = SUBRESOURCES.get(request.path.split("/")[1] if "/" in request.path else "", ("proxy",))
+            wanted = SUBRESOURCES.get(
+                request.path.split("/")[1] if "/" in request.path else "", ("proxy",)
+            )
             for subresource in wanted:
                 if await self.authorize(user, verb, subresource):
                     request.user = user
                     return await handler(request)
             shown = " ".join(wanted)
-            return _text(403, f"Forbidden (user={user.name}, verb={verb}, resource=nodes, subresource(s)=[{shown}])\n")
+            return _text(
+                403,
+                f"Forbidden (user={user.name}, verb={verb}, resource=nodes,"
+                f" subresource(s)=[{shown}])\n",
+            )
 
         return guarded
 
 
 def _text(code: int, text: str) -> Response:
-    return Response(code, {"Content-Type": "text/plain; charset=utf-8"}, body=text.encode())
+    return Response(
+        code, {"Content-Type": "text/plain; charset=utf-8"}, body=text.encode()
+    )

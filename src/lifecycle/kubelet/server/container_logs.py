@@ -1,7 +1,8 @@
-"""`/containerLogs`: which run of a container is meant, and why there may be nothing to show.
+"""`/containerLogs`: which run of a container is meant, and why there may be nothing to
+show.
 
-Upstream: `pkg/kubelet/server/server.go` (`getContainerLogs`), `kubelet_pods.go` (`GetKubeletContainerLogs`,
-`validateContainerLogStatus`), v1.36.
+Upstream: `pkg/kubelet/server/server.go` (`getContainerLogs`), `kubelet_pods.go`
+(`GetKubeletContainerLogs`, `validateContainerLogStatus`), v1.36.
 """
 
 from __future__ import annotations
@@ -29,11 +30,17 @@ def find_container(pod: Object, name: str) -> Object | None:
 
 
 def container_for_logs(pod: str, status: Object, name: str, previous: bool) -> str:
-    """The id of the run whose log is meant, without `containerd://`. Raises NoLogsError."""
+    """The id of the run whose log is meant, without `containerd://`. Raises
+    NoLogsError.
+    """
     which = f'container "{name}" in pod "{pod}"'
     entries = [
         entry
-        for key in ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses")
+        for key in (
+            "containerStatuses",
+            "initContainerStatuses",
+            "ephemeralContainerStatuses",
+        )
         for entry in status.get(key) or ()
         if entry["name"] == name
     ]
@@ -47,8 +54,12 @@ def container_for_logs(pod: str, status: Object, name: str, previous: bool) -> s
         found = last["containerID"]
     elif "running" in state:
         found = entries[0]["containerID"]
-    elif "terminated" in state:  # the next run could not be started: then there is only the one before
-        found = state["terminated"].get("containerID") or (last or {}).get("containerID")
+    elif (
+        "terminated" in state
+    ):  # the next run could not be started: then there is only the one before
+        found = state["terminated"].get("containerID") or (last or {}).get(
+            "containerID"
+        )
         if not found:
             raise NoLogsError(f"{which} is terminated")
     elif last is not None:

@@ -1,11 +1,13 @@
 """The kubelet's API: a handful of paths, no resources.
 
-`/pods` shows what the kubelet has been told, `/runningpods/` what the runtime has; `/containerLogs`, `/exec`, `/attach`
-and `/portForward` are what the API server calls for `kubectl logs` and its relatives. Everything but a refusal by the
-guard in front (`auth.py`) is plain text and old: the API predates most of Kubernetes' conventions.
+`/pods` shows what the kubelet has been told, `/runningpods/` what the runtime has;
+`/containerLogs`, `/exec`, `/attach` and `/portForward` are what the API server calls
+for `kubectl logs` and its relatives. Everything but a refusal by the guard in front
+(`auth.py`) is plain text and old: the API predates most of Kubernetes' conventions.
 
-Upstream: `pkg/kubelet/server/server.go` (`Server`, `InstallDefaultHandlers`, `InstallDebuggingHandlers`), v1.36. Left
-out: `/stats`, `/logs`, `/debug`, `/checkpoint`, `/run`.
+Upstream: `pkg/kubelet/server/server.go` (`Server`, `InstallDefaultHandlers`,
+`InstallDebuggingHandlers`), v1.36. Left out: `/stats`, `/logs`, `/debug`,
+`/checkpoint`, `/run`.
 """
 
 from __future__ import annotations
@@ -19,19 +21,31 @@ import orjson
 from lifecycle.api.clock import Clock
 from lifecycle.api.wire import Object, Request, Response
 from lifecycle.cri.node_access import NodeAccess
-from lifecycle.cri.runtime import ContainerEventResponse, ContainerState, ContainerStatus, RuntimeServiceError, Streams
+from lifecycle.cri.runtime import (
+    ContainerEventResponse,
+    ContainerState,
+    ContainerStatus,
+    RuntimeServiceError,
+    Streams,
+)
 from lifecycle.kubelet.logs.files import RealLogFile
 from lifecycle.kubelet.logs.read import LogFile, log_options, read_logs
 from lifecycle.kubelet.server import port_forward, remote_command
-from lifecycle.kubelet.server.container_logs import NoLogsError, container_for_logs, find_container
+from lifecycle.kubelet.server.container_logs import (
+    NoLogsError,
+    container_for_logs,
+    find_container,
+)
 
 TEXT = {"Content-Type": "text/plain; charset=utf-8"}
 
 
 class KubeletServer:
-    """Answers requests. `pods()`: what the kubelet runs; `status(uid)`: the newest status of a pod, if any.
+    """Answers requests. `pods()`: what the kubelet runs; `status(uid)`: the newest
+    status of a pod, if any.
 
-    `runtime`: the container runtime; one that keeps its logs itself has `read_log` and `log_grown`.
+    `runtime`: the container runtime; one that keeps its logs itself has `read_log` and
+    `log_grown`.
     """
 
     def __init__(
@@ -72,18 +86,28 @@ class KubeletServer:
                 return _json({"kubeletconfig": self._configuration()})
             case ["metrics"]:
                 return Response(
-                    200, {"Content-Type": "text/plain; version=0.0.4; charset=utf-8"}, body=await self._metrics()
+                    200,
+                    {"Content-Type": "text/plain; version=0.0.4; charset=utf-8"},
+                    body=await self._metrics(),
                 )
             case ["containerLogs", namespace, name, container]:
                 return await self._container_logs(request, namespace, name, container)
-            case ["exec" | "attach" as what, namespace, name, *uid, container] if len(uid) <= 1:
-                return await self._command(request, what, self._find(namespace, name, *uid), container)
+            case ["exec" | "attach" as what, namespace, name, *uid, container] if (
+                len(uid) <= 1
+            ):
+                return await self._command(
+                    request, what, self._find(namespace, name, *uid), container
+                )
             case ["portForward", namespace, name, *uid] if len(uid) <= 1:
-                return await self._port_forward(request, self._find(namespace, name, *uid))
+                return await self._port_forward(
+                    request, self._find(namespace, name, *uid)
+                )
         return _text(404, "404 page not found\n")
 
     def container_event(self, event: ContainerEventResponse) -> None:
-        """The runtime says that something happened: whoever follows that container's log looks up."""
+        """The runtime says that something happened: whoever follows that container's
+        log looks up.
+        """
         followed = self._followed.get(event.container_id)
         if followed is not None:
             followed.set()
@@ -91,17 +115,25 @@ class KubeletServer:
     def _find(self, namespace: str, name: str, uid: str = "") -> Object | None:
         for pod in self._pods():
             metadata = pod["metadata"]
-            if metadata["name"] == name and metadata["namespace"] == namespace and uid in ("", metadata["uid"]):
+            if (
+                metadata["name"] == name
+                and metadata["namespace"] == namespace
+                and uid in ("", metadata["uid"])
+            ):
                 return pod
         return None
 
-    # -- what is there ------------------------------------------------------------------------------------------------
+    # -- what is there -----------------------------------------------------------------
 
     async def _running_pods(self) -> Object:
         items = []
         for sandbox in await self._runtime.list_pod_sandbox():
             running = [
-                {"name": status.metadata.name, "image": status.image_ref, "resources": {}}
+                {
+                    "name": status.metadata.name,
+                    "image": status.image_ref,
+                    "resources": {},
+                }
                 for status in reversed(await self._runtime.list_containers(sandbox.id))
                 if status.state is ContainerState.RUNNING
             ]
@@ -111,7 +143,13 @@ class KubeletServer:
                     "namespace": sandbox.metadata.namespace,
                     "uid": sandbox.metadata.uid,
                 }
-                items.append({"metadata": metadata, "spec": {"containers": running}, "status": {}})
+                items.append(
+                    {
+                        "metadata": metadata,
+                        "spec": {"containers": running},
+                        "status": {},
+                    }
+                )
         return _pod_list(items)
 
     async def _metrics(self) -> bytes:
@@ -120,18 +158,32 @@ class KubeletServer:
         for status in statuses:
             name = status.state.value.removeprefix("CONTAINER_").lower()
             by_state[name] = by_state.get(name, 0) + 1
-        sandboxes = [s for s in await self._runtime.list_pod_sandbox() if s.state.value == "SANDBOX_READY"]
+        sandboxes = [
+            s
+            for s in await self._runtime.list_pod_sandbox()
+            if s.state.value == "SANDBOX_READY"
+        ]
         lines = ["# TYPE kubelet_running_containers gauge"]
-        lines += [f'kubelet_running_containers{{container_state="{k}"}} {v}' for k, v in sorted(by_state.items())]
-        lines += ["# TYPE kubelet_running_pods gauge", f"kubelet_running_pods {len(sandboxes)}"]
+        lines += [
+            f'kubelet_running_containers{{container_state="{k}"}} {v}'
+            for k, v in sorted(by_state.items())
+        ]
+        lines += [
+            "# TYPE kubelet_running_pods gauge",
+            f"kubelet_running_pods {len(sandboxes)}",
+        ]
         lines.append("# TYPE kubelet_http_requests_total counter")
         for (path, code), count in sorted(self.requests.items()):
-            lines.append(f'kubelet_http_requests_total{{code="{code}",path="{path}"}} {count}')
+            lines.append(
+                f'kubelet_http_requests_total{{code="{code}",path="{path}"}} {count}'
+            )
         return ("\n".join(lines) + "\n").encode()
 
-    # -- logs ---------------------------------------------------------------------------------------------------------
+    # -- logs --------------------------------------------------------------------------
 
-    async def _container_logs(self, request: Request, namespace: str, name: str, container: str) -> Response:
+    async def _container_logs(
+        self, request: Request, namespace: str, name: str, container: str
+    ) -> Response:
         try:
             options = log_options(request, self._clock.now())
         except ValueError:
@@ -150,38 +202,54 @@ class KubeletServer:
         except NoLogsError as error:
             return _text(400, str(error))
         except RuntimeServiceError:
-            return _text(400, f"unable to retrieve container logs for containerd://{container_id}")
+            return _text(
+                400,
+                f"unable to retrieve container logs for containerd://{container_id}",
+            )
         except FileNotFoundError as error:
-            return _text(400, f"failed to try resolving symlinks in path {str(error)!r}")
+            return _text(
+                400, f"failed to try resolving symlinks in path {str(error)!r}"
+            )
         ended = asyncio.Event()
 
         async def stream() -> AsyncIterator[bytes]:
             if options.follow and run.state is ContainerState.RUNNING:
                 self._followed[run.id] = ended
             try:
-                running = not (options.previous or run.state is not ContainerState.RUNNING)
-                async for piece in read_logs(file, options, lambda: running and not ended.is_set(), ended):
+                running = not (
+                    options.previous or run.state is not ContainerState.RUNNING
+                )
+                async for piece in read_logs(
+                    file, options, lambda: running and not ended.is_set(), ended
+                ):
                     yield piece
             finally:
                 self._followed.pop(run.id, None)
 
-        return Response(200, {"Content-Type": "text/plain"}, stream=stream(), encode_frame=_as_it_is)  # type: ignore[arg-type]
+        return Response(
+            200, {"Content-Type": "text/plain"}, stream=stream(), encode_frame=_as_it_is
+        )  # type: ignore[arg-type]
 
     def _log_file(self, run: ContainerStatus) -> LogFile:
         if isinstance(self._runtime, NodeAccess):
             return RealLogFile(run.log_path)
         return _RuntimeLogFile(self._runtime, run.log_path)
 
-    # -- streams ------------------------------------------------------------------------------------------------------
+    # -- streams -----------------------------------------------------------------------
 
     async def _running(self, pod: Object, container: str) -> ContainerStatus | None:
         for sandbox in await self._runtime.list_pod_sandbox(pod["metadata"]["uid"]):
             for status in await self._runtime.list_containers(sandbox.id):
-                if status.metadata.name == container and status.state is ContainerState.RUNNING:
+                if (
+                    status.metadata.name == container
+                    and status.state is ContainerState.RUNNING
+                ):
                     return status
         return None
 
-    async def _command(self, request: Request, what: str, pod: Object | None, container: str) -> Response:
+    async def _command(
+        self, request: Request, what: str, pod: Object | None, container: str
+    ) -> Response:
         try:
             options = remote_command.new_options(request)
         except ValueError as error:
@@ -195,7 +263,9 @@ class KubeletServer:
 
         async def run(streams: Streams) -> int | None:
             if what == "exec":
-                code: int = await self._runtime.exec(status.id, command, streams, options.tty)
+                code: int = await self._runtime.exec(
+                    status.id, command, streams, options.tty
+                )
                 return code
             await self._runtime.attach(status.id, streams, options.tty)
             return None
@@ -206,15 +276,21 @@ class KubeletServer:
         if pod is None:
             return _text(404, "pod does not exist")
         ready = [
-            s for s in await self._runtime.list_pod_sandbox(pod["metadata"]["uid"]) if s.state.value == "SANDBOX_READY"
+            s
+            for s in await self._runtime.list_pod_sandbox(pod["metadata"]["uid"])
+            if s.state.value == "SANDBOX_READY"
         ]
         if not ready:
-            return _text(500, f"failed to find sandbox for pod {pod['metadata']['name']}")
+            return _text(
+                500, f"failed to find sandbox for pod {pod['metadata']['name']}"
+            )
 
         async def forward(port: int, streams: Streams) -> None:
             await self._runtime.port_forward(ready[0].id, port, streams)
 
-        return port_forward.serve(request, forward, f"{ready[0].id}, uid ")  # the runtime's server knows of no uid
+        return port_forward.serve(
+            request, forward, f"{ready[0].id}, uid "
+        )  # the runtime's server knows of no uid
 
 
 class _RuntimeLogFile:
@@ -227,7 +303,9 @@ class _RuntimeLogFile:
         """See `LogFile`."""
         try:
             data: bytes = self._runtime.read_log(self._path, offset)
-        except FileNotFoundError:  # a real runtime opens the file before it knows whether the program can be run
+        except FileNotFoundError:
+            # a real runtime opens the file before it knows whether the program can be
+            # run
             return b""
         return data
 

@@ -1,13 +1,17 @@
 """`exec` and `attach`: a process' streams over one connection.
 
-The client says in the query which streams it wants, and in a header which protocols it speaks. Over WebSocket each
-message begins with a byte: 0 is stdin, 1 stdout, 2 stderr, 3 the final status, 4 the terminal's size, and 255 (version
-5) closes the stream named by the next byte – before, a client could not say that its stdin had ended. Over SPDY each of
+The client says in the query which streams it wants, and in a header which protocols it
+speaks. Over WebSocket each message begins with a byte: 0 is stdin, 1 stdout, 2 stderr,
+3 the final status, 4 the terminal's size, and 255 (version
+5) closes the stream named by the next byte – before, a client could not say that its
+   stdin had ended. Over SPDY each of
 the same five is a stream, named by its `streamType` header.
 
-How the command ended is told last, as a `Status`: that is where kubectl has the exit code from.
+How the command ended is told last, as a `Status`: that is where kubectl has the exit
+code from.
 
-Upstream: `cri-streaming/pkg/streaming/remotecommand/{httpstream,websocket,exec,attach}.go`,
+Upstream:
+`cri-streaming/pkg/streaming/remotecommand/{httpstream,websocket,exec,attach}.go`,
 `client-go/tools/remotecommand/v5.go`, v1.36. Left out: the older protocols 1 to 3.
 """
 
@@ -24,7 +28,13 @@ import orjson
 from lifecycle.api.spdy import SpdyConnection, SpdyStream
 from lifecycle.api.wire import Connection, Object, Request, Response
 from lifecycle.cri.runtime import RuntimeServiceError, Streams
-from lifecycle.kubelet.server.websocket import WebSocket, choose, handshake, is_websocket, offered_protocols
+from lifecycle.kubelet.server.websocket import (
+    WebSocket,
+    choose,
+    handshake,
+    is_websocket,
+    offered_protocols,
+)
 
 STDIN, STDOUT, STDERR, ERROR, RESIZE, CLOSE_CHANNEL = 0, 1, 2, 3, 4, 255
 WEBSOCKET_PROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
@@ -47,15 +57,22 @@ class Options:
 
 
 def new_options(request: Request) -> Options:
-    """From the query. Raises ValueError if it asks for nothing, or for a terminal with a separate stderr."""
+    """From the query. Raises ValueError if it asks for nothing, or for a terminal with
+    a separate stderr.
+    """
 
     def flag(*names: str) -> bool:
         return any(request.param(name) in ("1", "true") for name in names)
 
     tty = flag("tty")
-    stdin, stdout, stderr = flag("input", "stdin"), flag("output", "stdout"), flag("error", "stderr")
+    stdin, stdout, stderr = (
+        flag("input", "stdin"),
+        flag("output", "stdout"),
+        flag("error", "stderr"),
+    )
     if tty and stderr:
-        stderr = False  # with a terminal there is one stream out, whatever the client asks for
+        # with a terminal there is one stream out, whatever the client asks for
+        stderr = False
     if not (stdin or stdout or stderr):
         raise ValueError("you must specify at least 1 of stdin, stdout, stderr")
     return Options(stdin, stdout, stderr, tty)
@@ -69,7 +86,10 @@ def exit_status(code: int | None, command: tuple[str, ...]) -> Object:
     return {
         "metadata": {},
         "status": "Failure",
-        "message": f"command terminated with non-zero exit code: error executing command [{shown}], exit code {code}",
+        "message": (
+            "command terminated with non-zero exit code: error executing command"
+            f" [{shown}], exit code {code}"
+        ),
         "reason": "NonZeroExitCode",
         "details": {"causes": [{"reason": "ExitCode", "message": str(code)}]},
     }
@@ -88,12 +108,20 @@ def failed_status(message: str) -> Object:
     }
 
 
-def serve(request: Request, options: Options, command: tuple[str, ...], run: Run) -> Response:
-    """The answer to the request: 101 and the streams, or what is wrong with the request."""
+def serve(
+    request: Request, options: Options, command: tuple[str, ...], run: Run
+) -> Response:
+    """The answer to the request: 101 and the streams, or what is wrong with the
+    request.
+    """
     if is_websocket(request):
         protocol = choose(offered_protocols(request), WEBSOCKET_PROTOCOLS)
         if not protocol:
-            return _text(403, f"unable to negotiate protocol: client supports {offered_protocols(request)}")
+            return _text(
+                403,
+                "unable to negotiate protocol: client supports"
+                f" {offered_protocols(request)}",
+            )
 
         async def over_websocket(connection: Connection) -> None:
             await _WebSocketCommand(WebSocket(connection), options).serve(command, run)
@@ -101,18 +129,26 @@ def serve(request: Request, options: Options, command: tuple[str, ...], run: Run
         return Response(101, handshake(request, protocol), upgrade=over_websocket)
     if request.headers.get("upgrade", "").lower() != "spdy/3.1":
         return _text(400, "Upgrade request required")
-    wanted = [v.strip() for v in request.headers.get("x-stream-protocol-version", "").split(",")]
+    wanted = [
+        v.strip()
+        for v in request.headers.get("x-stream-protocol-version", "").split(",")
+    ]
     version = next((name for name in SPDY_PROTOCOLS if name in wanted), None)
     if version is None:
         return _text(
             403,
-            f"unable to upgrade: unable to negotiate protocol: client supports {wanted}, server accepts {[*SPDY_PROTOCOLS]}",
+            "unable to upgrade: unable to negotiate protocol: client supports"
+            f" {wanted}, server accepts {[*SPDY_PROTOCOLS]}",
         )
 
     async def over_spdy(connection: Connection) -> None:
         await _serve_spdy(connection, options, command, run)
 
-    headers = {"Connection": "Upgrade", "Upgrade": "SPDY/3.1", "X-Stream-Protocol-Version": version}
+    headers = {
+        "Connection": "Upgrade",
+        "Upgrade": "SPDY/3.1",
+        "X-Stream-Protocol-Version": version,
+    }
     return Response(101, headers, upgrade=over_spdy)
 
 
@@ -120,7 +156,9 @@ async def _ended(command: tuple[str, ...], run: Run, streams: Streams) -> Object
     try:
         return exit_status(await run(streams), command)
     except RuntimeServiceError as error:
-        return failed_status(error.message)  # a streaming server does not speak in words of gRPC
+        return failed_status(
+            error.message
+        )  # a streaming server does not speak in words of gRPC
 
 
 async def _items(queue: asyncio.Queue[T | None]) -> AsyncIterator[T]:
@@ -152,9 +190,13 @@ class _WebSocketCommand:
             with contextlib.suppress(ConnectionError):
                 if options.stdout:  # an empty message: the streams are there
                     await websocket.send(bytes([STDOUT]))
-                await asyncio.wait([running, reading], return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait(
+                    [running, reading], return_when=asyncio.FIRST_COMPLETED
+                )
                 if running.done():
-                    await websocket.send(bytes([ERROR]) + orjson.dumps(running.result()))
+                    await websocket.send(
+                        bytes([ERROR]) + orjson.dumps(running.result())
+                    )
                     await websocket.close()
         finally:
             running.cancel()
@@ -184,7 +226,9 @@ def terminal_size(data: bytes) -> tuple[int, int] | None:
         return None
 
 
-async def _serve_spdy(connection: Connection, options: Options, command: tuple[str, ...], run: Run) -> None:
+async def _serve_spdy(
+    connection: Connection, options: Options, command: tuple[str, ...], run: Run
+) -> None:
     spdy = SpdyConnection(connection)
     reading = asyncio.create_task(spdy.run())
     wanted = {"error"} | {
@@ -246,4 +290,6 @@ async def _sizes(stream: SpdyStream) -> AsyncIterator[tuple[int, int]]:
 
 
 def _text(code: int, text: str) -> Response:
-    return Response(code, {"Content-Type": "text/plain; charset=utf-8"}, body=text.encode())
+    return Response(
+        code, {"Content-Type": "text/plain; charset=utf-8"}, body=text.encode()
+    )

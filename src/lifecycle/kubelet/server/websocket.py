@@ -1,9 +1,11 @@
 """WebSocket, the server's side, as much of RFC 6455 as clients of Kubernetes use.
 
-After the handshake there are frames: masked when they come from the client, text or binary, possibly in pieces, and
-pings that want pongs. What the messages mean is agreed by name, in `Sec-WebSocket-Protocol`.
+After the handshake there are frames: masked when they come from the client, text or
+binary, possibly in pieces, and pings that want pongs. What the messages mean is agreed
+by name, in `Sec-WebSocket-Protocol`.
 
-Upstream: `apimachinery/pkg/util/httpstream/wsstream/conn.go`, RFC 6455. Left out: extensions (compression).
+Upstream: `apimachinery/pkg/util/httpstream/wsstream/conn.go`, RFC 6455. Left out:
+extensions (compression).
 """
 
 from __future__ import annotations
@@ -30,11 +32,17 @@ def is_websocket(request: Request) -> bool:
 
 def offered_protocols(request: Request) -> list[str]:
     """What the client can speak, most wanted first."""
-    return [name.strip() for name in request.headers.get("sec-websocket-protocol", "").split(",") if name.strip()]
+    return [
+        name.strip()
+        for name in request.headers.get("sec-websocket-protocol", "").split(",")
+        if name.strip()
+    ]
 
 
 def choose(offered: Sequence[str], known: Sequence[str]) -> str | None:
-    """The first offered one that is known. Empty: nothing was offered; None: nothing fits."""
+    """The first offered one that is known. Empty: nothing was offered; None: nothing
+    fits.
+    """
     if not offered:
         return ""
     return next((name for name in offered if name in known), None)
@@ -43,8 +51,14 @@ def choose(offered: Sequence[str], known: Sequence[str]) -> str | None:
 def handshake(request: Request, protocol: str) -> dict[str, str]:
     """The headers of the 101 answer."""
     key = request.headers.get("sec-websocket-key", "").encode()
-    accept = base64.b64encode(hashlib.sha1(key + _MAGIC, usedforsecurity=False).digest()).decode()
-    headers = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Accept": accept}
+    accept = base64.b64encode(
+        hashlib.sha1(key + _MAGIC, usedforsecurity=False).digest()
+    ).decode()
+    headers = {
+        "Upgrade": "websocket",
+        "Connection": "Upgrade",
+        "Sec-WebSocket-Accept": accept,
+    }
     return {**headers, "Sec-WebSocket-Protocol": protocol} if protocol else headers
 
 
@@ -64,7 +78,9 @@ def unmasked(payload: bytes, mask: bytes) -> bytes:
     """XOR with the client's four bytes, over and over."""
     size = len(payload)
     repeated = (mask * (size // 4 + 1))[:size]
-    return (int.from_bytes(payload, "big") ^ int.from_bytes(repeated, "big")).to_bytes(size, "big")
+    return (int.from_bytes(payload, "big") ^ int.from_bytes(repeated, "big")).to_bytes(
+        size, "big"
+    )
 
 
 class WebSocket:
@@ -131,7 +147,9 @@ class WebSocket:
 
 
 class WebSocketBytes:
-    """A websocket as a plain connection: message borders mean nothing. What tunnels SPDY through it."""
+    """A websocket as a plain connection: message borders mean nothing. What tunnels
+    SPDY through it.
+    """
 
     def __init__(self, websocket: WebSocket, connection: Connection) -> None:
         self._websocket, self._connection = websocket, connection

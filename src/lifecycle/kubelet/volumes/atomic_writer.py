@@ -1,10 +1,12 @@
 """Replacing a directory of files in one step.
 
-A container that reads a mounted ConfigMap must see the old contents or the new, never some of each. So the files are
-written into a fresh directory with a time in its name, a symbolic link `..data` points to it, and each name that the
-reader knows is a link through `..data`. Changing everything at once is then one `rename` of that link.
+A container that reads a mounted ConfigMap must see the old contents or the new, never
+some of each. So the files are written into a fresh directory with a time in its name, a
+symbolic link `..data` points to it, and each name that the reader knows is a link
+through `..data`. Changing everything at once is then one `rename` of that link.
 
-A file under a `subPath` mount sees none of this: it is bound to the file itself, not to the link.
+A file under a `subPath` mount sees none of this: it is bound to the file itself, not to
+the link.
 
 Upstream: `pkg/volume/util/atomic_writer.go` (`AtomicWriter.Write`), v1.36.
 """
@@ -38,18 +40,25 @@ Payload = Mapping[str, FileProjection]
 
 
 def validate_path(target: str) -> None:
-    """Raises ValueError for a path that would leave the volume, or that could be taken for one of the writer's own."""
+    """Raises ValueError for a path that would leave the volume, or that could be taken
+    for one of the writer's own.
+    """
     if not target:
         raise ValueError(f"invalid path: must not be empty: {target!r}")
     if os.path.isabs(target):
         raise ValueError(f"invalid path: must be relative path: {target}")
     if len(target) > MAX_PATH_LENGTH:
-        raise ValueError(f"invalid path: must be less than or equal to {MAX_PATH_LENGTH} characters")
+        raise ValueError(
+            f"invalid path: must be less than or equal to {MAX_PATH_LENGTH} characters"
+        )
     parts = target.split("/")
     if ".." in parts:
         raise ValueError(f"invalid path: must not contain '..': {target}")
     if any(len(part) > MAX_FILE_NAME_LENGTH for part in parts):
-        raise ValueError(f"invalid path: filenames must be less than or equal to {MAX_FILE_NAME_LENGTH} characters")
+        raise ValueError(
+            "invalid path: filenames must be less than or equal to"
+            f" {MAX_FILE_NAME_LENGTH} characters"
+        )
     if target.startswith(".."):
         raise ValueError(f"invalid path: must not start with '..': {target}")
 
@@ -62,7 +71,9 @@ class AtomicWriter:
         self._rng = rng or random.Random()
 
     def write(self, payload: Payload, now: float) -> bool:
-        """Make the volume hold exactly `payload`; whether anything had to change. Raises ValueError, OSError."""
+        """Make the volume hold exactly `payload`; whether anything had to change.
+        Raises ValueError, OSError.
+        """
         files = {}
         for name, file in payload.items():
             validate_path(name)
@@ -111,15 +122,22 @@ class AtomicWriter:
     def _unlink_names(self, files: Payload) -> None:
         wanted = {name.split("/", 1)[0] for name in files}
         for entry in self.target.iterdir():
-            if not entry.name.startswith("..") and entry.name not in wanted and entry.is_symlink():
+            if (
+                not entry.name.startswith("..")
+                and entry.name not in wanted
+                and entry.is_symlink()
+            ):
                 entry.unlink()
 
 
 def _same(old: Path, files: Payload) -> bool:
-    present = {str(path.relative_to(old)): path for path in old.rglob("*") if not path.is_dir()}
+    present = {
+        str(path.relative_to(old)): path for path in old.rglob("*") if not path.is_dir()
+    }
     if set(present) != set(files):
         return False
     return all(
-        present[name].read_bytes() == file.data and present[name].stat().st_mode & 0o777 == file.mode & 0o777
+        present[name].read_bytes() == file.data
+        and present[name].stat().st_mode & 0o777 == file.mode & 0o777
         for name, file in files.items()
     )

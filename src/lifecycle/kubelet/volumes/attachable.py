@@ -1,12 +1,14 @@
 """Volumes behind a claim: others attach them, the kubelet waits.
 
-A PersistentVolumeClaim leads to a PersistentVolume. If that one needs attaching (most CSI drivers), the attach/detach
-controller does it and says so in the node's status, `volumesAttached`; the kubelet only believes what it reads there,
-and only then lets the driver on the node mount it.
+A PersistentVolumeClaim leads to a PersistentVolume. If that one needs attaching (most
+CSI drivers), the attach/detach controller does it and says so in the node's status,
+`volumesAttached`; the kubelet only believes what it reads there, and only then lets the
+driver on the node mount it.
 
-Upstream: `pkg/kubelet/volumemanager/populator/desired_state_of_world_populator.go` (`getPVCExtractPV`),
-`pkg/volume/util/operationexecutor/operation_generator.go` (`GenerateVerifyControllerAttachedVolumeFunc`), v1.36. Left
-out: CSI drivers (none is registered, so mounting ends with the message of that), block devices.
+Upstream: `pkg/kubelet/volumemanager/populator/desired_state_of_world_populator.go`
+(`getPVCExtractPV`), `pkg/volume/util/operationexecutor/operation_generator.go`
+(`GenerateVerifyControllerAttachedVolumeFunc`), v1.36. Left out: CSI drivers (none is
+registered, so mounting ends with the message of that), block devices.
 """
 
 from __future__ import annotations
@@ -26,27 +28,45 @@ class Unprocessable(Exception):
 
 
 async def claimed_volume(volume: Object, pod: Object, get: GetObject) -> Object:
-    """The PersistentVolume behind a pod's volume; an ephemeral one is behind a claim of the pod's own. Raises Unprocessable."""
+    """The PersistentVolume behind a pod's volume; an ephemeral one is behind a claim of
+    the pod's own. Raises Unprocessable.
+    """
     meta, ephemeral = pod["metadata"], "ephemeral" in volume
     namespace = meta["namespace"]
-    name = f"{meta['name']}-{volume['name']}" if ephemeral else volume["persistentVolumeClaim"]["claimName"]
+    name = (
+        f"{meta['name']}-{volume['name']}"
+        if ephemeral
+        else volume["persistentVolumeClaim"]["claimName"]
+    )
     try:
         claim = await get("persistentvolumeclaims", name, namespace)
-        if (claim.get("status") or {}).get("phase") != "Bound" or not claim["spec"].get("volumeName"):
-            raise Unprocessable(f"error processing PVC {namespace}/{name}: PVC is not bound")
+        if (claim.get("status") or {}).get("phase") != "Bound" or not claim["spec"].get(
+            "volumeName"
+        ):
+            raise Unprocessable(
+                f"error processing PVC {namespace}/{name}: PVC is not bound"
+            )
         if ephemeral and not _belongs_to(claim, pod):
-            what = f"PVC {namespace}/{name} was not created for pod {namespace}/{meta['name']}"
+            what = (
+                f"PVC {namespace}/{name} was not created for pod"
+                f" {namespace}/{meta['name']}"
+            )
             raise Unprocessable(f"{what} (pod is not owner)")
         return await get("persistentvolumes", claim["spec"]["volumeName"], "")
     except LookupError as error:
         raise Unprocessable(
-            f"error processing PVC {namespace}/{name}: failed to fetch PVC from API server: {error.args[0]}"
+            f"error processing PVC {namespace}/{name}: failed to fetch PVC from API"
+            f" server: {error.args[0]}"
         ) from None
 
 
 def _belongs_to(claim: Object, pod: Object) -> bool:
     owners = claim["metadata"].get("ownerReferences") or ()
-    return any(owner["uid"] == pod["metadata"]["uid"] for owner in owners if owner.get("controller"))
+    return any(
+        owner["uid"] == pod["metadata"]["uid"]
+        for owner in owners
+        if owner.get("controller")
+    )
 
 
 def unique_volume_name(volume: Object) -> str:
@@ -55,8 +75,12 @@ def unique_volume_name(volume: Object) -> str:
     return f"kubernetes.io/csi/{csi['driver']}^{csi['volumeHandle']}" if csi else ""
 
 
-def verify_controller_attached_volume(volume: Object, attached: Iterable[Object]) -> None:
-    """Raises NotAttached unless the node's status lists the volume. `attached`: its `volumesAttached`."""
+def verify_controller_attached_volume(
+    volume: Object, attached: Iterable[Object]
+) -> None:
+    """Raises NotAttached unless the node's status lists the volume. `attached`: its
+    `volumesAttached`.
+    """
     name = unique_volume_name(volume)
     if name and all(entry["name"] != name for entry in attached):
         raise NotAttached(name)
@@ -67,7 +91,8 @@ def mount_device(volume: Object) -> None:
     csi = volume["spec"].get("csi")
     if csi:
         raise VolumeError(
-            "kubernetes.io/csi: attacher.MountDevice failed to create newCsiDriverClient: "
-            f"driver name {csi['driver']} not found in the list of registered CSI drivers"
+            "kubernetes.io/csi: attacher.MountDevice failed to create"
+            f" newCsiDriverClient: driver name {csi['driver']} not found in the list of"
+            " registered CSI drivers"
         )
     raise VolumeError(f"no volume plugin matched name: {volume['metadata']['name']}")

@@ -1,11 +1,12 @@
 """`emptyDir`: a directory that lives as long as its pod, on disk or in memory.
 
-In memory it is a `tmpfs`, no larger than its `sizeLimit`, the pod's memory limit and the node's memory allow. Secrets,
-tokens and downward API files are written into such a one too (upstream *wraps* them in it), so that they never touch
-a disk. Mounting takes root: a `Mounter` does it, and one that only takes note stands in where there is none.
+In memory it is a `tmpfs`, no larger than its `sizeLimit`, the pod's memory limit and
+the node's memory allow. Secrets, tokens and downward API files are written into such a
+one too (upstream *wraps* them in it), so that they never touch a disk. Mounting takes
+root: a `Mounter` does it, and one that only takes note stands in where there is none.
 
-Upstream: `pkg/volume/emptydir/empty_dir.go` (`SetUpAt`, `setupTmpfs`, `calculateEmptyDirMemorySize`), v1.36. Left out:
-quotas, huge pages.
+Upstream: `pkg/volume/emptydir/empty_dir.go` (`SetUpAt`, `setupTmpfs`,
+`calculateEmptyDirMemorySize`), v1.36. Left out: quotas, huge pages.
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ class Mounter(Protocol):
 
 
 class NotedMounter:
-    """Mounts nothing: keeps what would have been mounted. `tmpfs`: bytes by path; `binds`: sources by target."""
+    """Mounts nothing: keeps what would have been mounted. `tmpfs`: bytes by path;
+    `binds`: sources by target.
+    """
 
     def __init__(self) -> None:
         self.tmpfs: dict[Path, int] = {}
@@ -68,11 +71,26 @@ class LinuxMounter:
     """Mounts for real, with `mount(8)`. Needs root."""
 
     def mount_tmpfs(self, path: Path, size: int) -> None:
-        """With the options that upstream gives; without `noswap` where the kernel does not know it."""
+        """With the options that upstream gives; without `noswap` where the kernel does
+        not know it.
+        """
         options = [f"size={size}"] if size else []
-        if self._run("mount", "-t", "tmpfs", "-o", ",".join([*options, "noswap"]), "tmpfs", str(path)):
+        if self._run(
+            "mount",
+            "-t",
+            "tmpfs",
+            "-o",
+            ",".join([*options, "noswap"]),
+            "tmpfs",
+            str(path),
+        ):
             failed = self._run(
-                "mount", "-t", "tmpfs", *(["-o", ",".join(options)] if options else []), "tmpfs", str(path)
+                "mount",
+                "-t",
+                "tmpfs",
+                *(["-o", ",".join(options)] if options else []),
+                "tmpfs",
+                str(path),
             )
             if failed:
                 raise VolumeError(f"mount failed: {failed}")
@@ -93,7 +111,11 @@ class LinuxMounter:
     @staticmethod
     def _run(*command: str) -> str:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
-        return (done.stderr.strip() or f"exit status {done.returncode}") if done.returncode else ""
+        return (
+            (done.stderr.strip() or f"exit status {done.returncode}")
+            if done.returncode
+            else ""
+        )
 
 
 def is_mount_point(path: Path) -> bool:
@@ -106,10 +128,18 @@ def is_mount_point(path: Path) -> bool:
     return str(path.absolute()).replace(" ", "\\040") in points
 
 
-def memory_size(pod: Object, size_limit: str | None, node_allocatable_memory: int) -> int:
+def memory_size(
+    pod: Object, size_limit: str | None, node_allocatable_memory: int
+) -> int:
     """Bytes for a `tmpfs`: the least of what is set. 0: no limit known."""
-    limits = [node_allocatable_memory, pod_resources(pod, "limits").get("memory", 0) // 1000]
-    if not all(((c.get("resources") or {}).get("limits") or {}).get("memory") for c in pod["spec"]["containers"]):
+    limits = [
+        node_allocatable_memory,
+        pod_resources(pod, "limits").get("memory", 0) // 1000,
+    ]
+    if not all(
+        ((c.get("resources") or {}).get("limits") or {}).get("memory")
+        for c in pod["spec"]["containers"]
+    ):
         limits.pop()
     if size_limit:
         limits.append(parse_quantity(size_limit).value())
@@ -117,7 +147,9 @@ def memory_size(pod: Object, size_limit: str | None, node_allocatable_memory: in
 
 
 def set_up(path: Path, meta: Path, medium: str, size: int, mounter: Mounter) -> None:
-    """Make the directory, mount if it is to be in memory, and note in `meta` that it is done. Raises VolumeError, OSError."""
+    """Make the directory, mount if it is to be in memory, and note in `meta` that it is
+    done. Raises VolumeError, OSError.
+    """
     if (meta / READY_FILE).exists() and path.is_dir():
         return
     if medium not in ("", "Memory"):
@@ -132,7 +164,9 @@ def set_up(path: Path, meta: Path, medium: str, size: int, mounter: Mounter) -> 
 
 
 def tear_down(path: Path, meta: Path, mounter: Mounter) -> None:
-    """Unmount, and remove all traces. Again does no harm. Raises VolumeError, OSError."""
+    """Unmount, and remove all traces. Again does no harm. Raises VolumeError,
+    OSError.
+    """
     mounter.unmount(path)
     for directory in (path, meta):
         shutil.rmtree(directory, ignore_errors=not directory.exists())

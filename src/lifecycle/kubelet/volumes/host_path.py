@@ -1,4 +1,5 @@
-"""`hostPath`: a piece of the node itself. Nothing is mounted; what is there is only looked at, or made.
+"""`hostPath`: a piece of the node itself. Nothing is mounted; what is there is only
+looked at, or made.
 
 Upstream: `pkg/volume/hostpath/host_path.go` (`checkType`, `checkTypeInternal`), v1.36.
 """
@@ -24,14 +25,27 @@ _USUAL = """/ /bin /boot /dev /dev/shm /etc /etc/cni/net.d /etc/kubernetes /etc/
 /var/lib/kubelet /var/lib/kubelet/pods /var/local /var/log /var/log/containers /var/log/pods /var/run /var/tmp"""
 _DIRECTORIES = frozenset(_USUAL.split())
 _FILES = frozenset(
-    ["/etc/hostname", "/etc/hosts", "/etc/os-release", "/etc/passwd", "/etc/resolv.conf", "/etc/localtime"]
+    [
+        "/etc/hostname",
+        "/etc/hosts",
+        "/etc/os-release",
+        "/etc/passwd",
+        "/etc/resolv.conf",
+        "/etc/localtime",
+    ]
 )
-_SOCKETS = frozenset({"/run/containerd/containerd.sock", "/var/run/containerd/containerd.sock"})
-_DEVICES = frozenset({"/dev/null", "/dev/zero", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/fuse"})
+_SOCKETS = frozenset(
+    {"/run/containerd/containerd.sock", "/var/run/containerd/containerd.sock"}
+)
+_DEVICES = frozenset(
+    {"/dev/null", "/dev/zero", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/fuse"}
+)
 
 
 def check_type_on_paper(path: str, kind: str) -> None:
-    """The same on a node that is not there: it has what any Linux node has. Raises VolumeError."""
+    """The same on a node that is not there: it has what any Linux node has. Raises
+    VolumeError.
+    """
     there = {
         "Directory": (_DIRECTORIES, "a directory"),
         "File": (_FILES, "a file"),
@@ -44,7 +58,9 @@ def check_type_on_paper(path: str, kind: str) -> None:
 
 
 def check_type(path: Path, kind: str) -> None:
-    """Make sure that a path is what `hostPath.type` says, making it where that is allowed. Raises VolumeError."""
+    """Make sure that a path is what `hostPath.type` says, making it where that is
+    allowed. Raises VolumeError.
+    """
     if ".." in path.parts:
         raise VolumeError(f"invalid HostPath `{path}`: must not contain '..'")
     if not kind:
@@ -58,7 +74,8 @@ def check_type(path: Path, kind: str) -> None:
             return
     except OSError as error:
         raise VolumeError(
-            f"{'mkdir' if 'Directory' in kind else 'open'} {path}: {(error.strerror or '').lower()}"
+            f"{'mkdir' if 'Directory' in kind else 'open'} {path}:"
+            f" {(error.strerror or '').lower()}"
         ) from None
     if kind in ("Directory", "DirectoryOrCreate"):
         right, what = path.is_dir(), "a directory"

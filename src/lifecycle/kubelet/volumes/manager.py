@@ -1,16 +1,19 @@
-"""The volume manager: what pods want mounted, what is mounted, and the way from one to the other.
+"""The volume manager: what pods want mounted, what is mounted, and the way from one to
+the other.
 
-`wait_for_attach_and_mount` is what syncPod calls before anything of the pod starts: every volume is set up, or the pod
-waits. It is called at every sync, and each time writes anew what has changed in ConfigMaps, Secrets and tokens. A volume
-that failed is not tried again before its back-off is over (half a second, doubled up to two minutes), and after two
-minutes and three seconds the pod is told that it still waits.
+`wait_for_attach_and_mount` is what syncPod calls before anything of the pod starts:
+every volume is set up, or the pod waits. It is called at every sync, and each time
+writes anew what has changed in ConfigMaps, Secrets and tokens. A volume that failed is
+not tried again before its back-off is over (half a second, doubled up to two minutes),
+and after two minutes and three seconds the pod is told that it still waits.
 
 `unmount_volumes` is the other end: a pod that has terminated keeps nothing.
 
-Upstream: `pkg/kubelet/volumemanager/volume_manager.go` (`WaitForAttachAndMount`, `WaitForUnmount`),
-`reconciler/reconciler.go`, `cache/`, `pkg/util/goroutinemap/exponentialbackoff`, v1.36. Upstream's desired and actual
-state are brought together by a loop every 100 ms; here the pod's own sync does it. Left out: attaching (see
-`attachable.py`), devices, resizing.
+Upstream: `pkg/kubelet/volumemanager/volume_manager.go` (`WaitForAttachAndMount`,
+`WaitForUnmount`), `reconciler/reconciler.go`, `cache/`,
+`pkg/util/goroutinemap/exponentialbackoff`, v1.36. Upstream's desired and actual state
+are brought together by a loop every 100 ms; here the pod's own sync does it. Left out:
+attaching (see `attachable.py`), devices, resizing.
 """
 
 from __future__ import annotations
@@ -58,12 +61,16 @@ INITIAL_BACK_OFF, MAX_BACK_OFF = 0.5, 122.0
 """Seconds between tries of one volume: the first, and the longest."""
 
 POD_ATTACH_AND_MOUNT_TIMEOUT = 123.0
-"""Seconds after which a pod that still waits is told so: a little more than the longest back-off."""
+"""Seconds after which a pod that still waits is told so: a little more than the longest
+back-off.
+"""
 
 
 @dataclass(slots=True)
 class MountedVolume:
-    """One entry of the actual state. `path` is what containers get mounted; `meta` the wrapping `emptyDir`'s notes."""
+    """One entry of the actual state. `path` is what containers get mounted; `meta` the
+    wrapping `emptyDir`'s notes.
+    """
 
     name: str
     kind: str
@@ -85,7 +92,9 @@ class _Trial:
 
 @dataclass(slots=True)
 class MountResult:
-    """How it went. `failures`: volume and reason, of tries made just now. `retry_after`: seconds, None if all is mounted."""
+    """How it went. `failures`: volume and reason, of tries made just now.
+    `retry_after`: seconds, None if all is mounted.
+    """
 
     failures: list[tuple[str, str]] = field(default_factory=list)
     timed_out: str = ""
@@ -93,7 +102,9 @@ class MountResult:
 
 
 class VolumeManager:
-    """One per node. `allocatable` is the node's, `volumes_attached` reads the node's status, `status` a pod's addresses."""
+    """One per node. `allocatable` is the node's, `volumes_attached` reads the node's
+    status, `status` a pod's addresses.
+    """
 
     def __init__(
         self,
@@ -157,11 +168,15 @@ class VolumeManager:
             self._waiting_since[uid] = now
             lists = [" ".join(names) for names in (unmounted, unattached, unprocessed)]
             result.timed_out = (
-                f"Unable to attach or mount volumes: unmounted volumes=[{lists[0]}], unattached volumes=[{lists[1]}], "
-                f"failed to process volumes=[{lists[2]}]: context deadline exceeded"
+                f"Unable to attach or mount volumes: unmounted volumes=[{lists[0]}],"
+                f" unattached volumes=[{lists[1]}], failed to process"
+                f" volumes=[{lists[2]}]: context deadline exceeded"
             )
         soonest = min(self._trials[uid, name].again_at for name in unmounted)
-        result.retry_after = max(min(soonest, self._waiting_since[uid] + POD_ATTACH_AND_MOUNT_TIMEOUT) - now, 0.1)
+        result.retry_after = max(
+            min(soonest, self._waiting_since[uid] + POD_ATTACH_AND_MOUNT_TIMEOUT) - now,
+            0.1,
+        )
         return result
 
     def _failed(self, key: tuple[str, str], why: str, now: float) -> None:
@@ -170,12 +185,18 @@ class VolumeManager:
         self._trials[key] = _Trial(why, wait, now + wait)
 
     def volumes_for_pod(self, uid: str) -> Mapping[str, MountedVolume]:
-        """What is mounted for a pod, by volume name. Upstream: `GetMountedVolumesForPod`."""
+        """What is mounted for a pod, by volume name. Upstream:
+        `GetMountedVolumesForPod`.
+        """
         return self.mounted.get(uid, {})
 
     def adopt(self, uid: str) -> None:
-        """Find on the disk what an earlier kubelet mounted for a pod. Upstream: `reconstruct.go`."""
-        plugins = {escape_qualified_name(plugin): kind for kind, plugin in PLUGINS.items()}
+        """Find on the disk what an earlier kubelet mounted for a pod. Upstream:
+        `reconstruct.go`.
+        """
+        plugins = {
+            escape_qualified_name(plugin): kind for kind, plugin in PLUGINS.items()
+        }
         volumes = self.mounted.setdefault(uid, {})
         for path in self._directories.volume_paths(uid):
             kind = plugins.get(path.parent.name, "")
@@ -185,7 +206,9 @@ class VolumeManager:
                 volumes[path.name] = MountedVolume(path.name, kind, path, meta)
 
     def unmount_volumes(self, uid: str) -> None:
-        """Take everything of a pod down. Again does no harm. Raises VolumeError, OSError."""
+        """Take everything of a pod down. Again does no harm. Raises VolumeError,
+        OSError.
+        """
         volumes = self.mounted.get(uid, {})
         subpaths = self._directories.volume_subpaths(uid)
         if subpaths.is_dir():
@@ -200,9 +223,11 @@ class VolumeManager:
             del volumes[name]
         self.mounted.pop(uid, None)
         self._waiting_since.pop(uid, None)
-        self._trials = {key: trial for key, trial in self._trials.items() if key[0] != uid}
+        self._trials = {
+            key: trial for key, trial in self._trials.items() if key[0] != uid
+        }
 
-    # -- one volume ---------------------------------------------------------------------------------------------------
+    # -- one volume --------------------------------------------------------------------
 
     async def _set_up(self, pod: Object, volume: Object) -> None:
         kind = next((kind for kind in PLUGINS if kind in volume), "")
@@ -223,7 +248,11 @@ class VolumeManager:
         self._note(pod, MountedVolume(name, "hostPath", path))
 
     def _empty_dir(self, pod: Object, volume: Object) -> None:
-        uid, name, source = pod["metadata"]["uid"], volume["name"], volume["emptyDir"] or {}
+        uid, name, source = (
+            pod["metadata"]["uid"],
+            volume["name"],
+            volume["emptyDir"] or {},
+        )
         if name in self.mounted.get(uid, {}):
             return
         path = self._directories.volume(uid, EMPTY_DIR_PLUGIN, name)
@@ -239,21 +268,45 @@ class VolumeManager:
         path = self._directories.volume(uid, PLUGINS[kind], name)
         meta = self._directories.plugin(uid, EMPTY_DIR_PLUGIN, f"wrapped_{name}")
         medium = "" if kind == "configMap" else "Memory"
-        empty_dir.set_up(path, meta, medium, empty_dir.memory_size(pod, None, self._node_memory()), self.mounter)
+        empty_dir.set_up(
+            path,
+            meta,
+            medium,
+            empty_dir.memory_size(pod, None, self._node_memory()),
+            self.mounter,
+        )
         if AtomicWriter(path, self._rng).write(payload, self._clock.now()):
             self._own(pod, path, read_only=True)
         self._note(pod, MountedVolume(name, kind, path, meta))
 
-    async def _payload(self, pod: Object, kind: str, source: Object) -> dict[str, FileProjection]:
-        namespace, mode = pod["metadata"]["namespace"], source.get("defaultMode", DEFAULT_MODE)
+    async def _payload(
+        self, pod: Object, kind: str, source: Object
+    ) -> dict[str, FileProjection]:
+        namespace, mode = (
+            pod["metadata"]["namespace"],
+            source.get("defaultMode", DEFAULT_MODE),
+        )
         if kind == "configMap":
-            return await object_payload(source, "configmaps", source.get("name", ""), namespace, mode, self._get)
+            return await object_payload(
+                source, "configmaps", source.get("name", ""), namespace, mode, self._get
+            )
         if kind == "secret":
-            return await object_payload(source, "secrets", source.get("secretName", ""), namespace, mode, self._get)
+            return await object_payload(
+                source,
+                "secrets",
+                source.get("secretName", ""),
+                namespace,
+                mode,
+                self._get,
+            )
         status = self._status(pod)
         if kind == "downwardAPI":
-            return downward_payload(source.get("items") or [], pod, mode, status, self._allocatable)
-        return await projected_payload(source, pod, status, self._allocatable, self._get, self._get_token)
+            return downward_payload(
+                source.get("items") or [], pod, mode, status, self._allocatable
+            )
+        return await projected_payload(
+            source, pod, status, self._allocatable, self._get, self._get_token
+        )
 
     async def _claimed(self, pod: Object, volume: Object) -> None:
         found = await claimed_volume(volume, pod, self._get)
@@ -267,7 +320,9 @@ class VolumeManager:
     def _own(self, pod: Object, path: Path, *, read_only: bool) -> None:
         context = pod["spec"].get("securityContext") or {}
         policy = context.get("fsGroupChangePolicy") or "Always"
-        set_volume_ownership(path, context.get("fsGroup"), read_only=read_only, policy=policy)
+        set_volume_ownership(
+            path, context.get("fsGroup"), read_only=read_only, policy=policy
+        )
 
     def _node_memory(self) -> int:
         return parse_quantity(str(self._allocatable.get("memory", "0"))).value()

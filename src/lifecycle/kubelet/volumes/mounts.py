@@ -1,12 +1,16 @@
-"""What a container gets to see of its pod's volumes: the mounts that the runtime is asked for.
+"""What a container gets to see of its pod's volumes: the mounts that the runtime is
+asked for.
 
-Each `volumeMount` becomes one, or a piece of one with `subPath`; then come the pod's `/etc/hosts` and a file for the
-container's last words, unless it mounts something there itself. A sub-path must not lead out of its volume, not even
-over a link that a container made: every step is looked at, and what was found is bound to a place of the kubelet's own.
+Each `volumeMount` becomes one, or a piece of one with `subPath`; then come the pod's
+`/etc/hosts` and a file for the container's last words, unless it mounts something there
+itself. A sub-path must not lead out of its volume, not even over a link that a
+container made: every step is looked at, and what was found is bound to a place of the
+kubelet's own.
 
-Upstream: `pkg/kubelet/kubelet_pods.go` (`makeMounts`), `pkg/kubelet/kuberuntime/kuberuntime_container.go`
-(`makeMounts`), `pkg/volume/util/subpath/subpath_linux.go`, v1.36. Left out: block devices, recursive read-only mounts
-beyond saying so, image volumes.
+Upstream: `pkg/kubelet/kubelet_pods.go` (`makeMounts`),
+`pkg/kubelet/kuberuntime/kuberuntime_container.go` (`makeMounts`),
+`pkg/volume/util/subpath/subpath_linux.go`, v1.36. Left out: block devices, recursive
+read-only mounts beyond saying so, image volumes.
 """
 
 from __future__ import annotations
@@ -31,11 +35,15 @@ PROPAGATION = {
 }
 DEFAULT_TERMINATION_MESSAGE_PATH = "/dev/termination-log"
 Mount = dict[str, Any]
-"""`container_path`, `host_path`, and `readonly`, `propagation` where they are not the default: CRI's `Mount`."""
+"""`container_path`, `host_path`, and `readonly`, `propagation` where they are not the
+default: CRI's `Mount`.
+"""
 
 
 class MountError(Exception):
-    """The container cannot be made; the text is what `CreateContainerConfigError` says."""
+    """The container cannot be made; the text is what `CreateContainerConfigError`
+    says.
+    """
 
 
 def make_mounts(
@@ -48,21 +56,33 @@ def make_mounts(
     *,
     etc_hosts: bool,
 ) -> list[Mount]:
-    """The mounts of a container's volumes, and of `/etc/hosts` if `etc_hosts` (the pod has an address). Raises MountError."""
+    """The mounts of a container's volumes, and of `/etc/hosts` if `etc_hosts` (the pod
+    has an address). Raises MountError.
+    """
     mounts: list[Mount] = []
     for index, wanted in enumerate(container.get("volumeMounts") or ()):
         name, target = wanted["name"], wanted["mountPath"]
         etc_hosts = etc_hosts and target != ETC_HOSTS
         volume = volumes.get(name)
         if volume is None:
-            raise MountError(f'cannot find volume "{name}" to mount into container "{container["name"]}"')
+            raise MountError(
+                f'cannot find volume "{name}" to mount into container'
+                f' "{container["name"]}"'
+            )
         source = volume.path
         subpath = subpath_of(wanted, envs)
         if subpath:
             uid = pod["metadata"]["uid"]
-            place = directories.volume_subpaths(uid) / name / container["name"] / str(index)
-            source = safe_subpath(volume, subpath, place, mounter, wanted["name"], container["name"])
-        mount: Mount = {"container_path": target if target.startswith("/") else f"/{target}", "host_path": str(source)}
+            place = (
+                directories.volume_subpaths(uid) / name / container["name"] / str(index)
+            )
+            source = safe_subpath(
+                volume, subpath, place, mounter, wanted["name"], container["name"]
+            )
+        mount: Mount = {
+            "container_path": target if target.startswith("/") else f"/{target}",
+            "host_path": str(source),
+        }
         if wanted.get("readOnly") or volume.read_only:
             mount["readonly"] = True
         propagation = PROPAGATION[wanted.get("mountPropagation") or "None"]
@@ -70,7 +90,12 @@ def make_mounts(
             mount["propagation"] = propagation
         mounts.append(mount)
     if etc_hosts:
-        mounts.append({"container_path": ETC_HOSTS, "host_path": str(directories.etc_hosts(pod["metadata"]["uid"]))})
+        mounts.append(
+            {
+                "container_path": ETC_HOSTS,
+                "host_path": str(directories.etc_hosts(pod["metadata"]["uid"])),
+            }
+        )
     return mounts
 
 
@@ -96,19 +121,30 @@ def subpath_of(mount: Object, envs: Mapping[str, str]) -> str:
 
 
 def safe_subpath(
-    volume: MountedVolume, subpath: str, place: Path, mounter: Mounter, mount_name: str, container_name: str
+    volume: MountedVolume,
+    subpath: str,
+    place: Path,
+    mounter: Mounter,
+    mount_name: str,
+    container_name: str,
 ) -> Path:
-    """A path that stays inside the volume, bound to `place`; what does not exist is made a directory. Raises MountError."""
+    """A path that stays inside the volume, bound to `place`; what does not exist is
+    made a directory. Raises MountError.
+    """
     base, wanted = volume.path.resolve(), volume.path / subpath
     if not _inside(base, wanted):
-        raise MountError(f'failed to prepare subPath for volumeMount "{mount_name}" of container "{container_name}"')
+        raise MountError(
+            f'failed to prepare subPath for volumeMount "{mount_name}" of container'
+            f' "{container_name}"'
+        )
     if not wanted.exists():
         try:
             wanted.mkdir(parents=True, exist_ok=True)
             wanted.chmod(volume.path.stat().st_mode & 0o7777)
         except OSError:
             raise MountError(
-                f'failed to create subPath directory for volumeMount "{mount_name}" of container "{container_name}"'
+                f'failed to create subPath directory for volumeMount "{mount_name}" of'
+                f' container "{container_name}"'
             ) from None
     found = wanted.resolve()
     place.parent.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
@@ -124,9 +160,14 @@ def _inside(base: Path, path: Path) -> bool:
 
 
 def termination_mount(
-    uid: str, container: Object, directories: PodDirectories, random_name: Callable[[], str] | None = None
+    uid: str,
+    container: Object,
+    directories: PodDirectories,
+    random_name: Callable[[], str] | None = None,
 ) -> Mount:
-    """The file for last words, fresh for each run: `containers/<name>/<eight hex digits>`. Raises OSError."""
+    """The file for last words, fresh for each run: `containers/<name>/<eight hex
+    digits>`. Raises OSError.
+    """
     name = random_name() if random_name is not None else f"{random.getrandbits(32):08x}"
     directory = directories.container(uid, container["name"])
     directory.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)

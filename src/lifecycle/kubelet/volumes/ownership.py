@@ -1,10 +1,12 @@
 """`fsGroup`: giving a volume's files to a group that all containers of the pod are in.
 
-Everything below the volume changes group, becomes readable (and, unless the volume is read-only, writable) for it, and
-directories hand the group on to what is made in them. On a large volume that takes long; `OnRootMismatch` looks at the
-top directory first and is content if that one is right.
+Everything below the volume changes group, becomes readable (and, unless the volume is
+read-only, writable) for it, and directories hand the group on to what is made in them.
+On a large volume that takes long; `OnRootMismatch` looks at the top directory first and
+is content if that one is right.
 
-Upstream: `pkg/volume/volume_linux.go` (`VolumeOwnership.ChangePermissions`, `changeFilePermission`, `skipPermissionChange`), v1.36.
+Upstream: `pkg/volume/volume_linux.go` (`VolumeOwnership.ChangePermissions`,
+`changeFilePermission`, `skipPermissionChange`), v1.36.
 """
 
 from __future__ import annotations
@@ -16,8 +18,12 @@ from pathlib import Path
 READ_WRITE, READ_ONLY, EXECUTE = 0o660, 0o440, 0o110
 
 
-def set_volume_ownership(volume: Path, fs_group: int | None, *, read_only: bool, policy: str = "Always") -> bool:
-    """Give a volume to a group; whether anything was done. None: no group, nothing to do. Raises OSError."""
+def set_volume_ownership(
+    volume: Path, fs_group: int | None, *, read_only: bool, policy: str = "Always"
+) -> bool:
+    """Give a volume to a group; whether anything was done. None: no group, nothing to
+    do. Raises OSError.
+    """
     if fs_group is None:
         return False
     if policy == "OnRootMismatch" and not _root_mismatch(volume, fs_group, read_only):
@@ -38,7 +44,9 @@ def _change(path: Path, fs_group: int, read_only: bool) -> None:
     found = path.lstat()
     os.lchown(path, -1, fs_group)
     if not stat.S_ISLNK(found.st_mode):
-        path.chmod(stat.S_IMODE(found.st_mode) | _mask(stat.S_ISDIR(found.st_mode), read_only))
+        path.chmod(
+            stat.S_IMODE(found.st_mode) | _mask(stat.S_ISDIR(found.st_mode), read_only)
+        )
 
 
 def _root_mismatch(volume: Path, fs_group: int, read_only: bool) -> bool:

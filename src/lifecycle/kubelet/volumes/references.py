@@ -1,12 +1,14 @@
-"""What a pod's volumes need from other objects before it can start: ConfigMaps and Secrets.
+"""What a pod's volumes need from other objects before it can start: ConfigMaps and
+Secrets.
 
-Nothing is mounted on a hollow node, but what is missing is missing all the same: a volume keeps the whole pod in
-`ContainerCreating`.
+Nothing is mounted on a hollow node, but what is missing is missing all the same: a
+volume keeps the whole pod in `ContainerCreating`.
 
-Upstream: `pkg/kubelet/volumemanager/volume_manager.go` (`WaitForAttachAndMount`), `pkg/volume/configmap`,
-`pkg/volume/secret`, v1.36. Left out: everything else
-about volumes (see `manager.py`), and the cluster's CA beside a projected token (on a hollow node nobody reads it; the
-token itself is asked for, see `sync_pod.py`, because that is what the API server notices of a pod that starts).
+Upstream: `pkg/kubelet/volumemanager/volume_manager.go` (`WaitForAttachAndMount`),
+`pkg/volume/configmap`, `pkg/volume/secret`, v1.36. Left out: everything else about
+volumes (see `manager.py`), and the cluster's CA beside a projected token (on a hollow
+node nobody reads it; the token itself is asked for, see `sync_pod.py`, because that is
+what the API server notices of a pod that starts).
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ from lifecycle.kubelet.volumes.host_path import check_type_on_paper
 from lifecycle.kubelet.volumes.payloads import VolumeError, non_existent_key
 
 Reference = tuple[str, str, tuple[str, ...]]
-"""Resource (`configmaps` or `secrets`), name, and the keys in it that are wanted by name."""
+"""Resource (`configmaps` or `secrets`), name, and the keys in it that are wanted by
+name.
+"""
 
 
 def _reference(plural: str, name: str, source: Object) -> Reference:
@@ -45,7 +49,9 @@ def volume_references(volume: Object) -> Iterator[Reference]:
 
 
 def token_projections(pod: Object) -> Iterator[tuple[str, Object]]:
-    """The service account tokens that a pod wants to find: the volume, and the projection's source."""
+    """The service account tokens that a pod wants to find: the volume, and the
+    projection's source.
+    """
     for volume in pod["spec"].get("volumes") or ():
         for source in (volume.get("projected") or {}).get("sources") or ():
             if "serviceAccountToken" in source:
@@ -59,11 +65,15 @@ class ObjectReferences:
         self.client = client
 
     async def get(self, plural: str, name: str, namespace: str) -> Object:
-        """The object. Raises LookupError with the text that the kubelet passes on: `configmap "x" not found`."""
+        """The object. Raises LookupError with the text that the kubelet passes on:
+        `configmap "x" not found`.
+        """
         try:
             return await self.client.get(resource(plural), name, namespace)
         except StatusError as error:
-            raise LookupError(error.message.replace(f"{plural} ", plural[:-1] + " ", 1)) from None
+            raise LookupError(
+                error.message.replace(f"{plural} ", plural[:-1] + " ", 1)
+            ) from None
 
     async def missing(self, reference: Reference, namespace: str) -> str:
         """Why a reference cannot be used; empty if it can."""
@@ -82,7 +92,9 @@ class ObjectReferences:
         for volume in pod["spec"].get("volumes") or ():
             host_path = volume.get("hostPath") or {}
             try:
-                check_type_on_paper(host_path.get("path", "/"), host_path.get("type") or "")
+                check_type_on_paper(
+                    host_path.get("path", "/"), host_path.get("type") or ""
+                )
             except VolumeError as error:
                 found.append((volume["name"], str(error)))
             for reference in volume_references(volume):

@@ -1,11 +1,15 @@
-"""Whose rule is it? A node's tables have several tenants, and only one of them is kube-proxy.
+"""Whose rule is it? A node's tables have several tenants, and only one of them is
+kube-proxy.
 
-The kubelet keeps a canary and a hint in them, kind's network agent masquerades, Docker redirects its DNS server, the CNI plugin
-`portmap` opens host ports. To compare kube-proxy's rules with those of a node, each line of `iptables-save` is given its owner
-by the chain it is in, or the chain it leads to from one of the kernel's. A line that fits nobody is `unknown`, and says so.
+The kubelet keeps a canary and a hint in them, kind's network agent masquerades, Docker
+redirects its DNS server, the CNI plugin `portmap` opens host ports. To compare
+kube-proxy's rules with those of a node, each line of `iptables-save` is given its owner
+by the chain it is in, or the chain it leads to from one of the kernel's. A line that
+fits nobody is `unknown`, and says so.
 
-Upstream: `pkg/kubelet/kubelet_network_linux.go` (`KUBE-IPTABLES-HINT`, `KUBE-KUBELET-CANARY`), kindnetd's masquerade agent, the
-CNI plugin portmap, Docker's embedded DNS.
+Upstream: `pkg/kubelet/kubelet_network_linux.go` (`KUBE-IPTABLES-HINT`,
+`KUBE-KUBELET-CANARY`), kindnetd's masquerade agent, the CNI plugin portmap, Docker's
+embedded DNS.
 """
 
 from __future__ import annotations
@@ -13,7 +17,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from lifecycle.proxy.iptables.chains import CANARY_TABLES, FILTER_CHAINS, JUMP_CHAINS, KUBE_PROXY_CANARY, NAT_CHAINS
+from lifecycle.proxy.iptables.chains import (
+    CANARY_TABLES,
+    FILTER_CHAINS,
+    JUMP_CHAINS,
+    KUBE_PROXY_CANARY,
+    NAT_CHAINS,
+)
 from lifecycle.proxy.iptables.chains import is_service_chain as is_service_chain_name
 from lifecycle.proxy.iptables.tables import BUILT_IN
 
@@ -29,7 +39,9 @@ CHAIN_PREFIXES = (
 
 
 class SavedLine(NamedTuple):
-    """A line of `iptables-save`: `rule` is empty for the line that declares the chain. `text` is the whole line, without counters."""
+    """A line of `iptables-save`: `rule` is empty for the line that declares the chain.
+    `text` is the whole line, without counters.
+    """
 
     table: str
     chain: str
@@ -38,7 +50,9 @@ class SavedLine(NamedTuple):
 
     @property
     def owner(self) -> str:
-        """Whose it is. A jump out of one of the kernel's chains belongs to the owner of the chain it leads to."""
+        """Whose it is. A jump out of one of the kernel's chains belongs to the owner of
+        the chain it leads to.
+        """
         if self.chain not in BUILT_IN[self.table]:
             return chain_owner(self.table, self.chain)
         if not self.rule:
@@ -51,9 +65,16 @@ def chain_owner(table: str, chain: str) -> str:
     ours = {"filter": FILTER_CHAINS, "nat": NAT_CHAINS}.get(table, ())
     jumps = {jump.destination for jump in JUMP_CHAINS if jump.table == table}
     canary = table in CANARY_TABLES and chain == KUBE_PROXY_CANARY
-    if chain in ours or chain in jumps or canary or (table == "nat" and is_service_chain_name(chain)):
+    if (
+        chain in ours
+        or chain in jumps
+        or canary
+        or (table == "nat" and is_service_chain_name(chain))
+    ):
         return KUBE_PROXY
-    return next((owner for prefix, owner in CHAIN_PREFIXES if chain.startswith(prefix)), UNKNOWN)
+    return next(
+        (owner for prefix, owner in CHAIN_PREFIXES if chain.startswith(prefix)), UNKNOWN
+    )
 
 
 def saved_lines(text: str) -> Iterator[SavedLine]:

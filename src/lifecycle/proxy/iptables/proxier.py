@@ -1,12 +1,16 @@
-"""kube-proxy of one node: watches Services and EndpointSlices, and keeps the node's rules.
+"""kube-proxy of one node: watches Services and EndpointSlices, and keeps the node's
+rules.
 
-Nothing is written before both have been listed once: half a picture would cut connections. From then on each change
-asks for a sync, and syncs come at most once in `min_sync_period`. A full sync writes everything and makes sure of the jumps from
-the kernel's chains; the others leave out the chains of Services that did not change. An empty chain of ours, the canary,
-tells whether somebody flushed the tables behind our back; if it is gone, a full sync follows.
+Nothing is written before both have been listed once: half a picture would cut
+connections. From then on each change asks for a sync, and syncs come at most once in
+`min_sync_period`. A full sync writes everything and makes sure of the jumps from the
+kernel's chains; the others leave out the chains of Services that did not change. An
+empty chain of ours, the canary, tells whether somebody flushed the tables behind our
+back; if it is gone, a full sync follows.
 
-Upstream: `pkg/proxy/iptables/proxier.go` (`Proxier`, `NewProxier`), `cmd/kube-proxy/app/server.go` (`Run`),
-`pkg/util/iptables/iptables.go` (`Monitor`), v1.36. Left out: metrics.
+Upstream: `pkg/proxy/iptables/proxier.go` (`Proxier`, `NewProxier`),
+`cmd/kube-proxy/app/server.go` (`Run`), `pkg/util/iptables/iptables.go` (`Monitor`),
+v1.36. Left out: metrics.
 """
 
 from __future__ import annotations
@@ -27,10 +31,19 @@ from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.proxy.bounded_frequency_runner import BoundedFrequencyRunner
 from lifecycle.proxy.conntrack import Conntrack, stale_flows
 from lifecycle.proxy.endpoints_map import EndpointsMap, ServiceKey, service_key
-from lifecycle.proxy.iptables.chains import CANARY_TABLES, JUMP_CHAINS, KUBE_PROXY_CANARY
+from lifecycle.proxy.iptables.chains import (
+    CANARY_TABLES,
+    JUMP_CHAINS,
+    KUBE_PROXY_CANARY,
+)
 from lifecycle.proxy.iptables.config import ProxierConfig
 from lifecycle.proxy.iptables.runner import Runner
-from lifecycle.proxy.iptables.sync_proxy_rules import COUNTERS, NodeFacts, is_large_cluster, sync_proxy_rules
+from lifecycle.proxy.iptables.sync_proxy_rules import (
+    COUNTERS,
+    NodeFacts,
+    is_large_cluster,
+    sync_proxy_rules,
+)
 from lifecycle.proxy.iptables.tables import RestoreError
 from lifecycle.proxy.service_health import ServiceHealthServer
 from lifecycle.proxy.service_map import ServicePortMap
@@ -43,10 +56,12 @@ NOT_OURS = "!service.kubernetes.io/service-proxy-name"
 
 
 class Proxier:
-    """The proxy of one node and one family of addresses. `sink` is where the rules go; `synced` is set once they are there.
+    """The proxy of one node and one family of addresses. `sink` is where the rules go;
+    `synced` is set once they are there.
 
-    `listen` makes a listening socket on a port of the node; without it nobody answers balancers' health checks. `conntrack` is the
-    kernel's table of flows, where there is a kernel.
+    `listen` makes a listening socket on a port of the node; without it nobody answers
+    balancers' health checks. `conntrack` is the kernel's table of flows, where there is
+    a kernel.
     """
 
     def __init__(
@@ -73,7 +88,9 @@ class Proxier:
         self.syncs = 0
         self.synced = asyncio.Event()
         self.last_rule_counts = (0, 0)
-        self._health = ServiceHealthServer(listen, self._is_fresh) if listen is not None else None
+        self._health = (
+            ServiceHealthServer(listen, self._is_fresh) if listen is not None else None
+        )
         self._conntrack = conntrack
         self._changed: set[ServiceKey] = set()
         self._changed_since: float | None = None
@@ -81,48 +98,69 @@ class Proxier:
         self._last_full_sync = 0.0
         self._last_cleanup = -inf
         self._runner = BoundedFrequencyRunner(
-            self.sync, min_interval=self.config.min_sync_period, max_interval=self.config.full_sync_period
+            self.sync,
+            min_interval=self.config.min_sync_period,
+            max_interval=self.config.full_sync_period,
         )
         self._services = informers.informer(
-            resource("services"), label_selector=NOT_OURS, field_selector="spec.clusterIP!=None"
+            resource("services"),
+            label_selector=NOT_OURS,
+            field_selector="spec.clusterIP!=None",
         )
         self._slices = informers.informer(
             resource("endpointslices.discovery.k8s.io"),
             label_selector=f"!service.kubernetes.io/headless,{NOT_OURS}",
         )
-        self._nodes = informers.informer(resource("nodes"), field_selector=f"metadata.name={node_name}")
+        self._nodes = informers.informer(
+            resource("nodes"), field_selector=f"metadata.name={node_name}"
+        )
         self._handlers = (
             (
                 self._services,
                 self._services.add_event_handler(
-                    self.on_service, lambda old, new: self.on_service(new), self.on_service_deleted
+                    self.on_service,
+                    lambda old, new: self.on_service(new),
+                    self.on_service_deleted,
                 ),
             ),
             (
                 self._slices,
                 self._slices.add_event_handler(
-                    self.on_endpoint_slice, lambda old, new: self.on_endpoint_slice(new), self.on_endpoint_slice_deleted
+                    self.on_endpoint_slice,
+                    lambda old, new: self.on_endpoint_slice(new),
+                    self.on_endpoint_slice_deleted,
                 ),
             ),
-            (self._nodes, self._nodes.add_event_handler(self.on_node, lambda old, new: self.on_node(new))),
+            (
+                self._nodes,
+                self._nodes.add_event_handler(
+                    self.on_node, lambda old, new: self.on_node(new)
+                ),
+            ),
         )
 
     async def run(self) -> None:
-        """Keep the rules until cancelled. They stay when it ends: connections do not need a proxy to go on."""
+        """Keep the rules until cancelled. They stay when it ends: connections do not
+        need a proxy to go on.
+        """
         try:
             for informer, _ in self._handlers:
                 await informer.wait_for_sync()
             self._runner.run()
             async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(self._runner.loop(), name=f"kube-proxy {self.node.name}")
-                tasks.create_task(self._monitor(), name=f"kube-proxy monitor {self.node.name}")
+                tasks.create_task(
+                    self._runner.loop(), name=f"kube-proxy {self.node.name}"
+                )
+                tasks.create_task(
+                    self._monitor(), name=f"kube-proxy monitor {self.node.name}"
+                )
         finally:
             if self._health is not None:
                 await self._health.stop()
             for informer, handlers in self._handlers:
                 informer.remove_event_handler(handlers)
 
-    # -- what changed -------------------------------------------------------------------------------------------------
+    # -- what changed ------------------------------------------------------------------
 
     def on_service(self, service: Object) -> None:
         """A Service is new or different."""
@@ -145,9 +183,15 @@ class Proxier:
             self._note(service_key(endpoint_slice))
 
     def on_node(self, node: Object) -> None:
-        """Our node's labels say which zone we are in; a change of that concerns every Service, other labels none."""
+        """Our node's labels say which zone we are in; a change of that concerns every
+        Service, other labels none.
+        """
         found = node["metadata"].get("labels") or {}
-        labels = {LABEL_TOPOLOGY_ZONE: found[LABEL_TOPOLOGY_ZONE]} if LABEL_TOPOLOGY_ZONE in found else {}
+        labels = (
+            {LABEL_TOPOLOGY_ZONE: found[LABEL_TOPOLOGY_ZONE]}
+            if LABEL_TOPOLOGY_ZONE in found
+            else {}
+        )
         if node["metadata"]["name"] == self.node.name and labels != self.node.labels:
             self.node = replace(self.node, labels=labels)
             self._need_full_sync = True
@@ -160,19 +204,29 @@ class Proxier:
                 self._changed_since = asyncio.get_running_loop().time()
             self._runner.run()
 
-    # -- the sync -----------------------------------------------------------------------------------------------------
+    # -- the sync ----------------------------------------------------------------------
 
     async def sync(self) -> None:
-        """Bring the rules up to date. A failure is logged and tried again after `sync_period`, then in full."""
+        """Bring the rules up to date. A failure is logged and tried again after
+        `sync_period`, then in full.
+        """
         now = asyncio.get_running_loop().time()
-        full = self._need_full_sync or now - self._last_full_sync >= self.config.full_sync_period
+        full = (
+            self._need_full_sync
+            or now - self._last_full_sync >= self.config.full_sync_period
+        )
         changed, self._changed = self._changed, set()
         since, self._changed_since = self._changed_since, None
         with span("proxy", "syncProxyRules", node=self.node.name, full=full):
             try:
                 await self._sync(full, changed)
             except RestoreError as error:
-                log.error("sync of %s failed, retrying in %s s: %s", self.node.name, self.config.sync_period, error)
+                log.error(
+                    "sync of %s failed, retrying in %s s: %s",
+                    self.node.name,
+                    self.config.sync_period,
+                    error,
+                )
                 self._need_full_sync = True
                 self._changed_since = now if since is None else since
                 self._runner.retry_after(self.config.sync_period)
@@ -182,27 +236,41 @@ class Proxier:
         if full:
             self._last_full_sync = now
         if self._health is not None:
-            await self._health.sync(self.services.health_check_node_ports(), self.endpoints.local_ready_endpoints())
+            await self._health.sync(
+                self.services.health_check_node_ports(),
+                self.endpoints.local_ready_endpoints(),
+            )
         if self._conntrack is not None and any(
             s.name.protocol == "UDP" for s in self.services if full or s.key in changed
         ):
             self._forget_stale_flows(self._conntrack)
 
     def _forget_stale_flows(self, conntrack: Conntrack) -> None:
-        """A failure is logged and no more: the rules are in place, and the next change tries again."""
+        """A failure is logged and no more: the rules are in place, and the next change
+        tries again.
+        """
         try:
-            conntrack.forget(stale_flows(self.services, self.endpoints, conntrack.udp_flows()))
+            conntrack.forget(
+                stale_flows(self.services, self.endpoints, conntrack.udp_flows())
+            )
         except OSError as error:
             log.error("stale flows of %s are not forgotten: %s", self.node.name, error)
 
     def _is_fresh(self) -> bool:
-        """Whether no change has waited too long for its rules. Upstream: `ProxyHealthServer.Health`."""
+        """Whether no change has waited too long for its rules. Upstream:
+        `ProxyHealthServer.Health`.
+        """
         since = self._changed_since
-        return since is None or asyncio.get_running_loop().time() - since < 2 * self.config.sync_period
+        return (
+            since is None
+            or asyncio.get_running_loop().time() - since < 2 * self.config.sync_period
+        )
 
     async def _sync(self, full: bool, changed: set[ServiceKey]) -> None:
         if full:
-            self._need_full_sync = False  # a change that arrives meanwhile may ask for another
+            self._need_full_sync = (
+                False  # a change that arrives meanwhile may ask for another
+            )
             await self._ensure_jumps()
         existing = await self._chains_to_clean()
         rules = sync_proxy_rules(
@@ -217,7 +285,9 @@ class Proxier:
         self.last_rule_counts = (rules.filter_rule_count, rules.nat_rule_count)
 
     async def _chains_to_clean(self) -> Collection[str]:
-        """The chains of the nat table, of which the stale ones are removed. To list them takes long in a large cluster, and may wait."""
+        """The chains of the nat table, of which the stale ones are removed. To list
+        them takes long in a large cluster, and may wait.
+        """
         now = asyncio.get_running_loop().time()
         waited = now - self._last_cleanup > self.config.sync_period
         if not waited and is_large_cluster(self.services, self.endpoints, self.config):
@@ -226,20 +296,30 @@ class Proxier:
         return await self.sink.chains("nat")
 
     async def _ensure_jumps(self) -> None:
-        """The way from the kernel's chains into ours, and the counters. Not part of the restore: those chains have other tenants."""
+        """The way from the kernel's chains into ours, and the counters. Not part of the
+        restore: those chains have other tenants.
+        """
         for table in CANARY_TABLES:
             await self.sink.ensure_chain(table, KUBE_PROXY_CANARY)
         for jump in JUMP_CHAINS:
             await self.sink.ensure_chain(jump.table, jump.destination)
             await self.sink.ensure_rule(jump.table, jump.source, jump.rule)
-        counters = frozenset([name for name in COUNTERS if await self.sink.ensure_counter(name)])
+        counters = frozenset(
+            [name for name in COUNTERS if await self.sink.ensure_counter(name)]
+        )
         self.node = replace(self.node, counters=counters)
 
     async def _monitor(self) -> None:
-        """Somebody may flush the tables. The kernel announces no such thing, so the canary has to be looked at."""
+        """Somebody may flush the tables. The kernel announces no such thing, so the
+        canary has to be looked at.
+        """
         while True:
             await asyncio.sleep(self.config.sync_period)
-            if self.syncs and not await self.sink.chain_exists("mangle", KUBE_PROXY_CANARY):
-                log.warning("the rules of %s are gone; writing them again", self.node.name)
+            if self.syncs and not await self.sink.chain_exists(
+                "mangle", KUBE_PROXY_CANARY
+            ):
+                log.warning(
+                    "the rules of %s are gone; writing them again", self.node.name
+                )
                 self._need_full_sync = True
                 self._runner.run()

@@ -1,9 +1,12 @@
-"""The rules of `iptables-save` as something that can be asked: does this rule match, and where does it lead?
+"""The rules of `iptables-save` as something that can be asked: does this rule match,
+and where does it lead?
 
-The options of a rule are read in the printed form only (`saved_form` brings any rule into it). A match that is not known here raises: a
-rule that one does not understand must not be taken for one that does not match.
+The options of a rule are read in the printed form only (`saved_form` brings any rule
+into it). A match that is not known here raises: a rule that one does not understand
+must not be taken for one that does not match.
 
-Upstream: netfilter's iptables 1.8.9, `extensions/libxt_*.c`, `libipt_*.c`, as far as the tenants of a kind node's tables use them.
+Upstream: netfilter's iptables 1.8.9, `extensions/libxt_*.c`, `libipt_*.c`, as far as
+the tenants of a kind node's tables use them.
 """
 
 from __future__ import annotations
@@ -15,14 +18,18 @@ from dataclasses import dataclass, field
 Options = dict[str, tuple[bool, str]]
 """Option → (inverted, value)."""
 
-FLAGS = frozenset({"--rcheck", "--set", "--reap", "--rsource", "--random-fully", "--random"})
+FLAGS = frozenset(
+    {"--rcheck", "--set", "--reap", "--rsource", "--random-fully", "--random"}
+)
 WITHOUT_EFFECT = frozenset({"comment", "nfacct"})
 """Matches that always match: a remark, a counter."""
 
 
 @dataclass(slots=True, frozen=True)
 class Rule:
-    """One rule. `head` has `-s`, `-d`, `-p`; `matches` the modules with their options; `target` is a chain, a verdict, or empty."""
+    """One rule. `head` has `-s`, `-d`, `-p`; `matches` the modules with their options;
+    `target` is a chain, a verdict, or empty.
+    """
 
     chain: str
     text: str
@@ -34,7 +41,14 @@ class Rule:
     @property
     def comment(self) -> str:
         """What whoever wrote it says of it; may be empty."""
-        return next((options["--comment"][1] for module, options in self.matches if module == "comment"), "")
+        return next(
+            (
+                options["--comment"][1]
+                for module, options in self.matches
+                if module == "comment"
+            ),
+            "",
+        )
 
 
 Ruleset = dict[str, dict[str, list[Rule]]]
@@ -42,7 +56,9 @@ Ruleset = dict[str, dict[str, list[Rule]]]
 
 
 def parse_saved(text: str) -> Ruleset:
-    """The tables in a text of `iptables-save`. Raises ValueError, with the line, for one that is not understood."""
+    """The tables in a text of `iptables-save`. Raises ValueError, with the line, for
+    one that is not understood.
+    """
     tables: Ruleset = {}
     chains: dict[str, list[Rule]] = {}
     for line in text.splitlines():
@@ -75,7 +91,9 @@ def parse_rule(line: str) -> Rule:
         else:
             options = target_options if target else matches[-1][1]
             options[word] = inverted, "" if word in FLAGS else next(words)
-    return Rule(line.split(" ", 2)[1], line, head, tuple(matches), target, target_options)
+    return Rule(
+        line.split(" ", 2)[1], line, head, tuple(matches), target, target_options
+    )
 
 
 def _with_inversions(words: Iterator[str]) -> Iterator[tuple[bool, str]]:

@@ -1,11 +1,13 @@
 """Where rules go: the kernel of this machine, or a picture of it.
 
-The proxier speaks to a `Runner`. `TextRunner` keeps the rules in `Tables` and every text that was restored; the
-cluster uses it unless told otherwise. `CommandRunner` calls the real programs – in a network namespace of its own, so that no
-test or lab ever touches the machine's rules.
+The proxier speaks to a `Runner`. `TextRunner` keeps the rules in `Tables` and every
+text that was restored; the cluster uses it unless told otherwise. `CommandRunner` calls
+the real programs – in a network namespace of its own, so that no test or lab ever
+touches the machine's rules.
 
-Upstream: `pkg/util/iptables/iptables.go` (`Interface`, `runner`), `pkg/proxy/util/nfacct`, v1.36. Left out: the search for
-features of old iptables versions.
+Upstream: `pkg/util/iptables/iptables.go` (`Interface`, `runner`),
+`pkg/proxy/util/nfacct`, v1.36. Left out: the search for features of old iptables
+versions.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ from typing import Protocol
 from lifecycle.proxy.iptables.tables import RestoreError, Tables
 
 WAIT = ("-w", "5", "-W", "100000")
-"""Wait up to five seconds for the lock that iptables programs share, looking every 100 ms."""
+"""Wait up to five seconds for the lock that iptables programs share, looking every 100
+ms.
+"""
 
 
 class Runner(Protocol):
@@ -51,12 +55,16 @@ class Runner(Protocol):
 
 
 class TextRunner:
-    """Rules as text. `tables` is what a kernel would hold now, `restored` every input of `iptables-restore`, oldest first.
+    """Rules as text. `tables` is what a kernel would hold now, `restored` every input
+    of `iptables-restore`, oldest first.
 
-    `counters=False` plays a kernel without nfacct. `keep`: how many inputs are remembered.
+    `counters=False` plays a kernel without nfacct. `keep`: how many inputs are
+    remembered.
     """
 
-    def __init__(self, tables: Tables | None = None, *, counters: bool = True, keep: int = 100) -> None:
+    def __init__(
+        self, tables: Tables | None = None, *, counters: bool = True, keep: int = 100
+    ) -> None:
         self.tables = tables or Tables()
         self.restored: list[str] = []
         self._counters = counters
@@ -90,11 +98,16 @@ class TextRunner:
 
 
 class CommandRunner:
-    """The real programs, as root, inside a network namespace made with `ip netns add`. IPv4 only."""
+    """The real programs, as root, inside a network namespace made with `ip netns add`.
+    IPv4 only.
+    """
 
     def __init__(self, namespace: str) -> None:
         if not namespace:
-            raise ValueError("a network namespace is needed: the machine's own rules are not ours to change")
+            raise ValueError(
+                "a network namespace is needed: the machine's own rules are not ours to"
+                " change"
+            )
         self.namespace = namespace
 
     async def ensure_chain(self, table: str, chain: str) -> bool:
@@ -112,14 +125,18 @@ class CommandRunner:
     async def ensure_rule(self, table: str, chain: str, rule: str) -> bool:
         """See `Runner`."""
         words = shlex.split(rule)
-        code, _, _ = await self._run("iptables", *WAIT, "-t", table, "-C", chain, *words)
+        code, _, _ = await self._run(
+            "iptables", *WAIT, "-t", table, "-C", chain, *words
+        )
         if code == 0:
             return True
         await self._must("iptables", *WAIT, "-t", table, "-I", chain, *words)
         return False
 
     async def ensure_counter(self, name: str) -> bool:
-        """See `Runner`. The `nfacct` program makes counters; without it rules go uncounted, as upstream's do on kernels without them."""
+        """See `Runner`. The `nfacct` program makes counters; without it rules go
+        uncounted, as upstream's do on kernels without them.
+        """
         if shutil.which("nfacct") is None:
             return False
         code, _, error = await self._run("nfacct", "add", name)
@@ -132,18 +149,24 @@ class CommandRunner:
 
     async def restore_all(self, text: str) -> None:
         """See `Runner`."""
-        await self._must("iptables-restore", *WAIT, "--noflush", "--counters", stdin=text)
+        await self._must(
+            "iptables-restore", *WAIT, "--noflush", "--counters", stdin=text
+        )
 
     async def _must(self, *command: str, stdin: str = "") -> str:
         code, output, error = await self._run(*command, stdin=stdin)
         if code:
-            raise RestoreError(f"{shlex.join(command)}: exit code {code}: {error.strip()}")
+            raise RestoreError(
+                f"{shlex.join(command)}: exit code {code}: {error.strip()}"
+            )
         return output
 
     async def _run(self, *command: str, stdin: str = "") -> tuple[int, str, str]:
         inside: Sequence[str] = ("ip", "netns", "exec", self.namespace, *command)
         pipe = asyncio.subprocess.PIPE
-        process = await asyncio.create_subprocess_exec(*inside, stdin=pipe, stdout=pipe, stderr=pipe)
+        process = await asyncio.create_subprocess_exec(
+            *inside, stdin=pipe, stdout=pipe, stderr=pipe
+        )
         try:
             output, error = await process.communicate(stdin.encode())
         except asyncio.CancelledError:

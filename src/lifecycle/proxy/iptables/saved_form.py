@@ -1,12 +1,14 @@
 """A rule as it is written, and as `iptables-save` prints it.
 
-The kernel does not keep the text of a rule. What is printed comes from what it kept: source, destination and protocol
-first, then the matches in order, each with all of its options, then the target with its defaults. `-d 10.96.0.1` comes back as
-`-d 10.96.0.1/32`, `--or-mark 0x4000` as `--set-xmark 0x4000/0x4000`, a probability as the nearest 31-bit fraction.
-To compare our rules with a node's they are brought into that form; a test holds this module against the real program.
+The kernel does not keep the text of a rule. What is printed comes from what it kept:
+source, destination and protocol first, then the matches in order, each with all of its
+options, then the target with its defaults. `-d 10.96.0.1` comes back as `-d
+10.96.0.1/32`, `--or-mark 0x4000` as `--set-xmark 0x4000/0x4000`, a probability as the
+nearest 31-bit fraction. To compare our rules with a node's they are brought into that
+form; a test holds this module against the real program.
 
-Upstream: netfilter's iptables 1.8.9, `iptables/nft-shared.c`, `extensions/libxt_*.c`, `libipt_*.c`. Left out: matches and
-targets that kube-proxy never writes.
+Upstream: netfilter's iptables 1.8.9, `iptables/nft-shared.c`, `extensions/libxt_*.c`,
+`libipt_*.c`. Left out: matches and targets that kube-proxy never writes.
 """
 
 from __future__ import annotations
@@ -16,8 +18,23 @@ from collections.abc import Callable
 from ipaddress import ip_network
 
 UNQUOTED = frozenset("_-0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
-CONNTRACK_STATES = ("INVALID", "NEW", "RELATED", "ESTABLISHED", "UNTRACKED", "SNAT", "DNAT")
-HEAD = {"-s": "-s", "--source": "-s", "-d": "-d", "--destination": "-d", "-p": "-p", "--protocol": "-p"}
+CONNTRACK_STATES = (
+    "INVALID",
+    "NEW",
+    "RELATED",
+    "ESTABLISHED",
+    "UNTRACKED",
+    "SNAT",
+    "DNAT",
+)
+HEAD = {
+    "-s": "-s",
+    "--source": "-s",
+    "-d": "-d",
+    "--destination": "-d",
+    "-p": "-p",
+    "--protocol": "-p",
+}
 PORT_MATCHES = ("tcp", "udp", "sctp")
 FLAGS = frozenset({"--rcheck", "--set", "--reap", "--rsource", "--random-fully"})
 STATISTIC_SCALE = 0x80000000
@@ -27,7 +44,9 @@ Options = dict[str, tuple[bool, str]]
 
 
 def saved_form(rule: str) -> str:
-    """A rule's arguments (without command and chain) as `iptables-save` would print them. Raises ValueError for what it does not know."""
+    """A rule's arguments (without command and chain) as `iptables-save` would print
+    them. Raises ValueError for what it does not know.
+    """
     head: Options = {}
     matches: list[tuple[str, Options]] = []
     target = ""
@@ -59,9 +78,13 @@ def saved_form(rule: str) -> str:
 
 
 def _owner(option: str, matches: list[tuple[str, Options]]) -> Options:
-    """The match an option belongs to: the ports' to the protocol's match, others to the last one named."""
+    """The match an option belongs to: the ports' to the protocol's match, others to the
+    last one named.
+    """
     if option in ("--dport", "--sport"):
-        return next(options for module, options in reversed(matches) if module in PORT_MATCHES)
+        return next(
+            options for module, options in reversed(matches) if module in PORT_MATCHES
+        )
     if not matches:
         raise ValueError(f"{option} belongs to no match")
     return matches[-1][1]
@@ -112,7 +135,11 @@ def _conntrack(options: Options) -> list[str]:
 
 def _mark_match(options: Options) -> list[str]:
     inverted, value = options["--mark"]
-    return [*(["!"] if inverted else []), "--mark", "/".join(f"{int(part, 0):#x}" for part in value.split("/"))]
+    return [
+        *(["!"] if inverted else []),
+        "--mark",
+        "/".join(f"{int(part, 0):#x}" for part in value.split("/")),
+    ]
 
 
 def _statistic(options: Options) -> list[str]:
@@ -122,11 +149,22 @@ def _statistic(options: Options) -> list[str]:
 
 def _recent(options: Options) -> list[str]:
     seen = _plain(options, "--set", "--rcheck", "--seconds", "--reap")
-    return [*seen, "--name", options["--name"][1], "--mask", "255.255.255.255", "--rsource"]
+    return [
+        *seen,
+        "--name",
+        options["--name"][1],
+        "--mask",
+        "255.255.255.255",
+        "--rsource",
+    ]
 
 
 def _nfacct(options: Options) -> list[str]:
-    return ["--nfacct-name", "", options["--nfacct-name"][1]]  # the real program prints two spaces here
+    return [
+        "--nfacct-name",
+        "",
+        options["--nfacct-name"][1],
+    ]  # the real program prints two spaces here
 
 
 MATCHES: dict[str, Callable[[Options], list[str]]] = {
@@ -137,7 +175,10 @@ MATCHES: dict[str, Callable[[Options], list[str]]] = {
     "nfacct": _nfacct,
     "recent": _recent,
     "statistic": _statistic,
-    **{module: lambda options: _plain(options, "--sport", "--dport") for module in PORT_MATCHES},
+    **{
+        module: lambda options: _plain(options, "--sport", "--dport")
+        for module in PORT_MATCHES
+    },
 }
 
 
@@ -146,7 +187,11 @@ def _target(target: str, options: Options, v6: bool) -> list[str]:
         ((option, (_, value)),) = options.items()
         mark, _, mask = value.partition("/")
         bits = int(mark, 0)
-        masks = {"--or-mark": bits, "--xor-mark": 0, "--set-xmark": int(mask or "0xffffffff", 0)}
+        masks = {
+            "--or-mark": bits,
+            "--xor-mark": 0,
+            "--set-xmark": int(mask or "0xffffffff", 0),
+        }
         return ["--set-xmark", f"{bits:#x}/{masks[option]:#x}"]
     if target == "REJECT":
         default = "icmp6-port-unreachable" if v6 else "icmp-port-unreachable"

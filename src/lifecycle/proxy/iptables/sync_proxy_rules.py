@@ -1,6 +1,7 @@
 """All rules of a node, from what is known of Services and endpoints.
 
-A pure function: the same picture gives the same text. The proxier decides when to call it and what to do with it.
+A pure function: the same picture gives the same text. The proxier decides when to call
+it and what to do with it.
 
 Upstream: `pkg/proxy/iptables/proxier.go` (`syncProxyRules`), v1.36.
 """
@@ -38,7 +39,9 @@ COUNTERS = (INVALID_COUNTER, LOCALHOST_COUNTER)
 
 @dataclass(slots=True, frozen=True)
 class NodeFacts:
-    """What the rules need to know of the node. `counters`: the nfacct counters that exist. `other_addresses`: those besides `ip`."""
+    """What the rules need to know of the node. `counters`: the nfacct counters that
+    exist. `other_addresses`: those besides `ip`.
+    """
 
     name: str
     ip: str
@@ -61,20 +64,28 @@ def sync_proxy_rules(
     existing_nat_chains: Collection[str] = (),
     changed: Collection[ServiceKey] | None = None,
 ) -> RestoreInput:
-    """The input for `iptables-restore`. `changed`: the Services whose own chains are to be written; None means all (a full sync)."""
+    """The input for `iptables-restore`. `changed`: the Services whose own chains are to
+    be written; None means all (a full sync).
+    """
     out = RestoreInput()
     out.filter_chains.extend(map(chain_line, FILTER_CHAINS))
     out.nat_chains.extend(map(chain_line, NAT_CHAINS))
     _write_masquerade(out, config)
     node_ports = NodePortAddresses(config.node_port_addresses, services.family)
-    localhost = services.family == "IPv4" and config.localhost_node_ports and node_ports.has_loopback
+    localhost = (
+        services.family == "IPv4"
+        and config.localhost_node_ports
+        and node_ports.has_loopback
+    )
     if localhost:
         _write_localnet_guard(out)
     known = list(services)
     with_comments = not is_large_cluster(services, endpoints, config)
     active: set[str] = set()
     for service in known:
-        categories = categorize_endpoints(endpoints[service.name], service, node.name, node.labels)
+        categories = categorize_endpoints(
+            endpoints[service.name], service, node.name, node.labels
+        )
         rules = ServiceRules(
             service,
             categories,
@@ -93,39 +104,58 @@ def sync_proxy_rules(
             out.skipped_nat_rules += len(skipped.nat_rules)
     _delete_stale(out, existing_nat_chains, active)
     _write_node_ports_jump(
-        out, services.family, localhost, None if node_ports.match_all else node_ports.of(node.addresses)
+        out,
+        services.family,
+        localhost,
+        None if node_ports.match_all else node_ports.of(node.addresses),
     )
     _write_forward(out, config, node.counters)
     return out
 
 
-def is_large_cluster(services: ServicePortMap, endpoints: EndpointsMap, config: ProxierConfig) -> bool:
-    """Whether there are so many endpoints that it pays to write less. Upstream: `largeClusterMode`."""
-    return sum(len(endpoints[service.name]) for service in services) > config.large_cluster_endpoints
+def is_large_cluster(
+    services: ServicePortMap, endpoints: EndpointsMap, config: ProxierConfig
+) -> bool:
+    """Whether there are so many endpoints that it pays to write less. Upstream:
+    `largeClusterMode`.
+    """
+    return (
+        sum(len(endpoints[service.name]) for service in services)
+        > config.large_cluster_endpoints
+    )
 
 
 def _write_masquerade(out: RestoreInput, config: ProxierConfig) -> None:
-    """Marked packets get the node's address as their source. The mark is cleared first: a packet may come by here twice."""
+    """Marked packets get the node's address as their source. The mark is cleared first:
+    a packet may come by here twice.
+    """
     mark = config.masquerade_mark
     out.nat_rules += [
         f"-A {KUBE_POSTROUTING} -m mark ! --mark {mark}/{mark} -j RETURN",
         f"-A {KUBE_POSTROUTING} -j MARK --xor-mark {mark}",
-        f'-A {KUBE_POSTROUTING} -m comment --comment "kubernetes service traffic requiring SNAT" '
-        "-j MASQUERADE --random-fully",
+        (
+            f'-A {KUBE_POSTROUTING} -m comment --comment "kubernetes service traffic'
+            ' requiring SNAT" -j MASQUERADE --random-fully'
+        ),
         f"-A {KUBE_MARK_MASQ} -j MARK --or-mark {mark}",
     ]
 
 
 def _write_localnet_guard(out: RestoreInput) -> None:
-    """Node ports on 127.0.0.1 need `route_localnet`, which lets neighbours send to loopback addresses; this forbids it again."""
+    """Node ports on 127.0.0.1 need `route_localnet`, which lets neighbours send to
+    loopback addresses; this forbids it again.
+    """
     out.filter_chains.append(chain_line(KUBE_FIREWALL))
     out.filter_rules.append(
-        f'-A {KUBE_FIREWALL} -m comment --comment "block incoming localnet connections" -d 127.0.0.0/8 '
-        "! -s 127.0.0.0/8 -m conntrack ! --ctstate RELATED,ESTABLISHED,DNAT -j DROP"
+        f'-A {KUBE_FIREWALL} -m comment --comment "block incoming localnet connections"'
+        " -d 127.0.0.0/8 ! -s 127.0.0.0/8 -m conntrack ! --ctstate"
+        " RELATED,ESTABLISHED,DNAT -j DROP"
     )
 
 
-def _delete_stale(out: RestoreInput, existing: Collection[str], active: set[str]) -> None:
+def _delete_stale(
+    out: RestoreInput, existing: Collection[str], active: set[str]
+) -> None:
     """A chain must be declared, and so emptied, before it can be removed."""
     for chain in sorted(set(existing) - active):
         if is_service_chain(chain):
@@ -134,26 +164,51 @@ def _delete_stale(out: RestoreInput, existing: Collection[str], active: set[str]
             out.deleted_chains += 1
 
 
-def _write_node_ports_jump(out: RestoreInput, family: str, localhost: bool, addresses: Sequence[str] | None) -> None:
+def _write_node_ports_jump(
+    out: RestoreInput, family: str, localhost: bool, addresses: Sequence[str] | None
+) -> None:
     """`addresses`: those that answer; None means all that are local."""
-    comment = "kubernetes service nodeports; NOTE: this must be the last rule in this chain"
+    comment = (
+        "kubernetes service nodeports; NOTE: this must be the last rule in this chain"
+    )
     start = f'-A {KUBE_SERVICES} -m comment --comment "{comment}"'
     if addresses is None:
-        never = "" if localhost else " ! -d ::1/128" if family == "IPv6" else " ! -d 127.0.0.0/8"
-        out.nat_rules.append(f"{start} -m addrtype --dst-type LOCAL{never} -j {KUBE_NODEPORTS}")
+        never = (
+            ""
+            if localhost
+            else " ! -d ::1/128"
+            if family == "IPv6"
+            else " ! -d 127.0.0.0/8"
+        )
+        out.nat_rules.append(
+            f"{start} -m addrtype --dst-type LOCAL{never} -j {KUBE_NODEPORTS}"
+        )
         return
     for address in addresses:
         if localhost or not ip_address(address).is_loopback:
             out.nat_rules.append(f"{start} -d {address} -j {KUBE_NODEPORTS}")
 
 
-def _write_forward(out: RestoreInput, config: ProxierConfig, counters: frozenset[str]) -> None:
+def _write_forward(
+    out: RestoreInput, config: ProxierConfig, counters: frozenset[str]
+) -> None:
     mark = config.masquerade_mark
     if not config.conntrack_tcp_be_liberal:
-        counted = f"-m nfacct --nfacct-name {INVALID_COUNTER} " if INVALID_COUNTER in counters else ""
-        out.filter_rules.append(f"-A {KUBE_FORWARD} -m conntrack --ctstate INVALID {counted}-j DROP")
+        counted = (
+            f"-m nfacct --nfacct-name {INVALID_COUNTER} "
+            if INVALID_COUNTER in counters
+            else ""
+        )
+        out.filter_rules.append(
+            f"-A {KUBE_FORWARD} -m conntrack --ctstate INVALID {counted}-j DROP"
+        )
     out.filter_rules += [
-        f'-A {KUBE_FORWARD} -m comment --comment "kubernetes forwarding rules" -m mark --mark {mark}/{mark} -j ACCEPT',
-        f'-A {KUBE_FORWARD} -m comment --comment "kubernetes forwarding conntrack rule" '
-        "-m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT",
+        (
+            f'-A {KUBE_FORWARD} -m comment --comment "kubernetes forwarding rules" -m'
+            f" mark --mark {mark}/{mark} -j ACCEPT"
+        ),
+        (
+            f'-A {KUBE_FORWARD} -m comment --comment "kubernetes forwarding conntrack'
+            ' rule" -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT'
+        ),
     ]

@@ -1,9 +1,12 @@
-"""The kernel's tables, as far as kube-proxy sees them: what `iptables-restore` does to them and `iptables-save` tells of them.
+"""The kernel's tables, as far as kube-proxy sees them: what `iptables-restore` does to
+them and `iptables-save` tells of them.
 
-Where there is no root and no Linux the proxier works on these instead, and a reader can look at them.
+Where there is no root and no Linux the proxier works on these instead, and a reader can
+look at them.
 
-Upstream: netfilter's iptables 1.8.9 (nf_tables variant), `iptables/xtables-restore.c`, `xtables-save.c`. Left out: packet
-counters (always zero) and commands other than those that kube-proxy sends.
+Upstream: netfilter's iptables 1.8.9 (nf_tables variant), `iptables/xtables-restore.c`,
+`xtables-save.c`. Left out: packet counters (always zero) and commands other than those
+that kube-proxy sends.
 """
 
 from __future__ import annotations
@@ -19,7 +22,9 @@ BUILT_IN = {
 }
 """The kernel's own chains, in the order in which tables and chains are printed."""
 
-TERMINAL_TARGETS = frozenset({"ACCEPT", "DROP", "RETURN", "REJECT", "DNAT", "SNAT", "MARK", "MASQUERADE"})
+TERMINAL_TARGETS = frozenset(
+    {"ACCEPT", "DROP", "RETURN", "REJECT", "DNAT", "SNAT", "MARK", "MASQUERADE"}
+)
 
 
 class RestoreError(Exception):
@@ -49,7 +54,9 @@ class Tables:
         return existed
 
     def ensure_rule(self, table: str, chain: str, rule: str) -> bool:
-        """Put a rule in front of a chain's others unless it is there; whether it was."""
+        """Put a rule in front of a chain's others unless it is there; whether it
+        was.
+        """
         saved, rules = saved_form(rule), self._tables[table][chain]
         if saved in rules:
             return True
@@ -57,7 +64,9 @@ class Tables:
         return False
 
     def restore(self, text: str) -> None:
-        """`iptables-restore --noflush`: each table changes as a whole or not at all. Raises RestoreError."""
+        """`iptables-restore --noflush`: each table changes as a whole or not at all.
+        Raises RestoreError.
+        """
         table = ""
         work: dict[str, list[str]] = {}
         for number, line in enumerate(text.splitlines(), start=1):
@@ -66,7 +75,10 @@ class Tables:
             try:
                 if line.startswith("*"):
                     table = line[1:]
-                    work = {chain: list(rules) for chain, rules in self._tables[table].items()}
+                    work = {
+                        chain: list(rules)
+                        for chain, rules in self._tables[table].items()
+                    }
                 elif line == "COMMIT":
                     _check_jumps(work)
                     self._tables[table] = work
@@ -80,15 +92,22 @@ class Tables:
                 raise RestoreError(f"line {number} failed: {line}: {error}") from error
 
     def save(self, *only: str) -> str:
-        """`iptables-save`, without its comment lines. A table that nobody has touched is not printed."""
+        """`iptables-save`, without its comment lines. A table that nobody has touched
+        is not printed.
+        """
         lines: list[str] = []
         for table, built_in in BUILT_IN.items():
             chains = self._tables[table]
-            if (only and table not in only) or not (len(chains) > len(built_in) or any(chains.values())):
+            if (only and table not in only) or not (
+                len(chains) > len(built_in) or any(chains.values())
+            ):
                 continue
             order = [*built_in, *sorted(set(chains).difference(built_in))]
             lines.append(f"*{table}")
-            lines += [f":{chain} {'ACCEPT' if chain in built_in else '-'} [0:0]" for chain in order]
+            lines += [
+                f":{chain} {'ACCEPT' if chain in built_in else '-'} [0:0]"
+                for chain in order
+            ]
             lines += [f"-A {chain} {rule}" for chain in order for rule in chains[chain]]
             lines.append("COMMIT")
         return "\n".join([*lines, ""]) if lines else ""

@@ -1,14 +1,20 @@
-"""One packet's way through the rules, by hand: which chain it enters, which rule takes it, and what comes out.
+"""One packet's way through the rules, by hand: which chain it enters, which rule takes
+it, and what comes out.
 
-The kernel asks the tables at fixed places. A packet that arrives is first shown to `nat PREROUTING`, where its destination may be
-rewritten; then the kernel decides whether it is for this machine (`filter INPUT`) or another (`filter FORWARD`), and what leaves passes
-`nat POSTROUTING`, where its source may be rewritten. A packet of the machine's own begins at `nat OUTPUT`. The `nat` table is only asked
-for the first packet of a connection; the rest follows the connection's entry in the kernel's table.
+The kernel asks the tables at fixed places. A packet that arrives is first shown to `nat
+PREROUTING`, where its destination may be rewritten; then the kernel decides whether it
+is for this machine (`filter INPUT`) or another (`filter FORWARD`), and what leaves
+passes `nat POSTROUTING`, where its source may be rewritten. A packet of the machine's
+own begins at `nat OUTPUT`. The `nat` table is only asked for the first packet of a
+connection; the rest follows the connection's entry in the kernel's table.
 
-Where a rule throws dice, `walk` throws them; `outcomes` goes both ways instead, and says how likely each end is, exactly.
+Where a rule throws dice, `walk` throws them; `outcomes` goes both ways instead, and
+says how likely each end is, exactly.
 
-Upstream: the Linux kernel's netfilter (`net/netfilter/`, `net/ipv4/netfilter/ip_tables.c`, `ipt_do_table`). Left out: the tables `raw`,
-`mangle` and `security`, in which kube-proxy has no rules, interfaces, and whatever `rule_text` does not read.
+Upstream: the Linux kernel's netfilter (`net/netfilter/`,
+`net/ipv4/netfilter/ip_tables.c`, `ipt_do_table`). Left out: the tables `raw`, `mangle`
+and `security`, in which kube-proxy has no rules, interfaces, and whatever `rule_text`
+does not read.
 """
 
 from __future__ import annotations
@@ -23,7 +29,9 @@ from lifecycle.proxy.iptables.rule_text import WITHOUT_EFFECT, Options, Rule, Ru
 ACCEPT, DROP, REJECT = "ACCEPT", "DROP", "REJECT"
 PROBABILITY_UNIT = 0x80000000
 DEPTH = 32
-"""Chains entered from chains; deeper than this there is a loop, which iptables would have refused."""
+"""Chains entered from chains; deeper than this there is a loop, which iptables would
+have refused.
+"""
 
 
 @dataclass(slots=True, frozen=True)
@@ -53,7 +61,9 @@ class Step:
 
 @dataclass(slots=True, frozen=True)
 class Walk:
-    """Where a packet ended. `verdict` is ACCEPT, DROP or REJECT; `masqueraded`: its source became the node's address."""
+    """Where a packet ended. `verdict` is ACCEPT, DROP or REJECT; `masqueraded`: its
+    source became the node's address.
+    """
 
     packet: Packet
     verdict: str = ACCEPT
@@ -77,7 +87,9 @@ class Walk:
 
 @dataclass(slots=True)
 class Node:
-    """The machine: its tables, its own addresses, and whom `recent` remembers (list → source addresses)."""
+    """The machine: its tables, its own addresses, and whom `recent` remembers (list →
+    source addresses).
+    """
 
     tables: Ruleset
     addresses: Collection[str] = ()
@@ -88,8 +100,12 @@ class Node:
         return address in self.addresses or ip_address(address).is_loopback
 
 
-def walk(node: Node, packet: Packet, dice: Callable[[], float], *, from_node: bool = False) -> Walk:
-    """The way of one packet. `dice` gives numbers from 0 to 1; `from_node`: a process of the machine itself sends it."""
+def walk(
+    node: Node, packet: Packet, dice: Callable[[], float], *, from_node: bool = False
+) -> Walk:
+    """The way of one packet. `dice` gives numbers from 0 to 1; `from_node`: a process
+    of the machine itself sends it.
+    """
 
     def decide(probability: Fraction) -> list[tuple[bool, Fraction]]:
         return [(dice() < probability, Fraction(1))]
@@ -99,7 +115,9 @@ def walk(node: Node, packet: Packet, dice: Callable[[], float], *, from_node: bo
 
 
 def outcomes(node: Node, packet: Packet, *, from_node: bool = False) -> list[Walk]:
-    """Every way that packet may take, with its probability; they sum up to 1. Nothing is remembered."""
+    """Every way that packet may take, with its probability; they sum up to 1. Nothing
+    is remembered.
+    """
 
     def both(probability: Fraction) -> list[tuple[bool, Fraction]]:
         return [(True, probability), (False, 1 - probability)]
@@ -108,7 +126,9 @@ def outcomes(node: Node, packet: Packet, *, from_node: bool = False) -> list[Wal
 
 
 Decide = Callable[[Fraction], list[tuple[bool, Fraction]]]
-"""How likely a rule is to match → whether it does, and how likely that was; one answer or both."""
+"""How likely a rule is to match → whether it does, and how likely that was; one answer
+or both.
+"""
 
 RETURNED = "RETURN"
 
@@ -120,27 +140,41 @@ class _Walker:
         self.remember = remember
 
     def run(self, packet: Packet, from_node: bool) -> list[Walk]:
-        ways = self._hook([Walk(packet)], "nat", "OUTPUT" if from_node else "PREROUTING")
+        ways = self._hook(
+            [Walk(packet)], "nat", "OUTPUT" if from_node else "PREROUTING"
+        )
         if from_node:
-            return self._hook(self._hook(ways, "filter", "OUTPUT"), "nat", "POSTROUTING")
+            return self._hook(
+                self._hook(ways, "filter", "OUTPUT"), "nat", "POSTROUTING"
+            )
         arrived = [way for way in ways if self.node.is_local(way.packet.destination)]
         passing = [way for way in ways if way not in arrived]
-        passing = self._hook(self._hook(passing, "filter", "FORWARD"), "nat", "POSTROUTING")
+        passing = self._hook(
+            self._hook(passing, "filter", "FORWARD"), "nat", "POSTROUTING"
+        )
         return self._hook(arrived, "filter", "INPUT") + passing
 
     def _hook(self, ways: list[Walk], table: str, hook: str) -> list[Walk]:
-        """Show packets to one of the kernel's chains; those that were refused before do not get there."""
+        """Show packets to one of the kernel's chains; those that were refused before do
+        not get there.
+        """
         out: list[Walk] = []
         for way in ways:
             if way.verdict != ACCEPT or hook not in self.node.tables.get(table, {}):
                 out.append(way)
                 continue
             for end, verdict in self._chain(way, table, hook, hook, 0):
-                out.append(replace(end, verdict=ACCEPT if verdict == RETURNED else verdict))  # the chain's policy
+                out.append(
+                    replace(end, verdict=ACCEPT if verdict == RETURNED else verdict)
+                )  # the chain's policy
         return out
 
-    def _chain(self, way: Walk, table: str, hook: str, chain: str, depth: int) -> list[tuple[Walk, str]]:
-        """The ways out of a chain, each with a verdict, or RETURNED if it came to the chain's end."""
+    def _chain(
+        self, way: Walk, table: str, hook: str, chain: str, depth: int
+    ) -> list[tuple[Walk, str]]:
+        """The ways out of a chain, each with a verdict, or RETURNED if it came to the
+        chain's end.
+        """
         if depth > DEPTH:
             raise ValueError(f"{chain} leads back to itself")
         going, ended = [way], list[tuple[Walk, str]]()
@@ -148,7 +182,9 @@ class _Walker:
             still: list[Walk] = []
             for current in going:
                 for hit, likelihood in self._matches(rule, current.packet):
-                    branch = replace(current, probability=current.probability * likelihood)
+                    branch = replace(
+                        current, probability=current.probability * likelihood
+                    )
                     if not hit:
                         still.append(branch)
                         continue
@@ -162,30 +198,39 @@ class _Walker:
                 break
         return ended + [(end, RETURNED) for end in going]
 
-    def _apply(self, rule: Rule, way: Walk, table: str, hook: str, depth: int) -> list[tuple[Walk, str]]:
+    def _apply(
+        self, rule: Rule, way: Walk, table: str, hook: str, depth: int
+    ) -> list[tuple[Walk, str]]:
         """What a rule that matched does; an empty verdict: go on with the next rule."""
         packet, target = way.packet, rule.target
         masqueraded = way.masqueraded
         verdict = ""
         if target == "MARK":
-            value, mask = (int(number, 16) for number in rule.target_options["--set-xmark"][1].split("/"))
+            value, mask = (
+                int(number, 16)
+                for number in rule.target_options["--set-xmark"][1].split("/")
+            )
             packet = replace(packet, mark=(packet.mark & ~mask & 0xFFFFFFFF) ^ value)
         elif target == "DNAT":
             host, _, port = rule.target_options["--to-destination"][1].rpartition(":")
-            packet = replace(packet, destination=host.strip("[]"), port=int(port), rewritten=True)
+            packet = replace(
+                packet, destination=host.strip("[]"), port=int(port), rewritten=True
+            )
             verdict = ACCEPT
         elif target in ("MASQUERADE", "SNAT"):
             masqueraded, verdict = True, ACCEPT
         elif target in (ACCEPT, DROP, REJECT, RETURNED):
             verdict = target
         step = Step(table, hook, depth, rule, packet)
-        after = replace(way, packet=packet, masqueraded=masqueraded, steps=(*way.steps, step))
+        after = replace(
+            way, packet=packet, masqueraded=masqueraded, steps=(*way.steps, step)
+        )
         if target in self.node.tables[table]:
             inner = self._chain(after, table, hook, target, depth + 1)
             return [(end, "" if found == RETURNED else found) for end, found in inner]
         return [(after, verdict)]
 
-    # -- does it match? -----------------------------------------------------------------------------------------------
+    # -- does it match? ----------------------------------------------------------------
 
     def _matches(self, rule: Rule, packet: Packet) -> list[tuple[bool, Fraction]]:
         """Whether a rule matches; where it throws dice, with what probability."""
@@ -204,7 +249,8 @@ class _Walker:
         for module, options in rule.matches:
             if module == "statistic":
                 fraction = Fraction(options["--probability"][1])
-                # what is printed is rounded; what the kernel keeps is a multiple of 2⁻³¹
+                # what is printed is rounded; what the kernel keeps is a multiple of
+                # 2⁻³¹
                 chance = Fraction(round(fraction * PROBABILITY_UNIT), PROBABILITY_UNIT)
             elif not self._module_matches(module, options, packet, rule):
                 return certain
@@ -212,11 +258,16 @@ class _Walker:
             return [(True, Fraction(1))]
         return self.decide(chance)
 
-    def _module_matches(self, module: str, options: Options, packet: Packet, rule: Rule) -> bool:
+    def _module_matches(
+        self, module: str, options: Options, packet: Packet, rule: Rule
+    ) -> bool:
         if module in WITHOUT_EFFECT:
             return True
         if module in ("tcp", "udp", "sctp", "multiport"):
-            return all(_port_matches(option, value, packet, rule) != no for option, (no, value) in options.items())
+            return all(
+                _port_matches(option, value, packet, rule) != no
+                for option, (no, value) in options.items()
+            )
         if module == "mark":
             inverted, text = options["--mark"]
             value, mask = (int(number, 16) for number in text.split("/"))
@@ -236,7 +287,9 @@ class _Walker:
         raise ValueError(f"-m {module} is not known here: {rule.text}")
 
     def _recent(self, options: Options, packet: Packet) -> bool:
-        """`--rcheck`: was the sender seen here? `--set`: it was now. Time stands still here."""
+        """`--rcheck`: was the sender seen here? `--set`: it was now. Time stands still
+        here.
+        """
         known = self.node.seen.setdefault(options["--name"][1], set())
         if "--set" in options:
             if self.remember:

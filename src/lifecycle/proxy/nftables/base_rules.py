@@ -1,8 +1,9 @@
 """What stands in the table whatever Services there are.
 
-Where iptables walks a list with one rule for each Service, nftables looks an address up in a map: one rule, however many
-Services. And there is a gain in manners: an address of the Service range that no Service has is dropped, a port that the
-Service does not have is refused. In the iptables mode both just go unanswered.
+Where iptables walks a list with one rule for each Service, nftables looks an address up
+in a map: one rule, however many Services. And there is a gain in manners: an address of
+the Service range that no Service has is dropped, a port that the Service does not have
+is refused. In the iptables mode both just go unanswered.
 
 Upstream: `pkg/proxy/nftables/proxier.go` (`setupNFTables`), v1.36.
 """
@@ -25,7 +26,9 @@ CHAINS = {
     "nat-postrouting": "type nat hook postrouting priority 100 ;",
     "nat-prerouting": "type nat hook prerouting priority -100 ;",
     "nodeport-endpoints-check": "",
-    "reject-chain": 'comment "helper for @no-endpoint-services / @no-endpoint-nodeports" ;',
+    "reject-chain": (
+        'comment "helper for @no-endpoint-services / @no-endpoint-nodeports" ;'
+    ),
     "services": "",
     "service-endpoints-check": "",
 }
@@ -33,7 +36,12 @@ ADDRESS_PORT = "{addr} . inet_proto . inet_service : verdict"
 CONTAINERS = (
     ("set", "cluster-ips", "{addr}", "Active ClusterIPs"),
     ("set", "nodeport-ips", "{addr}", "IPs that accept NodePort traffic"),
-    ("map", "firewall-ips", ADDRESS_PORT, "destinations that are subject to LoadBalancerSourceRanges"),
+    (
+        "map",
+        "firewall-ips",
+        ADDRESS_PORT,
+        "destinations that are subject to LoadBalancerSourceRanges",
+    ),
     (
         "map",
         "no-endpoint-nodeports",
@@ -46,8 +54,18 @@ CONTAINERS = (
         ADDRESS_PORT,
         "vmap to drop or reject packets to services with no endpoints",
     ),
-    ("map", "service-ips", ADDRESS_PORT, "ClusterIP, ExternalIP and LoadBalancer IP traffic"),
-    ("map", "service-nodeports", "inet_proto . inet_service : verdict", "NodePort traffic"),
+    (
+        "map",
+        "service-ips",
+        ADDRESS_PORT,
+        "ClusterIP, ExternalIP and LoadBalancer IP traffic",
+    ),
+    (
+        "map",
+        "service-nodeports",
+        "inet_proto . inet_service : verdict",
+        "NodePort traffic",
+    ),
 )
 DESTINATION = "{ip} daddr . meta l4proto . th dport vmap"
 NODE_PORT = "{node_ip} meta l4proto . th dport vmap"
@@ -79,28 +97,55 @@ RULES = (
 
 
 def base_rules(
-    family: str, mark: str, *, service_cidrs: Sequence[str], node_port_ips: Sequence[str] | None
+    family: str,
+    mark: str,
+    *,
+    service_cidrs: Sequence[str],
+    node_port_ips: Sequence[str] | None,
 ) -> Iterator[str]:
-    """Commands for `nft -f`. `service_cidrs`: where Services live. `node_port_ips`: which addresses answer on node ports; None: all."""
+    """Commands for `nft -f`. `service_cidrs`: where Services live. `node_port_ips`:
+    which addresses answer on node ports; None: all.
+    """
     ip = "ip6" if family == "IPv6" else "ip"
     table, addr = f"{ip} kube-proxy", "ipv6_addr" if family == "IPv6" else "ipv4_addr"
     yield f'add table {table} {{ comment "rules for kube-proxy" ; }}'
     for chain, hook in CHAINS.items():
-        yield f"add chain {table} {chain} {{ {hook} }}" if hook else f"add chain {table} {chain}"
+        yield (
+            f"add chain {table} {chain} {{ {hook} }}"
+            if hook
+            else f"add chain {table} {chain}"
+        )
         yield f"flush chain {table} {chain}"
     for container, name, kind, comment in CONTAINERS:
-        yield f'add {container} {table} {name} {{ type {kind.format(addr=addr)} ; comment "{comment}" ; }}'
-        unused = name == "nodeport-ips" and node_port_ips is None  # made first: what is not there cannot be deleted
+        yield (
+            f"add {container} {table} {name} {{ type {kind.format(addr=addr)} ; comment"
+            f' "{comment}" ; }}'
+        )
+        unused = (
+            name == "nodeport-ips" and node_port_ips is None
+        )  # made first: what is not there cannot be deleted
         yield f"{'delete' if unused else 'flush'} {container} {table} {name}"
     check = f"add rule {table} cluster-ips-check {ip} daddr"
-    yield f'{check} @cluster-ips reject comment "Reject traffic to invalid ports of ClusterIPs"'
+    yield (
+        f'{check} @cluster-ips reject comment "Reject traffic to invalid ports of'
+        ' ClusterIPs"'
+    )
     if service_cidrs:
         cidrs = " , ".join(service_cidrs)
-        yield f'{check} {{ {cidrs} }} drop comment "Drop traffic to unallocated ClusterIPs"'
+        yield (
+            f'{check} {{ {cidrs} }} drop comment "Drop traffic to unallocated'
+            ' ClusterIPs"'
+        )
     for chain, rule in RULES:
         node_ip = NAMED_ADDRESSES.format(ip=ip)
         if node_port_ips is None:
-            node_ip = NOT_LOCALHOST[ip] if chain != "services" else f"fib daddr type local {NOT_LOCALHOST[ip]}"
-        yield f"add rule {table} {chain} {rule.format(ip=ip, mark=mark, node_ip=node_ip)}"
+            node_ip = (
+                NOT_LOCALHOST[ip]
+                if chain != "services"
+                else f"fib daddr type local {NOT_LOCALHOST[ip]}"
+            )
+        yield (
+            f"add rule {table} {chain} {rule.format(ip=ip, mark=mark, node_ip=node_ip)}"
+        )
     for address in node_port_ips or ():
         yield f"add element {table} nodeport-ips {{ {address} }}"

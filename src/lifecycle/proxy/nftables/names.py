@@ -1,9 +1,11 @@
 """Names in the nftables mode: long enough to be read.
 
-An nftables chain may be called almost anything, so the hash that keeps names apart stands before the Service's own name:
-`service-ULMVA6XW-ns1/svc1/tcp/p80`. Chains of Services have a `/` in their name, the standing ones do not.
+An nftables chain may be called almost anything, so the hash that keeps names apart
+stands before the Service's own name: `service-ULMVA6XW-ns1/svc1/tcp/p80`. Chains of
+Services have a `/` in their name, the standing ones do not.
 
-Upstream: `pkg/proxy/nftables/proxier.go` (`servicePortChainNameBase`, `servicePortEndpointChainNameBase`, `hashAndTruncate`), v1.36.
+Upstream: `pkg/proxy/nftables/proxier.go` (`servicePortChainNameBase`,
+`servicePortEndpointChainNameBase`, `hashAndTruncate`), v1.36.
 """
 
 from __future__ import annotations
@@ -29,8 +31,12 @@ def service_name(name: ServicePortName) -> str:
 
 
 def endpoint_name(name: ServicePortName, endpoint: Endpoint) -> str:
-    """What follows `endpoint-` or `affinity-`. Colons of an IPv6 address become dots."""
-    return hash_and_truncate(f"{_path(name)}__{endpoint.ip.replace(':', '.')}/{endpoint.port}")
+    """What follows `endpoint-` or `affinity-`. Colons of an IPv6 address become
+    dots.
+    """
+    return hash_and_truncate(
+        f"{_path(name)}__{endpoint.ip.replace(':', '.')}/{endpoint.port}"
+    )
 
 
 def _path(name: ServicePortName) -> str:

@@ -1,11 +1,13 @@
 """The Policy file: `--policy-config-file`, until v1.22.
 
-It named the predicates and priorities to use; what it left out altogether came from the defaults, an empty list
-meant none. Since v1.14 names were translated into plugins, so that the last versions with a Policy already decided
-with plugins. `plugins_of` is that translation, and with it an old file still says what a profile would have to be.
+It named the predicates and priorities to use; what it left out altogether came from the
+defaults, an empty list meant none. Since v1.14 names were translated into plugins, so
+that the last versions with a Policy already decided with plugins. `plugins_of` is that
+translation, and with it an old file still says what a profile would have to be.
 
-Upstream: `pkg/scheduler/apis/config/legacy_types.go` (`Policy`), `factory.go` (`createFromConfig`),
-`framework/plugins/legacy_registry.go` (`NewLegacyRegistry`), v1.20; removed in v1.23.
+Upstream: `pkg/scheduler/apis/config/legacy_types.go` (`Policy`), `factory.go`
+(`createFromConfig`), `framework/plugins/legacy_registry.go` (`NewLegacyRegistry`),
+v1.20; removed in v1.23.
 """
 
 from __future__ import annotations
@@ -17,8 +19,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lifecycle.scheduler.config import Profile
-from lifecycle.scheduler.historical.predicates import DEFAULT_PREDICATES, MANDATORY, PREDICATES, pod_fits_on_node
-from lifecycle.scheduler.historical.priorities import DEFAULT_PRIORITIES, MAX_PRIORITY, PRIORITIES, prioritize_nodes
+from lifecycle.scheduler.historical.predicates import (
+    DEFAULT_PREDICATES,
+    MANDATORY,
+    PREDICATES,
+    pod_fits_on_node,
+)
+from lifecycle.scheduler.historical.priorities import (
+    DEFAULT_PRIORITIES,
+    MAX_PRIORITY,
+    PRIORITIES,
+    prioritize_nodes,
+)
 from lifecycle.scheduler.node_info import NodeInfo, PodInfo
 
 FILTERS: Mapping[str, tuple[str, ...]] = {
@@ -66,32 +78,50 @@ class Policy:
 def parse_policy(document: str | Mapping[str, Any]) -> Policy:
     """Read a Policy (JSON or decoded). Raises PolicyError."""
     given = json.loads(document) if isinstance(document, str) else document
-    if given.get("kind") != "Policy" or given.get("apiVersion", "v1") not in ("v1", "kubescheduler.config.k8s.io/v1"):
+    if given.get("kind") != "Policy" or given.get("apiVersion", "v1") not in (
+        "v1",
+        "kubescheduler.config.k8s.io/v1",
+    ):
         raise PolicyError(
-            f'no kind "{given.get("kind", "")}" is registered for version "{given.get("apiVersion", "")}"'
+            f'no kind "{given.get("kind", "")}" is registered for version'
+            f' "{given.get("apiVersion", "")}"'
         )
     policy = Policy(always_check_all=bool(given.get("alwaysCheckAllPredicates")))
     if given.get("predicates") is not None:
-        names = ["PodFitsHostPorts" if p["name"] == "PodFitsPorts" else p["name"] for p in given["predicates"]]
+        names = [
+            "PodFitsHostPorts" if p["name"] == "PodFitsPorts" else p["name"]
+            for p in given["predicates"]
+        ]
         for name in names:
             if name not in PREDICATES and name not in FILTERS:
-                raise PolicyError(f'Invalid configuration: Predicate type not found for "{name}"')
+                raise PolicyError(
+                    f'Invalid configuration: Predicate type not found for "{name}"'
+                )
         policy.predicates = tuple(dict.fromkeys((*names, *MANDATORY)))
     if given.get("priorities") is not None:
         for priority in given["priorities"]:
             name, weight = priority["name"], priority.get("weight", 0)
             if name not in PRIORITIES and name not in SCORES:
-                raise PolicyError(f'Invalid configuration: Priority type not found for "{name}"')
+                raise PolicyError(
+                    f'Invalid configuration: Priority type not found for "{name}"'
+                )
             if weight <= 0:
-                raise PolicyError(f"Priority {name} should have a positive weight applied to it or it has overflown")
+                raise PolicyError(
+                    f"Priority {name} should have a positive weight applied to it or it"
+                    " has overflown"
+                )
         policy.priorities = {p["name"]: p["weight"] for p in given["priorities"]}
     return policy
 
 
 class GenericScheduler:
-    """The algorithm of then: predicates, priorities, the highest sum; among equals chance. Upstream: `genericScheduler.Schedule`."""
+    """The algorithm of then: predicates, priorities, the highest sum; among equals
+    chance. Upstream: `genericScheduler.Schedule`.
+    """
 
-    def __init__(self, policy: Policy, *, highest: int = MAX_PRIORITY, seed: int | None = None) -> None:
+    def __init__(
+        self, policy: Policy, *, highest: int = MAX_PRIORITY, seed: int | None = None
+    ) -> None:
         self.policy = policy
         self._highest = highest
         self._rng = random.Random(seed)
@@ -103,7 +133,10 @@ class GenericScheduler:
         failed: dict[str, list[str]] = {}
         for node in nodes:
             reasons = pod_fits_on_node(
-                info, node, self.policy.predicates, always_check_all=self.policy.always_check_all
+                info,
+                node,
+                self.policy.predicates,
+                always_check_all=self.policy.always_check_all,
             )
             if reasons:
                 failed[node.name] = reasons
@@ -125,8 +158,12 @@ class GenericScheduler:
 
 
 def plugins_of(policy: Policy, scheduler_name: str = "default-scheduler") -> Profile:
-    """The profile that a policy comes to: no filters or scores but the ones it names."""
-    filters = list(dict.fromkeys(plugin for name in policy.predicates for plugin in FILTERS[name]))
+    """The profile that a policy comes to: no filters or scores but the ones it
+    names.
+    """
+    filters = list(
+        dict.fromkeys(plugin for name in policy.predicates for plugin in FILTERS[name])
+    )
     scores: dict[str, int] = {}
     for name, weight in policy.priorities.items():
         if name in SCORES:
@@ -137,5 +174,7 @@ def plugins_of(policy: Policy, scheduler_name: str = "default-scheduler") -> Pro
         "score": tuple(scores.items()),
     }
     if "MostRequestedPriority" in policy.priorities:
-        profile.args["NodeResourcesFit"] = {"scoringStrategy": {"type": "MostAllocated"}}
+        profile.args["NodeResourcesFit"] = {
+            "scoringStrategy": {"type": "MostAllocated"}
+        }
     return profile

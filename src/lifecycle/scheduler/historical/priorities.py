@@ -1,10 +1,13 @@
-"""Priorities: functions that give each node that is left a number, the sum of which decides.
+"""Priorities: functions that give each node that is left a number, the sum of which
+decides.
 
-A priority was a *map* over nodes and a *reduce* that brought the numbers to 0 … 10 (0 … 100 since v1.15); the
-weighted sum made the rank. As now, what is requested counts, not what is used.
+A priority was a *map* over nodes and a *reduce* that brought the numbers to 0 … 10 (0 …
+100 since v1.15); the weighted sum made the rank. As now, what is requested counts, not
+what is used.
 
-Upstream: `pkg/scheduler/algorithm/priorities/` as of v1.17 (`least_requested.go`, `balanced_resource_allocation.go`,
-`taint_toleration.go`, `node_affinity.go`). A model: those that look at other pods are left out.
+Upstream: `pkg/scheduler/algorithm/priorities/` as of v1.17 (`least_requested.go`,
+`balanced_resource_allocation.go`, `taint_toleration.go`, `node_affinity.go`). A model:
+those that look at other pods are left out.
 """
 
 from __future__ import annotations
@@ -25,19 +28,27 @@ PriorityReduce = Callable[[list[int], int], list[int]]
 def _loads(info: PodInfo, node: NodeInfo) -> tuple[tuple[int, int], ...]:
     return (
         (node.non_zero_cpu + info.non_zero.get("cpu", 0), node.allocatable.milli_cpu),
-        (node.non_zero_memory + info.non_zero.get("memory", 0), node.allocatable.memory),
+        (
+            node.non_zero_memory + info.non_zero.get("memory", 0),
+            node.allocatable.memory,
+        ),
     )
 
 
 def least_requested(info: PodInfo, node: NodeInfo, highest: int) -> int:
     """The mean of the free shares of cpu and memory, on a scale up to `highest`."""
-    shares = [0 if not c or r > c else (c - r) * highest // c for r, c in _loads(info, node)]
+    shares = [
+        0 if not c or r > c else (c - r) * highest // c for r, c in _loads(info, node)
+    ]
     return sum(shares) // 2
 
 
 def most_requested(info: PodInfo, node: NodeInfo, highest: int) -> int:
     """The opposite: fill one node after the other."""
-    return sum(0 if not c or r > c else r * highest // c for r, c in _loads(info, node)) // 2
+    return (
+        sum(0 if not c or r > c else r * highest // c for r, c in _loads(info, node))
+        // 2
+    )
 
 
 def balanced_resource_allocation(info: PodInfo, node: NodeInfo, highest: int) -> int:
@@ -49,10 +60,13 @@ def balanced_resource_allocation(info: PodInfo, node: NodeInfo, highest: int) ->
 def intolerable_taints(info: PodInfo, node: NodeInfo, highest: int) -> int:
     """How many taints would rather not have the pod."""
     tolerations = [
-        t for t in info.pod["spec"].get("tolerations") or () if t.get("effect") in (None, "", "PreferNoSchedule")
+        t
+        for t in info.pod["spec"].get("tolerations") or ()
+        if t.get("effect") in (None, "", "PreferNoSchedule")
     ]
     return sum(
-        taint["effect"] == "PreferNoSchedule" and not any(tolerates(t, taint) for t in tolerations)
+        taint["effect"] == "PreferNoSchedule"
+        and not any(tolerates(t, taint) for t in tolerations)
         for taint in node.taints
     )
 
@@ -62,7 +76,9 @@ def preferred_node_affinity(info: PodInfo, node: NodeInfo, highest: int) -> int:
     affinity = (info.pod["spec"].get("affinity") or {}).get("nodeAffinity") or {}
     return sum(
         term["weight"]
-        for term in affinity.get("preferredDuringSchedulingIgnoredDuringExecution") or ()
+        for term in (
+            affinity.get("preferredDuringSchedulingIgnoredDuringExecution") or ()
+        )
         if term["weight"] and term_matcher(term["preference"])(node.name, node.labels)
     )
 
@@ -98,12 +114,17 @@ DEFAULT_PRIORITIES: Mapping[str, int] = {
 
 
 def prioritize_nodes(
-    info: PodInfo, nodes: Sequence[NodeInfo], weights: Mapping[str, int], highest: int = MAX_PRIORITY
+    info: PodInfo,
+    nodes: Sequence[NodeInfo],
+    weights: Mapping[str, int],
+    highest: int = MAX_PRIORITY,
 ) -> dict[str, int]:
     """Node → weighted sum."""
     totals = [0] * len(nodes)
     for name, weight in weights.items():
         of_node, reduce = PRIORITIES[name]
         scores = reduce([of_node(info, node, highest) for node in nodes], highest)
-        totals = [total + score * weight for total, score in zip(totals, scores, strict=True)]
+        totals = [
+            total + score * weight for total, score in zip(totals, scores, strict=True)
+        ]
     return {node.name: total for node, total in zip(nodes, totals, strict=True)}

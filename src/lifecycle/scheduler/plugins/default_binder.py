@@ -1,4 +1,5 @@
-"""DefaultBinder: the decision becomes real by a POST to the pod's `binding` subresource.
+"""DefaultBinder: the decision becomes real by a POST to the pod's `binding`
+subresource.
 
 Upstream: `pkg/scheduler/framework/plugins/defaultbinder/default_binder.go`, v1.36.
 """
@@ -17,14 +18,24 @@ class DefaultBinder(Plugin):
     name = "DefaultBinder"
 
     async def bind(self, client: Client, pod: Object, node_name: str) -> None:
-        """Raises StatusError if the server refuses: the pod is gone, is another one by now, or has a node already."""
+        """Raises StatusError if the server refuses: the pod is gone, is another one by
+        now, or has a node already.
+        """
         metadata = pod["metadata"]
         binding = {
             "kind": "Binding",
             "apiVersion": "v1",
-            "metadata": {"name": metadata["name"], "namespace": metadata["namespace"], "uid": metadata["uid"]},
+            "metadata": {
+                "name": metadata["name"],
+                "namespace": metadata["namespace"],
+                "uid": metadata["uid"],
+            },
             "target": {"kind": "Node", "name": node_name},
         }
         await client.create(
-            resource("pods"), binding, metadata["namespace"], name=metadata["name"], subresource="binding"
+            resource("pods"),
+            binding,
+            metadata["namespace"],
+            name=metadata["name"],
+            subresource="binding",
         )

@@ -1,13 +1,15 @@
 """DefaultPreemption: a pod that fits nowhere may push out less important ones.
 
-For each node where evicting could help, think all pods of lower priority away. If the pod then fits, put them back
-one by one, the most important first, as long as it still fits: who cannot come back is a *victim*. Of all such nodes
-the one that hurts least is nominated: no broken disruption budgets, then the lowest highest priority among victims,
+For each node where evicting could help, think all pods of lower priority away. If the
+pod then fits, put them back one by one, the most important first, as long as it still
+fits: who cannot come back is a *victim*. Of all such nodes the one that hurts least is
+nominated: no broken disruption budgets, then the lowest highest priority among victims,
 the lowest sum, the fewest, and the latest started.
 
-Upstream: `pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go` (`SelectVictimsOnNode`),
-`pkg/scheduler/framework/preemption/preemption.go` (`Preempt`, `dryRunPreemption`, `pickOneNodeForPreemption`), v1.36.
-Left out: the random offset into the candidates. Extenders are asked in `scheduler.py`.
+Upstream: `pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go`
+(`SelectVictimsOnNode`), `pkg/scheduler/framework/preemption/preemption.go` (`Preempt`,
+`dryRunPreemption`, `pickOneNodeForPreemption`), v1.36. Left out: the random offset into
+the candidates. Extenders are asked in `scheduler.py`.
 """
 
 from __future__ import annotations
@@ -48,10 +50,18 @@ class Candidate:
     pdb_violations: int
 
     def rank(self) -> tuple[int, int, int, int, str]:
-        """Smaller hurts less. (The start time is compared last; see `pick_one_node`.)"""
+        """Smaller hurts less. (The start time is compared last; see
+        `pick_one_node`.)
+        """
         priorities = [victim.priority for victim in self.victims]
         highest = max(priorities, default=-PRIORITY_OFFSET)
-        return (self.pdb_violations, highest, sum(p + PRIORITY_OFFSET for p in priorities), len(priorities), "")
+        return (
+            self.pdb_violations,
+            highest,
+            sum(p + PRIORITY_OFFSET for p in priorities),
+            len(priorities),
+            "",
+        )
 
 
 def _start_time(info: PodInfo) -> str:
@@ -66,25 +76,34 @@ def _terminating_by_preemption(pod: Object) -> bool:
     if not pod["metadata"].get("deletionTimestamp"):
         return False
     return any(
-        c["type"] == "DisruptionTarget" and c["status"] == "True" and c.get("reason") == "PreemptionByScheduler"
+        c["type"] == "DisruptionTarget"
+        and c["status"] == "True"
+        and c.get("reason") == "PreemptionByScheduler"
         for c in (pod.get("status") or {}).get("conditions") or ()
     )
 
 
 def pick_one_node(candidates: list[Candidate]) -> Candidate:
-    """The candidate that hurts least; among equals the one whose most important victim started last."""
+    """The candidate that hurts least; among equals the one whose most important victim
+    started last.
+    """
     best = min(candidate.rank() for candidate in candidates)
     equals = [candidate for candidate in candidates if candidate.rank() == best]
 
     def earliest(candidate: Candidate) -> str:
         highest = max((v.priority for v in candidate.victims), default=0)
-        return min((_start_time(v) for v in candidate.victims if v.priority == highest), default="")
+        return min(
+            (_start_time(v) for v in candidate.victims if v.priority == highest),
+            default="",
+        )
 
     return max(equals, key=earliest)
 
 
 class DefaultPreemption(PostFilterPlugin):
-    """Finds a node and its victims; `prepare` is handed the choice and carries it out."""
+    """Finds a node and its victims; `prepare` is handed the choice and carries it
+    out.
+    """
 
     name = "DefaultPreemption"
 
@@ -98,17 +117,29 @@ class DefaultPreemption(PostFilterPlugin):
         self.framework: Framework | None = None
 
     def post_filter(
-        self, state: CycleState, info: PodInfo, snapshot: Snapshot, statuses: Mapping[str, Status]
+        self,
+        state: CycleState,
+        info: PodInfo,
+        snapshot: Snapshot,
+        statuses: Mapping[str, Status],
     ) -> tuple[str | None, Status | None]:
         """The nominated node, or why preemption does not help."""
         ineligible = self.why_not_eligible(info, snapshot, statuses)
         if ineligible is not None:
             return None, ineligible
         candidates, refusal = self.find_candidates(state, info, snapshot, statuses)
-        return ("", refusal) if refusal is not None else (self.choose(info, candidates), None)
+        return (
+            ("", refusal)
+            if refusal is not None
+            else (self.choose(info, candidates), None)
+        )
 
     def find_candidates(
-        self, state: CycleState, info: PodInfo, snapshot: Snapshot, statuses: Mapping[str, Status]
+        self,
+        state: CycleState,
+        info: PodInfo,
+        snapshot: Snapshot,
+        statuses: Mapping[str, Status],
     ) -> tuple[list[Candidate], Status | None]:
         """Nodes that evictions would make fit, or why there is none."""
         potential, details = self._nodes_where_preemption_might_help(snapshot, statuses)
@@ -120,10 +151,15 @@ class DefaultPreemption(PostFilterPlugin):
                 details[node.name] = candidate
                 continue
             candidates.append(candidate)
-            if len(candidates) >= wanted and any(not c.pdb_violations for c in candidates):
+            if len(candidates) >= wanted and any(
+                not c.pdb_violations for c in candidates
+            ):
                 break  # enough, and one of them breaks no budget
         if not candidates:
-            text = f"0/{len(snapshot)} nodes are available: {count_reasons(details.values())}."
+            text = (
+                f"0/{len(snapshot)} nodes are available:"
+                f" {count_reasons(details.values())}."
+            )
             return [], unschedulable(self.name, f"preemption: {text}")
         return candidates, None
 
@@ -134,22 +170,31 @@ class DefaultPreemption(PostFilterPlugin):
             self._prepare(info, best)
         return best.node
 
-    def why_not_eligible(self, info: PodInfo, snapshot: Snapshot, statuses: Mapping[str, Status]) -> Status | None:
-        """A pod may not want to preempt; and one whose victims are still going must wait. None: it may try.
+    def why_not_eligible(
+        self, info: PodInfo, snapshot: Snapshot, statuses: Mapping[str, Status]
+    ) -> Status | None:
+        """A pod may not want to preempt; and one whose victims are still going must
+        wait. None: it may try.
 
         Upstream: `PodEligibleToPreemptOthers`.
         """
         if info.pod["spec"].get("preemptionPolicy") == "Never":
-            return unschedulable(self.name, "preemption: not eligible due to preemptionPolicy=Never.")
+            return unschedulable(
+                self.name, "preemption: not eligible due to preemptionPolicy=Never."
+            )
         nominated = (info.pod.get("status") or {}).get("nominatedNodeName")
         node = snapshot.get(nominated) if nominated else None
         status = statuses.get(nominated) if nominated else None
-        if node is None or (status is not None and status.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE):
+        if node is None or (
+            status is not None and status.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE
+        ):
             return None
         for other in node.pods.values():
             if other.priority < info.priority and _terminating_by_preemption(other.pod):
                 return unschedulable(
-                    self.name, "preemption: not eligible due to a terminating pod on the nominated node."
+                    self.name,
+                    "preemption: not eligible due to a terminating pod on the nominated"
+                    " node.",
                 )
         return None
 
@@ -166,11 +211,15 @@ class DefaultPreemption(PostFilterPlugin):
                 hopeless[node.name] = unresolvable(self.name, NOT_HELPFUL)
         return potential, hopeless
 
-    def _dry_run(self, state: CycleState, info: PodInfo, original: NodeInfo) -> Candidate | Status:
+    def _dry_run(
+        self, state: CycleState, info: PodInfo, original: NodeInfo
+    ) -> Candidate | Status:
         """Upstream: `SelectVictimsOnNode`."""
         framework = self.framework
         assert framework is not None
-        lower = [other for other in original.pods.values() if other.priority < info.priority]
+        lower = [
+            other for other in original.pods.values() if other.priority < info.priority
+        ]
         if not lower:
             return unresolvable(self.name, NO_VICTIMS)
         node, what_if = original.clone(), state.clone()
@@ -195,33 +244,60 @@ class DefaultPreemption(PostFilterPlugin):
         for group, breaks in ((violating, True), (unbroken, False)):
             for other in group:
                 add(other)
-                if framework.run_filter_plugins_with_nominated_pods(what_if, info, node) is not None:
+                if (
+                    framework.run_filter_plugins_with_nominated_pods(
+                        what_if, info, node
+                    )
+                    is not None
+                ):
                     remove(other)
                     victims.append(other)
                     violations += breaks
         if not victims:
-            return Status(Code.ERROR, (f'expected at least one victim pod on node "{original.name}"',), self.name)
+            return Status(
+                Code.ERROR,
+                (f'expected at least one victim pod on node "{original.name}"',),
+                self.name,
+            )
         return Candidate(original.name, sorted(victims, key=_importance), violations)
 
-    def _split_by_budget(self, infos: list[PodInfo]) -> tuple[list[PodInfo], list[PodInfo]]:
-        """Those whose eviction would break a disruption budget, and the others, each in the order given."""
+    def _split_by_budget(
+        self, infos: list[PodInfo]
+    ) -> tuple[list[PodInfo], list[PodInfo]]:
+        """Those whose eviction would break a disruption budget, and the others, each in
+        the order given.
+        """
         budgets = [
-            [b["metadata"]["namespace"], selector_from_label_selector(b["spec"].get("selector")), b]
+            [
+                b["metadata"]["namespace"],
+                selector_from_label_selector(b["spec"].get("selector")),
+                b,
+            ]
             for b in self._budgets()
         ]
-        allowed = [(b.get("status") or {}).get("disruptionsAllowed", 0) for _, _, b in budgets]
+        allowed = [
+            (b.get("status") or {}).get("disruptionsAllowed", 0) for _, _, b in budgets
+        ]
         violating: list[PodInfo] = []
         unbroken: list[PodInfo] = []
         for info in infos:
             metadata = info.pod["metadata"]
             broken = False
-            if not metadata.get("labels"):  # no budget speaks of a pod without labels, whatever its selector
+            if not metadata.get(
+                "labels"
+            ):  # no budget speaks of a pod without labels, whatever its selector
                 unbroken.append(info)
                 continue
             for i, (namespace, selector, budget) in enumerate(budgets):
-                if namespace != metadata["namespace"] or selector.empty or not selector.matches(metadata.get("labels")):
+                if (
+                    namespace != metadata["namespace"]
+                    or selector.empty
+                    or not selector.matches(metadata.get("labels"))
+                ):
                     continue
-                if metadata["name"] in ((budget.get("status") or {}).get("disruptedPods") or {}):
+                if metadata["name"] in (
+                    (budget.get("status") or {}).get("disruptedPods") or {}
+                ):
                     continue
                 allowed[i] -= 1
                 broken = broken or allowed[i] < 0

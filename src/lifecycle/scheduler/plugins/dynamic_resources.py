@@ -1,16 +1,19 @@
 """DynamicResources: devices that pods claim, as far as a cluster without drivers goes.
 
-A pod that names claims is not even queued before all of them exist. A claim that is allocated already holds the pod to
-the nodes its devices can be used from. One that is not would have to be allocated from what drivers offer; nobody here
-offers anything, so no node will do, and the message is the one that users of real clusters know from being out of
-devices.
+A pod that names claims is not even queued before all of them exist. A claim that is
+allocated already holds the pod to the nodes its devices can be used from. One that is
+not would have to be allocated from what drivers offer; nobody here offers anything, so
+no node will do, and the message is the one that users of real clusters know from being
+out of devices.
 
-Nearly all pods have no claims. Still everybody sees this plugin: its PostFilter speaks before preemption's, which puts
-`no new claims to deallocate` into every FailedScheduling message, and where another plugin's PreFilter refused the pod
-before this one's ran, the state it looks for is `not found`.
+Nearly all pods have no claims. Still everybody sees this plugin: its PostFilter speaks
+before preemption's, which puts `no new claims to deallocate` into every
+FailedScheduling message, and where another plugin's PreFilter refused the pod before
+this one's ran, the state it looks for is `not found`.
 
-Upstream: `pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go` (`PreEnqueue`, `foreachPodResourceClaim`,
-`PreFilter`, `Filter`, `PostFilter`), v1.36. Left out: allocation, reservation and deallocation.
+Upstream: `pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go`
+(`PreEnqueue`, `foreachPodResourceClaim`, `PreFilter`, `Filter`, `PostFilter`), v1.36.
+Left out: allocation, reservation and deallocation.
 """
 
 from __future__ import annotations
@@ -50,7 +53,9 @@ def _nothing(_key: str) -> Object | None:
 
 
 class DynamicResources(PreEnqueuePlugin, FilterPlugin, PostFilterPlugin, ScorePlugin):
-    """Lets every pod without claims pass. `get_claim` by `namespace/name`, `get_class` by name."""
+    """Lets every pod without claims pass. `get_claim` by `namespace/name`, `get_class`
+    by name.
+    """
 
     name = "DynamicResources"
     weight = 2
@@ -59,7 +64,9 @@ class DynamicResources(PreEnqueuePlugin, FilterPlugin, PostFilterPlugin, ScorePl
         self._get_claim, self._get_class = get_claim, get_class
 
     def events_to_register(self) -> Mapping[ClusterEvent, QueueingHint]:
-        """A claim of the pod comes or changes, its claims are made, or a class comes."""
+        """A claim of the pod comes or changes, its claims are made, or a class
+        comes.
+        """
         return {
             ClusterEvent("ResourceClaim", "Add"): self._its_claim,
             ClusterEvent("ResourceClaim", "Update"): self._its_claim,
@@ -68,8 +75,12 @@ class DynamicResources(PreEnqueuePlugin, FilterPlugin, PostFilterPlugin, ScorePl
             ClusterEvent("DeviceClass", "Update"): always,
         }
 
-    def _its_claim(self, info: PodInfo, _old: Object | None, new: Object | None) -> bool:
-        """The hint for claims. If another one is missing still, this one's coming is no help."""
+    def _its_claim(
+        self, info: PodInfo, _old: Object | None, new: Object | None
+    ) -> bool:
+        """The hint for claims. If another one is missing still, this one's coming is no
+        help.
+        """
         try:
             uids = [claim["metadata"].get("uid") for claim in self._claims(info.pod)]
         except MissingClaimError:
@@ -90,19 +101,25 @@ class DynamicResources(PreEnqueuePlugin, FilterPlugin, PostFilterPlugin, ScorePl
 
     def _claims(self, pod: Object) -> Iterator[Object]:
         metadata, status = pod["metadata"], pod.get("status") or {}
-        made = {s["name"]: s.get("resourceClaimName") for s in status.get("resourceClaimStatuses") or ()}
+        made = {
+            s["name"]: s.get("resourceClaimName")
+            for s in status.get("resourceClaimStatuses") or ()
+        }
         for wanted in pod["spec"].get("resourceClaims") or ():
             name = wanted.get("resourceClaimName")
             if not name and wanted["name"] not in made:  # to be made from a template
                 raise MissingClaimError(
-                    f'pod "{metadata["namespace"]}/{metadata["name"]}": ResourceClaim not created yet'
+                    f'pod "{metadata["namespace"]}/{metadata["name"]}": ResourceClaim'
+                    " not created yet"
                 )
             name = name or made[wanted["name"]]
             if not name:
                 continue  # whoever makes claims found that none is needed
             claim = self._get_claim(f"{metadata['namespace']}/{name}")
             if claim is None:
-                raise MissingClaimError(f'resourceclaim.resource.k8s.io "{name}" not found')
+                raise MissingClaimError(
+                    f'resourceclaim.resource.k8s.io "{name}" not found'
+                )
             if claim["metadata"].get("deletionTimestamp"):
                 raise MissingClaimError(f'resourceclaim "{name}" is being deleted')
             owners = claim["metadata"].get("ownerReferences") or ()
@@ -111,11 +128,18 @@ class DynamicResources(PreEnqueuePlugin, FilterPlugin, PostFilterPlugin, ScorePl
             ):
                 where = f"{metadata['namespace']}/{name}"
                 who = f"{metadata['namespace']}/{metadata['name']}"
-                raise MissingClaimError(f"ResourceClaim {where} was not created for pod {who} (pod is not owner)")
+                raise MissingClaimError(
+                    f"ResourceClaim {where} was not created for pod {who} (pod is not"
+                    " owner)"
+                )
             yield claim
 
-    def pre_filter(self, state: CycleState, info: PodInfo, snapshot: Snapshot) -> Status | None:
-        """Nothing to do without claims; a refusal if the class of a device is unknown."""
+    def pre_filter(
+        self, state: CycleState, info: PodInfo, snapshot: Snapshot
+    ) -> Status | None:
+        """Nothing to do without claims; a refusal if the class of a device is
+        unknown.
+        """
         state.data[self.name] = ()
         try:
             claims = list(self._claims(info.pod))
@@ -127,19 +151,32 @@ class DynamicResources(PreEnqueuePlugin, FilterPlugin, PostFilterPlugin, ScorePl
         for claim in claims:
             allocation = (claim.get("status") or {}).get("allocation")
             if allocation is None:
-                for request in (claim["spec"].get("devices") or {}).get("requests") or ():
+                for request in (claim["spec"].get("devices") or {}).get(
+                    "requests"
+                ) or ():
                     choices = (
-                        [request.get("exactly")] if request.get("exactly") else request.get("firstAvailable") or ()
+                        [request.get("exactly")]
+                        if request.get("exactly")
+                        else request.get("firstAvailable") or ()
                     )
                     for choice in choices:
                         if self._get_class(choice["deviceClassName"]) is None:
-                            name = request["name"] + ("/" + choice["name"] if "name" in choice else "")
-                            why = f"request {name}: device class {choice['deviceClassName']} does not exist"
+                            name = request["name"] + (
+                                "/" + choice["name"] if "name" in choice else ""
+                            )
+                            why = (
+                                f"request {name}: device class"
+                                f" {choice['deviceClassName']} does not exist"
+                            )
                             return unresolvable(self.name, why)
                 found.append(None)
             elif allocation.get("nodeSelector"):
                 affinity = {
-                    "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": allocation["nodeSelector"]}
+                    "nodeAffinity": {
+                        "requiredDuringSchedulingIgnoredDuringExecution": allocation[
+                            "nodeSelector"
+                        ]
+                    }
                 }
                 found.append(required_node_affinity({"affinity": affinity}))
             else:
@@ -148,14 +185,27 @@ class DynamicResources(PreEnqueuePlugin, FilterPlugin, PostFilterPlugin, ScorePl
         return None
 
     def filter(self, state: CycleState, info: PodInfo, node: NodeInfo) -> Status | None:
-        """Refuses nodes from which a claim's devices cannot be used, and every node for one without devices."""
+        """Refuses nodes from which a claim's devices cannot be used, and every node for
+        one without devices.
+        """
         available: tuple[Matcher | None, ...] = state.data[self.name]
-        if any(matches is not None and not matches(node.name, node.labels) for matches in available):
+        if any(
+            matches is not None and not matches(node.name, node.labels)
+            for matches in available
+        ):
             return unresolvable(self.name, "resourceclaim not available on the node")
-        return unresolvable(self.name, "cannot allocate all claims") if None in available else None
+        return (
+            unresolvable(self.name, "cannot allocate all claims")
+            if None in available
+            else None
+        )
 
     def pre_score(
-        self, state: CycleState, info: PodInfo, nodes: Sequence[NodeInfo], snapshot: Snapshot
+        self,
+        state: CycleState,
+        info: PodInfo,
+        nodes: Sequence[NodeInfo],
+        snapshot: Snapshot,
     ) -> Status | None:
         """Upstream scores every node 0 (its log shows it)."""
         return None
@@ -165,13 +215,22 @@ class DynamicResources(PreEnqueuePlugin, FilterPlugin, PostFilterPlugin, ScorePl
         return 0
 
     def post_filter(
-        self, state: CycleState, info: PodInfo, snapshot: Snapshot, statuses: Mapping[str, Status]
+        self,
+        state: CycleState,
+        info: PodInfo,
+        snapshot: Snapshot,
+        statuses: Mapping[str, Status],
     ) -> tuple[str | None, Status | None]:
         """Nothing to deallocate."""
         if self.name not in state.data:
             return None, Status(Code.ERROR, ("not found",), self.name)
         return None, unschedulable(
-            self.name, "still not schedulable" if state.data[self.name] else "no new claims to deallocate"
+            self.name,
+            (
+                "still not schedulable"
+                if state.data[self.name]
+                else "no new claims to deallocate"
+            ),
         )
 
 

@@ -18,7 +18,13 @@ from lifecycle.scheduler.framework import (
     always,
     unschedulable,
 )
-from lifecycle.scheduler.node_info import NodeInfo, PodInfo, had_a_place, host_ports, ports_conflict
+from lifecycle.scheduler.node_info import (
+    NodeInfo,
+    PodInfo,
+    had_a_place,
+    host_ports,
+    ports_conflict,
+)
 from lifecycle.scheduler.snapshot import Snapshot
 
 ERR_REASON = "node(s) didn't have free ports for the requested pod ports"
@@ -37,13 +43,18 @@ class NodePorts(FilterPlugin):
 
     def events_to_register(self) -> Mapping[ClusterEvent, QueueingHint]:
         """A pod that used the port goes, or a node comes."""
-        return {ClusterEvent("AssignedPod", "Delete"): _frees_a_port, ClusterEvent("Node", "Add"): always}
+        return {
+            ClusterEvent("AssignedPod", "Delete"): _frees_a_port,
+            ClusterEvent("Node", "Add"): always,
+        }
 
     def sign_pod(self, info: PodInfo) -> Hashable:
         """The wanted ports."""
         return tuple(host_ports(info.pod))
 
-    def pre_filter(self, state: CycleState, info: PodInfo, snapshot: Snapshot) -> Status | None:
+    def pre_filter(
+        self, state: CycleState, info: PodInfo, snapshot: Snapshot
+    ) -> Status | None:
         """Nothing to do for pods without host ports, that is for nearly all."""
         ports = host_ports(info.pod)
         if not ports:
@@ -53,4 +64,8 @@ class NodePorts(FilterPlugin):
 
     def filter(self, state: CycleState, info: PodInfo, node: NodeInfo) -> Status | None:
         """Refuses nodes where a port is taken."""
-        return unschedulable(self.name, ERR_REASON) if ports_conflict(node.used_ports, state.data[self.name]) else None
+        return (
+            unschedulable(self.name, ERR_REASON)
+            if ports_conflict(node.used_ports, state.data[self.name])
+            else None
+        )

@@ -1,15 +1,17 @@
-"""NodeResourcesBalancedAllocation: a node should not run out of CPU while its memory idles.
+"""NodeResourcesBalancedAllocation: a node should not run out of CPU while its memory
+idles.
 
-Balance is one minus the standard deviation of the used shares, in per cent. Since v1.35 the score says how the pod
-*changes* the balance:
+Balance is one minus the standard deviation of the used shares, in per cent. Since v1.35
+the score says how the pod *changes* the balance:
 
-    score = 50 + (50 + balance with the pod - balance without it) / 2      (integer division)
+    score = 50 + (50 + balance with the pod - balance without it) / 2      (integer
+    division)
 
-so that a node is not preferred merely for being empty. Pods that request nothing say nothing about balance and are
-skipped.
+so that a node is not preferred merely for being empty. Pods that request nothing say
+nothing about balance and are skipped.
 
-Upstream: `pkg/scheduler/framework/plugins/noderesources/balanced_allocation.go` (`balancedResourceScorer`), v1.36;
-the older score was the balance with the pod alone.
+Upstream: `pkg/scheduler/framework/plugins/noderesources/balanced_allocation.go`
+(`balancedResourceScorer`), v1.36; the older score was the balance with the pod alone.
 """
 
 from __future__ import annotations
@@ -17,7 +19,13 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from math import sqrt
 
-from lifecycle.scheduler.framework import MAX_NODE_SCORE, SKIP, CycleState, ScorePlugin, Status
+from lifecycle.scheduler.framework import (
+    MAX_NODE_SCORE,
+    SKIP,
+    CycleState,
+    ScorePlugin,
+    Status,
+)
 from lifecycle.scheduler.node_info import NodeInfo, PodInfo
 from lifecycle.scheduler.snapshot import Snapshot
 
@@ -38,7 +46,9 @@ def balance(requested: Sequence[int], allocatable: Sequence[int]) -> int:
 
 
 class NodeResourcesBalancedAllocation(ScorePlugin):
-    """Scores by the change in balance of `resources`. One that a node does not have is left out there."""
+    """Scores by the change in balance of `resources`. One that a node does not have is
+    left out there.
+    """
 
     name = "NodeResourcesBalancedAllocation"
     weight = 1
@@ -51,17 +61,34 @@ class NodeResourcesBalancedAllocation(ScorePlugin):
         return tuple(info.requests.items())
 
     def pre_score(
-        self, state: CycleState, info: PodInfo, nodes: Sequence[NodeInfo], snapshot: Snapshot
+        self,
+        state: CycleState,
+        info: PodInfo,
+        nodes: Sequence[NodeInfo],
+        snapshot: Snapshot,
     ) -> Status | None:
         """Nothing to do for best-effort pods."""
-        return None if any(info.requests.get(name) for name in self._resources) else SKIP
+        return (
+            None if any(info.requests.get(name) for name in self._resources) else SKIP
+        )
 
     def score(self, state: CycleState, info: PodInfo, node: NodeInfo) -> int:
         """See the formula above."""
         requests = info.requests
-        named = [n for n in self._resources if n in DEFAULT_RESOURCES or n == "ephemeral-storage" or requests.get(n)]
+        named = [
+            n
+            for n in self._resources
+            if n in DEFAULT_RESOURCES or n == "ephemeral-storage" or requests.get(n)
+        ]
         allocatable = [node.allocatable.get(name) for name in named]
         without = [node.requested.get(name) for name in named]
-        with_pod = [amount + requests.get(name, 0) for name, amount in zip(named, without, strict=True)]
+        with_pod = [
+            amount + requests.get(name, 0)
+            for name, amount in zip(named, without, strict=True)
+        ]
         half = MAX_NODE_SCORE // 2
-        return half + (half + balance(with_pod, allocatable) - balance(without, allocatable)) // 2
+        return (
+            half
+            + (half + balance(with_pod, allocatable) - balance(without, allocatable))
+            // 2
+        )

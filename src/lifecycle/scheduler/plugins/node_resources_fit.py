@@ -1,13 +1,17 @@
-"""NodeResourcesFit: what the pod asks for must still be there; the emptier the node, the better.
+"""NodeResourcesFit: what the pod asks for must still be there; the emptier the node,
+the better.
 
-The filter counts what pods really request. The score (`LeastAllocated`) counts containers without requests as if they
-had asked for a little (100m CPU, 200 MiB), so that a crowd of modest pods spreads, too.
+The filter counts what pods really request. The score (`LeastAllocated`) counts
+containers without requests as if they had asked for a little (100m CPU, 200 MiB), so
+that a crowd of modest pods spreads, too.
 
-    score = mean over cpu and memory of (allocatable - requested) · 100 / allocatable      (integer divisions)
+    score = mean over cpu and memory of (allocatable - requested) · 100 / allocatable
+    (integer divisions)
 
-Upstream: `pkg/scheduler/framework/plugins/noderesources/fit.go` (`Fit`, `fitsRequest`), `least_allocated.go`
-(`leastResourceScorer`), `most_allocated.go`, `requested_to_capacity_ratio.go`, `resource_allocation.go`, v1.36. Left
-out: device claims.
+Upstream: `pkg/scheduler/framework/plugins/noderesources/fit.go` (`Fit`, `fitsRequest`),
+`least_allocated.go` (`leastResourceScorer`), `most_allocated.go`,
+`requested_to_capacity_ratio.go`, `resource_allocation.go`, v1.36. Left out: device
+claims.
 """
 
 from __future__ import annotations
@@ -35,7 +39,9 @@ from lifecycle.scheduler.resources import scaled_down
 def insufficient_resources(
     info: PodInfo, node: NodeInfo, ignored: Callable[[str], bool] = lambda name: False
 ) -> list[tuple[str, bool]]:
-    """Each reason against the node, and whether even the empty node would be too small. `ignored`: resources others look after."""
+    """Each reason against the node, and whether even the empty node would be too small.
+    `ignored`: resources others look after.
+    """
     reasons = []
     if len(node.pods) + 1 > node.allocatable.allowed_pod_number:
         reasons.append(("Too many pods", False))
@@ -48,7 +54,11 @@ def insufficient_resources(
         if wanted > 0 and wanted > allocatable.get(name) - requested.get(name):
             reasons.append((f"Insufficient {name}", wanted > allocatable.get(name)))
     for name, wanted in requests.items():
-        if name in ("cpu", "memory", "ephemeral-storage", "pods") or wanted == 0 or ignored(name):
+        if (
+            name in ("cpu", "memory", "ephemeral-storage", "pods")
+            or wanted == 0
+            or ignored(name)
+        ):
             continue
         if wanted > allocatable.get(name) - requested.get(name):
             reasons.append((f"Insufficient {name}", wanted > allocatable.get(name)))
@@ -69,12 +79,23 @@ def most_requested_score(requested: int, capacity: int) -> int:
     return min(requested, capacity) * MAX_NODE_SCORE // capacity
 
 
-def requested_to_capacity_ratio(shape: Sequence[Mapping[str, int]]) -> Callable[[int, int], int]:
-    """A score from the used share by a line with bends, each `{"utilization": 0…100, "score": 0…10}`."""
-    points = [(point["utilization"], point["score"] * (MAX_NODE_SCORE // 10)) for point in shape]
+def requested_to_capacity_ratio(
+    shape: Sequence[Mapping[str, int]],
+) -> Callable[[int, int], int]:
+    """A score from the used share by a line with bends, each `{"utilization": 0…100,
+    "score": 0…10}`.
+    """
+    points = [
+        (point["utilization"], point["score"] * (MAX_NODE_SCORE // 10))
+        for point in shape
+    ]
 
     def score(requested: int, capacity: int) -> int:
-        used = 100 if capacity == 0 or requested > capacity else requested * 100 // capacity
+        used = (
+            100
+            if capacity == 0 or requested > capacity
+            else requested * 100 // capacity
+        )
         before: tuple[int, int] | None = None
         for utilization, value in points:
             if used <= utilization:
@@ -88,7 +109,10 @@ def requested_to_capacity_ratio(shape: Sequence[Mapping[str, int]]) -> Callable[
     return score
 
 
-STRATEGIES = {"LeastAllocated": least_requested_score, "MostAllocated": most_requested_score}
+STRATEGIES = {
+    "LeastAllocated": least_requested_score,
+    "MostAllocated": most_requested_score,
+}
 
 
 def _pod_gone(_info: PodInfo, old: Object | None, _new: Object | None) -> bool:
@@ -104,15 +128,16 @@ def _gave_something_back(info: PodInfo, old: Object | None, new: Object | None) 
 def _grew(info: PodInfo, old: NodeInfo, new: NodeInfo) -> bool:
     before, after = old.allocatable, new.allocatable
     return after.allowed_pod_number > before.allowed_pod_number or any(
-        wanted and after.get(name) > before.get(name) for name, wanted in info.requests.items()
+        wanted and after.get(name) > before.get(name)
+        for name, wanted in info.requests.items()
     )
 
 
 class NodeResourcesFit(FilterPlugin, ScorePlugin):
     """Filter by free resources, score by free share.
 
-    A profile chooses `strategy`, `weights` (per resource) and `shape`, and which extended resources to ignore, by name
-    or by group (what stands before the slash).
+    A profile chooses `strategy`, `weights` (per resource) and `shape`, and which
+    extended resources to ignore, by name or by group (what stands before the slash).
     """
 
     name = "NodeResourcesFit"
@@ -127,9 +152,16 @@ class NodeResourcesFit(FilterPlugin, ScorePlugin):
         ignored_groups: Sequence[str] = (),
     ) -> None:
         self._by_ratio = strategy == "RequestedToCapacityRatio"
-        self._score_of = requested_to_capacity_ratio(shape) if self._by_ratio else STRATEGIES[strategy]
+        self._score_of = (
+            requested_to_capacity_ratio(shape)
+            if self._by_ratio
+            else STRATEGIES[strategy]
+        )
         self._weights = tuple((weights or {"cpu": 1, "memory": 1}).items())
-        self._ignored, self._ignored_groups = frozenset(ignored), frozenset(ignored_groups)
+        self._ignored, self._ignored_groups = (
+            frozenset(ignored),
+            frozenset(ignored_groups),
+        )
 
     def _is_ignored(self, name: str) -> bool:
         group, slash, _ = name.partition("/")
@@ -145,7 +177,9 @@ class NodeResourcesFit(FilterPlugin, ScorePlugin):
             ClusterEvent("Pod", "UpdatePodScaleDown"): itself,
         }
 
-    def _node_would_do(self, info: PodInfo, old: Object | None, new: Object | None) -> bool:
+    def _node_would_do(
+        self, info: PodInfo, old: Object | None, new: Object | None
+    ) -> bool:
         if new is None:
             return True
         node = NodeInfo(new)
@@ -162,11 +196,15 @@ class NodeResourcesFit(FilterPlugin, ScorePlugin):
         reasons = insufficient_resources(info, node, self._is_ignored)
         if not reasons:
             return None
-        refuse = unresolvable if any(hopeless for _, hopeless in reasons) else unschedulable
+        refuse = (
+            unresolvable if any(hopeless for _, hopeless in reasons) else unschedulable
+        )
         return refuse(self.name, *(reason for reason, _ in reasons))
 
     def score(self, state: CycleState, info: PodInfo, node: NodeInfo) -> int:
-        """The strategy's score over the resources, weighted. An extended resource counts only for pods that want it."""
+        """The strategy's score over the resources, weighted. An extended resource
+        counts only for pods that want it.
+        """
         total = weights = 0
         for name, weight in self._weights:
             capacity, requested = node.allocatable.get(name), info.non_zero.get(name, 0)

@@ -1,6 +1,7 @@
 """NodeUnschedulable: cordoned nodes get no pods.
 
-Upstream: `pkg/scheduler/framework/plugins/nodeunschedulable/node_unschedulable.go`, v1.36.
+Upstream: `pkg/scheduler/framework/plugins/nodeunschedulable/node_unschedulable.go`,
+v1.36.
 """
 
 from __future__ import annotations
@@ -56,6 +57,9 @@ class NodeUnschedulable(FilterPlugin):
         assert node.node is not None
         if not _cordoned(node.node):
             return None
-        if any(tolerates(toleration, TAINT) for toleration in info.pod["spec"].get("tolerations") or ()):
+        if any(
+            tolerates(toleration, TAINT)
+            for toleration in info.pod["spec"].get("tolerations") or ()
+        ):
             return None
         return unresolvable(self.name, ERR_REASON)

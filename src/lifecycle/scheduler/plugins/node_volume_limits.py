@@ -1,11 +1,13 @@
 """NodeVolumeLimits: a machine can have only so many volumes of a kind attached.
 
-How many, each storage driver says itself, in the node's CSINode object. A volume counts once, however many pods of the
-node use it; a claim that has no volume yet counts for the driver of its class. A driver that names no limit has none.
+How many, each storage driver says itself, in the node's CSINode object. A volume counts
+once, however many pods of the node use it; a claim that has no volume yet counts for
+the driver of its class. A driver that names no limit has none.
 
-Upstream: `pkg/scheduler/framework/plugins/nodevolumelimits/csi.go` (`CSILimits`), v1.36. Left out: in-tree volumes that
-count for the driver they migrated to, volumes attached for pods that are gone (VolumeAttachment), and the alpha check
-that the driver is installed at all (VolumeLimitScaling).
+Upstream: `pkg/scheduler/framework/plugins/nodevolumelimits/csi.go` (`CSILimits`),
+v1.36. Left out: in-tree volumes that count for the driver they migrated to, volumes
+attached for pods that are gone (VolumeAttachment), and the alpha check that the driver
+is installed at all (VolumeLimitScaling).
 """
 
 from __future__ import annotations
@@ -24,14 +26,20 @@ from lifecycle.scheduler.framework import (
     unschedulable,
 )
 from lifecycle.scheduler.node_info import NodeInfo, PodInfo
-from lifecycle.scheduler.plugins.volume_binding import VolumePlugin, claim_names, uses_claim
+from lifecycle.scheduler.plugins.volume_binding import (
+    VolumePlugin,
+    claim_names,
+    uses_claim,
+)
 from lifecycle.scheduler.snapshot import Snapshot
 
 ERR_REASON_MAX_VOLUME_COUNT_EXCEEDED = "node(s) exceed max volume count"
 
 
 def _had_claims(_info: PodInfo, old: Object | None, _new: Object | None) -> bool:
-    return old is not None and bool(old["spec"].get("nodeName")) and any(claim_names(old))
+    return (
+        old is not None and bool(old["spec"].get("nodeName")) and any(claim_names(old))
+    )
 
 
 class NodeVolumeLimits(VolumePlugin):
@@ -40,7 +48,9 @@ class NodeVolumeLimits(VolumePlugin):
     name = "NodeVolumeLimits"
 
     def events_to_register(self) -> Mapping[ClusterEvent, QueueingHint]:
-        """A driver's limit becomes known or changes, a pod with volumes goes, the claim comes."""
+        """A driver's limit becomes known or changes, a pod with volumes goes, the claim
+        comes.
+        """
         return {
             ClusterEvent("CSINode", "Add"): always,
             ClusterEvent("CSINode", "Update"): always,
@@ -48,7 +58,9 @@ class NodeVolumeLimits(VolumePlugin):
             ClusterEvent("PersistentVolumeClaim", "Add"): uses_claim,
         }
 
-    def pre_filter(self, state: CycleState, info: PodInfo, snapshot: Snapshot) -> Status | None:
+    def pre_filter(
+        self, state: CycleState, info: PodInfo, snapshot: Snapshot
+    ) -> Status | None:
         """Nothing to do for a pod without claims."""
         return None if any(claim_names(info.pod)) else SKIP
 
@@ -64,14 +76,20 @@ class NodeVolumeLimits(VolumePlugin):
         new = [driver for volume, driver in wanted.items() if volume not in attached]
         there = list(attached.values())
         for driver in set(new):
-            if driver in limits and there.count(driver) + new.count(driver) > limits[driver]:
+            if (
+                driver in limits
+                and there.count(driver) + new.count(driver) > limits[driver]
+            ):
                 return unschedulable(self.name, ERR_REASON_MAX_VOLUME_COUNT_EXCEEDED)
         return None
 
     def _limits(self, node: str) -> dict[str, int]:
         csi_node = self._binder.get_csi_node(node) or {}
         drivers = (csi_node.get("spec") or {}).get("drivers") or ()
-        counts = {driver["name"]: (driver.get("allocatable") or {}).get("count") for driver in drivers}
+        counts = {
+            driver["name"]: (driver.get("allocatable") or {}).get("count")
+            for driver in drivers
+        }
         return {name: count for name, count in counts.items() if count is not None}
 
     def _attachable(self, pod: Object) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """PrioritySort: higher priority first, then who waited longer.
 
-Upstream: `pkg/scheduler/framework/plugins/queuesort/priority_sort.go` (`PrioritySort.Less`), v1.36.
+Upstream: `pkg/scheduler/framework/plugins/queuesort/priority_sort.go`
+(`PrioritySort.Less`), v1.36.
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
 """Topology spread constraints: a pod's own, or the ones it gets by default.
 
-A pod that says nothing about spreading, but belongs to a Service, ReplicaSet, ReplicationController or StatefulSet,
-is spread softly over hosts (skew 3) and zones (skew 5), counting the pods that those owners select. That is why three
-replicas land on different nodes though nobody asked.
+A pod that says nothing about spreading, but belongs to a Service, ReplicaSet,
+ReplicationController or StatefulSet, is spread softly over hosts (skew 3) and zones
+(skew 5), counting the pods that those owners select. That is why three replicas land on
+different nodes though nobody asked.
 
-Upstream: `pkg/scheduler/framework/plugins/podtopologyspread/common.go` (`buildDefaultConstraints`,
-`matchNodeInclusionPolicies`), `plugin.go` (`systemDefaultConstraints`), `plugins/helper/spread.go`
-(`DefaultSelector`), v1.36.
+Upstream: `pkg/scheduler/framework/plugins/podtopologyspread/common.go`
+(`buildDefaultConstraints`, `matchNodeInclusionPolicies`), `plugin.go`
+(`systemDefaultConstraints`), `plugins/helper/spread.go` (`DefaultSelector`), v1.36.
 """
 
 from __future__ import annotations
@@ -37,25 +38,48 @@ class Constraint:
     honor_affinity: bool = True
     honor_taints: bool = False
 
-    def counts_node(self, node: NodeInfo, required: Matcher | None, tolerations: list[Object]) -> bool:
-        """Whether the node's pods count: nodes the pod could not run on anyway do not, as the policies say."""
-        if self.honor_affinity and required is not None and not required(node.name, node.labels):
+    def counts_node(
+        self, node: NodeInfo, required: Matcher | None, tolerations: list[Object]
+    ) -> bool:
+        """Whether the node's pods count: nodes the pod could not run on anyway do not,
+        as the policies say.
+        """
+        if (
+            self.honor_affinity
+            and required is not None
+            and not required(node.name, node.labels)
+        ):
             return False
-        return not self.honor_taints or untolerated(node.taints, tolerations, ("NoSchedule", "NoExecute")) is None
+        return (
+            not self.honor_taints
+            or untolerated(node.taints, tolerations, ("NoSchedule", "NoExecute"))
+            is None
+        )
 
 
 def own_constraints(pod: Object, action: str) -> tuple[Constraint, ...]:
-    """The pod's constraints with that `whenUnsatisfiable`; `matchLabelKeys` narrow the selector to the pod's own values."""
+    """The pod's constraints with that `whenUnsatisfiable`; `matchLabelKeys` narrow the
+    selector to the pod's own values.
+    """
     labels = pod["metadata"].get("labels") or {}
     return _parsed(pod["spec"].get("topologySpreadConstraints") or (), action, labels)
 
 
-def configured_constraints(items: Sequence[Object], action: str, selector: Selector) -> tuple[Constraint, ...]:
-    """A profile's default constraints with that `whenUnsatisfiable`, for a pod whose owners select with `selector`."""
-    return tuple(replace(constraint, selector=selector) for constraint in _parsed(items, action, {}))
+def configured_constraints(
+    items: Sequence[Object], action: str, selector: Selector
+) -> tuple[Constraint, ...]:
+    """A profile's default constraints with that `whenUnsatisfiable`, for a pod whose
+    owners select with `selector`.
+    """
+    return tuple(
+        replace(constraint, selector=selector)
+        for constraint in _parsed(items, action, {})
+    )
 
 
-def _parsed(items: Sequence[Object], action: str, labels: Mapping[str, str]) -> tuple[Constraint, ...]:
+def _parsed(
+    items: Sequence[Object], action: str, labels: Mapping[str, str]
+) -> tuple[Constraint, ...]:
     found = []
     for item in items:
         if item["whenUnsatisfiable"] != action:
@@ -64,7 +88,9 @@ def _parsed(items: Sequence[Object], action: str, labels: Mapping[str, str]) -> 
         keys = [key for key in item.get("matchLabelKeys") or () if key in labels]
         if keys:
             more = [Requirement(key, "in", (labels[key],)) for key in keys]
-            selector = Selector([*selector.requirements, *more], nothing=selector.nothing)
+            selector = Selector(
+                [*selector.requirements, *more], nothing=selector.nothing
+            )
         found.append(
             Constraint(
                 item["topologyKey"],
@@ -90,8 +116,12 @@ GetOwner = Callable[[str, str, str], Object | None]
 """A controller by kind, namespace and name."""
 
 
-def default_selector(pod: Object, list_services: ListServices, get_owner: GetOwner) -> Selector | None:
-    """What the pod's Services and its controller select, all together; None if nobody selects it."""
+def default_selector(
+    pod: Object, list_services: ListServices, get_owner: GetOwner
+) -> Selector | None:
+    """What the pod's Services and its controller select, all together; None if nobody
+    selects it.
+    """
     metadata = pod["metadata"]
     namespace, labels = metadata["namespace"], metadata.get("labels") or {}
     requirements: dict[tuple[str, str, tuple[str, ...]], Requirement] = {}
@@ -100,13 +130,22 @@ def default_selector(pod: Object, list_services: ListServices, get_owner: GetOwn
         if wanted and all(labels.get(key) == value for key, value in wanted.items()):
             for key, value in wanted.items():
                 requirements[key, "=", (value,)] = Requirement(key, "=", (value,))
-    controller = next((o for o in metadata.get("ownerReferences") or () if o.get("controller")), None)
-    if controller is not None and controller["kind"] in ("ReplicaSet", "ReplicationController", "StatefulSet"):
+    controller = next(
+        (o for o in metadata.get("ownerReferences") or () if o.get("controller")), None
+    )
+    if controller is not None and controller["kind"] in (
+        "ReplicaSet",
+        "ReplicationController",
+        "StatefulSet",
+    ):
         owner = get_owner(controller["kind"], namespace, controller["name"])
         if owner is not None:
             wanted = owner["spec"].get("selector")
             of_owner = (
-                Selector(Requirement(key, "=", (value,)) for key, value in (wanted or {}).items())
+                Selector(
+                    Requirement(key, "=", (value,))
+                    for key, value in (wanted or {}).items()
+                )
                 if controller["kind"] == "ReplicationController"
                 else selector_from_label_selector(wanted)
             )
@@ -115,8 +154,12 @@ def default_selector(pod: Object, list_services: ListServices, get_owner: GetOwn
     return Selector(requirements.values()) if requirements else None
 
 
-def count_pods_match_selector(pods: dict[str, PodInfo], selector: Selector, namespace: str) -> int:
-    """The pods of a namespace that match and are not on their way out. Nothing to select counts as none."""
+def count_pods_match_selector(
+    pods: dict[str, PodInfo], selector: Selector, namespace: str
+) -> int:
+    """The pods of a namespace that match and are not on their way out. Nothing to
+    select counts as none.
+    """
     if selector.empty or not pods:
         return 0
     matches = selector.matches

@@ -1,11 +1,13 @@
 """VolumeBinding: a pod's claims must exist, and its volumes be where it runs.
 
-Claims that are bound hold the pod to the nodes their volumes can be reached from; claims that are to be bound at once
-(`Immediate`) must be, before the pod's turn; claims that wait for their first pod are matched per node, and bound when
-the node is chosen (see `volume_binder.py`).
+Claims that are bound hold the pod to the nodes their volumes can be reached from;
+claims that are to be bound at once (`Immediate`) must be, before the pod's turn; claims
+that wait for their first pod are matched per node, and bound when the node is chosen
+(see `volume_binder.py`).
 
-Upstream: `pkg/scheduler/framework/plugins/volumebinding/volume_binding.go`, v1.36. Left out: scoring by storage
-capacity (off by default). What its Reserve and PreBind do is in `scheduler.py`.
+Upstream: `pkg/scheduler/framework/plugins/volumebinding/volume_binding.go`, v1.36. Left
+out: scoring by storage capacity (off by default). What its Reserve and PreBind do is in
+`scheduler.py`.
 """
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ from lifecycle.scheduler.volume_binder import PodVolumes, VolumeBinder
 
 
 def claim_names(pod: Object) -> Iterator[tuple[str, bool]]:
-    """The claims a pod's volumes use, and whether one is for an ephemeral volume: that claim is named after pod and volume."""
+    """The claims a pod's volumes use, and whether one is for an ephemeral volume: that
+    claim is named after pod and volume.
+    """
     for volume in pod["spec"].get("volumes") or ():
         if "persistentVolumeClaim" in volume:
             yield volume["persistentVolumeClaim"]["claimName"], False
@@ -49,7 +53,9 @@ def uses_claim(info: PodInfo, _old: Object | None, new: Object | None) -> bool:
 
 
 class VolumePlugin(FilterPlugin):
-    """What the plugins about volumes share: where claims and volumes are known, and that a claim's coming may help its pod."""
+    """What the plugins about volumes share: where claims and volumes are known, and
+    that a claim's coming may help its pod.
+    """
 
     claim_events: ClassVar[Mapping[ClusterEvent, QueueingHint]] = {
         ClusterEvent("PersistentVolumeClaim", "Add"): uses_claim,
@@ -68,7 +74,9 @@ class VolumePlugin(FilterPlugin):
         self._binder = binder or VolumeBinder()
 
     def lasting_claims(self, pod: Object) -> Iterator[tuple[str, Object | None]]:
-        """The claims that do not end with the pod, by name; None for one that is not there."""
+        """The claims that do not end with the pod, by name; None for one that is not
+        there.
+        """
         for name, ephemeral in claim_names(pod):
             if not ephemeral:
                 yield name, self._binder.claim(f"{pod['metadata']['namespace']}/{name}")
@@ -89,7 +97,9 @@ class VolumeBinding(VolumePlugin):
     name = "VolumeBinding"
 
     def events_to_register(self) -> Mapping[ClusterEvent, QueueingHint]:
-        """A claim or a volume comes or changes; a class comes or names other places; a node comes or moves; there is more room."""
+        """A claim or a volume comes or changes; a class comes or names other places; a
+        node comes or moves; there is more room.
+        """
         return {
             **self.volume_events,
             ClusterEvent("StorageClass", "Update"): _topologies_changed,
@@ -104,7 +114,9 @@ class VolumeBinding(VolumePlugin):
         """Only pods without claims can share an answer."""
         return () if next(claim_names(info.pod), None) is None else None
 
-    def pre_filter(self, state: CycleState, info: PodInfo, snapshot: Snapshot) -> Status | None:
+    def pre_filter(
+        self, state: CycleState, info: PodInfo, snapshot: Snapshot
+    ) -> Status | None:
         """Nothing to do without claims; a refusal if one is missing or not usable."""
         names = list(claim_names(info.pod))
         if not names:
@@ -118,17 +130,25 @@ class VolumeBinding(VolumePlugin):
                 return unresolvable(self.name, why)
             found.append(claim)
         bound = [claim for claim in found if is_fully_bound(claim)]
-        waiting = [c for c in found if not is_fully_bound(c) and not c["spec"].get("volumeName")]
+        waiting = [
+            c
+            for c in found
+            if not is_fully_bound(c) and not c["spec"].get("volumeName")
+        ]
         waiting = [claim for claim in waiting if self._binder.waits_for_consumer(claim)]
         if len(bound) + len(waiting) < len(found):
-            return unresolvable(self.name, "pod has unbound immediate PersistentVolumeClaims")
+            return unresolvable(
+                self.name, "pod has unbound immediate PersistentVolumeClaims"
+            )
         state.data[self.name] = ClaimState(bound, waiting)
         return None
 
     def filter(self, state: CycleState, info: PodInfo, node: NodeInfo) -> Status | None:
         """Refuses nodes where a volume cannot be reached, found or made."""
         claims: ClaimState = state.data[self.name]
-        volumes, reasons = self._binder.find_pod_volumes(claims.bound, claims.waiting, node.name, node.labels)
+        volumes, reasons = self._binder.find_pod_volumes(
+            claims.bound, claims.waiting, node.name, node.labels
+        )
         if reasons:
             return unresolvable(self.name, *reasons)
         claims.by_node[node.name] = volumes
@@ -138,33 +158,53 @@ class VolumeBinding(VolumePlugin):
 def _unusable(claim: Object | None, name: str, pod: Object, ephemeral: bool) -> str:
     if claim is None:
         if ephemeral:
-            return f'waiting for ephemeral volume controller to create the persistentvolumeclaim "{name}"'
+            return (
+                "waiting for ephemeral volume controller to create the"
+                f' persistentvolumeclaim "{name}"'
+            )
         return f'persistentvolumeclaim "{name}" not found'
     if (claim.get("status") or {}).get("phase") == "Lost":
         volume = claim["spec"].get("volumeName", "")
-        return f'persistentvolumeclaim "{name}" bound to non-existent persistentvolume "{volume}"'
+        return (
+            f'persistentvolumeclaim "{name}" bound to non-existent persistentvolume'
+            f' "{volume}"'
+        )
     if claim["metadata"].get("deletionTimestamp"):
         return f'persistentvolumeclaim "{name}" is being deleted'
     owners = claim["metadata"].get("ownerReferences") or ()
-    if ephemeral and not any(o.get("controller") and o["uid"] == pod["metadata"].get("uid") for o in owners):
+    if ephemeral and not any(
+        o.get("controller") and o["uid"] == pod["metadata"].get("uid") for o in owners
+    ):
         where, who = claim["metadata"]["namespace"], pod["metadata"]
-        return f"PVC {where}/{name} was not created for pod {who['namespace']}/{who['name']} (pod is not owner)"
+        return (
+            f"PVC {where}/{name} was not created for pod"
+            f" {who['namespace']}/{who['name']} (pod is not owner)"
+        )
     return ""
 
 
 def _topologies_changed(_info: PodInfo, old: Object | None, new: Object | None) -> bool:
-    return old is None or new is None or old.get("allowedTopologies") != new.get("allowedTopologies")
+    return (
+        old is None
+        or new is None
+        or old.get("allowedTopologies") != new.get("allowedTopologies")
+    )
 
 
 def _stops_counting(_info: PodInfo, old: Object | None, new: Object | None) -> bool:
     """The driver tells no more how much room it has, and is believed to have enough."""
     return all(d is not None for d in (old, new)) and (
-        bool((old or {})["spec"].get("storageCapacity")) and not (new or {})["spec"].get("storageCapacity")
+        bool((old or {})["spec"].get("storageCapacity"))
+        and not (new or {})["spec"].get("storageCapacity")
     )
 
 
 def _has_more(_info: PodInfo, old: Object | None, new: Object | None) -> bool:
-    return old is None or new is None or any(_amount(new, key) > _amount(old, key) for key in _ROOM)
+    return (
+        old is None
+        or new is None
+        or any(_amount(new, key) > _amount(old, key) for key in _ROOM)
+    )
 
 
 _ROOM = ("maximumVolumeSize", "capacity")

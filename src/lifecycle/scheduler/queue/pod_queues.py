@@ -1,7 +1,7 @@
 """The heap under the active and the back-off queue.
 
-Upstream: `pkg/scheduler/backend/heap/heap.go`, v1.36. Here an entry is not removed from the middle: it is forgotten
-in the index, and skipped when it comes up.
+Upstream: `pkg/scheduler/backend/heap/heap.go`, v1.36. Here an entry is not removed from
+the middle: it is forgotten in the index, and skipped when it comes up.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from lifecycle.scheduler.node_info import PodInfo
 
 
 class QueuedPodInfo:
-    """A pod on its way through the queue. `timestamp`: when it was last put in; `attempts`: how often it was tried.
+    """A pod on its way through the queue. `timestamp`: when it was last put in;
+    `attempts`: how often it was tried.
 
-    `unschedulable_count`: how often plugins refused it; `consecutive_errors`: how often in a row it came back for no
-    plugin's sake. Each has its own back-off.
+    `unschedulable_count`: how often plugins refused it; `consecutive_errors`: how often
+    in a row it came back for no plugin's sake. Each has its own back-off.
     """
 
     __slots__ = (
@@ -48,7 +49,9 @@ class QueuedPodInfo:
 
 
 class KeyedHeap:
-    """Pods by a sort key, each once. Smaller keys come first; among equals who came first."""
+    """Pods by a sort key, each once. Smaller keys come first; among equals who came
+    first.
+    """
 
     def __init__(self) -> None:
         self._heap: list[tuple[object, int, str]] = []

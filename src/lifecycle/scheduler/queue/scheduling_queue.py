@@ -1,20 +1,23 @@
 """The scheduling queue: whose turn it is, and who waits for what.
 
-Three places. *Active*: ready to be tried, by priority and age. *Back-off*: tried in vain not long ago; waits 1 s, 2
-s, 4 s … up to 10 s, so that one hopeless pod does not keep the others waiting. *Unschedulable*: nothing has changed
-that could help it.
+Three places. *Active*: ready to be tried, by priority and age. *Back-off*: tried in
+vain not long ago; waits 1 s, 2 s, 4 s … up to 10 s, so that one hopeless pod does not
+keep the others waiting. *Unschedulable*: nothing has changed that could help it.
 
-Who comes back though no plugin refused it (the API server did not answer, an extender was down, there is no node at
-all) goes straight to the back-off, and sits it out to the end: trying sooner would only hurt whoever is in trouble.
+Who comes back though no plugin refused it (the API server did not answer, an extender
+was down, there is no node at all) goes straight to the back-off, and sits it out to the
+end: trying sooner would only hurt whoever is in trouble.
 
-What gets a pod out of *unschedulable* is an event in the cluster, asked about through *queueing hints*: each plugin
-that refused the pod says which events matter to it and, shown the event, whether this one could help. A pod that
-needs more memory does not stir when a node's label changes. In case a hint is wrong, every pod is tried again after
+What gets a pod out of *unschedulable* is an event in the cluster, asked about through
+*queueing hints*: each plugin that refused the pod says which events matter to it and,
+shown the event, whether this one could help. A pod that needs more memory does not stir
+when a node's label changes. In case a hint is wrong, every pod is tried again after
 five minutes.
 
-Upstream: `pkg/scheduler/backend/queue/scheduling_queue.go` (`PriorityQueue`), `active_queue.go`, `backoff_queue.go`,
-v1.36. Left out: events during a pod's attempt (`inFlightEvents`): on one loop an attempt is over before an event can
-arrive; windows that back-off times are aligned to.
+Upstream: `pkg/scheduler/backend/queue/scheduling_queue.go` (`PriorityQueue`),
+`active_queue.go`, `backoff_queue.go`, v1.36. Left out: events during a pod's attempt
+(`inFlightEvents`): on one loop an attempt is over before an event can arrive; windows
+that back-off times are aligned to.
 """
 
 from __future__ import annotations
@@ -53,7 +56,9 @@ class SchedulingQueue:
         self._default = next(iter(frameworks.values()))
         self._initial_backoff, self._max_backoff = initial_backoff, max_backoff
         self.moves = 0
-        """Cluster events seen so far: an attempt that takes time compares it before and after."""
+        """Cluster events seen so far: an attempt that takes time compares it before and
+        after.
+        """
         self._clock = clock
         self._sort = PrioritySort()
         self._active = KeyedHeap()
@@ -65,7 +70,7 @@ class SchedulingQueue:
         self._timer_at = 0.0
         self._flush_timer: asyncio.TimerHandle | None = None
 
-    # -- in -----------------------------------------------------------------------------------------------------------
+    # -- in ----------------------------------------------------------------------------
 
     def add(self, pod: Object) -> None:
         """A new pod without a node."""
@@ -74,7 +79,9 @@ class SchedulingQueue:
         self._move_to_active(queued)
 
     def update(self, old: Object, new: Object) -> None:
-        """A waiting pod changed. What waits stays where it is, unless the change could help it."""
+        """A waiting pod changed. What waits stays where it is, unless the change could
+        help it.
+        """
         key = f"{new['metadata']['namespace']}/{new['metadata']['name']}"
         for heap in (self._active, self._backoff, self._error_backoff):
             queued = heap.get(key)
@@ -85,7 +92,10 @@ class SchedulingQueue:
         if queued is None:
             return
         queued.info = PodInfo(new)
-        if any(self._worth_requeuing(queued, event, old, new) for event in pod_events("Pod", old, new)):
+        if any(
+            self._worth_requeuing(queued, event, old, new)
+            for event in pod_events("Pod", old, new)
+        ):
             del self._unschedulable[key]
             self._move_to_active_or_backoff(queued)
 
@@ -97,7 +107,8 @@ class SchedulingQueue:
         self._unschedulable.pop(key, None)
 
     def add_unschedulable(self, queued: QueuedPodInfo) -> None:
-        """Tried in vain. Refused by plugins, it waits for an event that could help; else it is tried again a little later.
+        """Tried in vain. Refused by plugins, it waits for an event that could help;
+        else it is tried again a little later.
 
         Upstream: `AddUnschedulableIfNotPresent`.
         """
@@ -111,7 +122,7 @@ class SchedulingQueue:
         self._unschedulable[queued.key] = queued
         self._arm_flush()
 
-    # -- out ----------------------------------------------------------------------------------------------------------
+    # -- out ---------------------------------------------------------------------------
 
     async def pop(self) -> QueuedPodInfo:
         """The next pod; waits for one."""
@@ -123,7 +134,8 @@ class SchedulingQueue:
             await self._waiter
 
     def try_pop(self) -> QueuedPodInfo | None:
-        """The next pod, or None. With nothing active, a pod still backing off is better than idling (since v1.33).
+        """The next pod, or None. With nothing active, a pod still backing off is better
+        than idling (since v1.33).
 
         Not so one that backs off from an error.
         """
@@ -133,7 +145,7 @@ class SchedulingQueue:
             queued.unschedulable_plugins = set()
         return queued
 
-    # -- events -------------------------------------------------------------------------------------------------------
+    # -- events ------------------------------------------------------------------------
 
     def move_all(
         self,
@@ -142,12 +154,16 @@ class SchedulingQueue:
         new: Object | None,
         only: Callable[[PodInfo], bool] = lambda info: True,
     ) -> None:
-        """Something changed in the cluster: out with those it could help. Upstream: `MoveAllToActiveOrBackoffQueue`."""
+        """Something changed in the cluster: out with those it could help. Upstream:
+        `MoveAllToActiveOrBackoffQueue`.
+        """
         self.moves += 1
         if not self._unschedulable:
             return
         for key, queued in list(self._unschedulable.items()):
-            if not only(queued.info) or not self._worth_requeuing(queued, event, old, new):
+            if not only(queued.info) or not self._worth_requeuing(
+                queued, event, old, new
+            ):
                 continue
             del self._unschedulable[key]
             self._move_to_active_or_backoff(queued)
@@ -156,8 +172,12 @@ class SchedulingQueue:
         """Keys by place: `active`, `backoff`, `unschedulable`, `gated`."""
         return {
             "active": [pod.key for pod in self._active],
-            "backoff": [pod.key for heap in (self._backoff, self._error_backoff) for pod in heap],
-            "unschedulable": [key for key, pod in self._unschedulable.items() if not pod.gated],
+            "backoff": [
+                pod.key for heap in (self._backoff, self._error_backoff) for pod in heap
+            ],
+            "unschedulable": [
+                key for key, pod in self._unschedulable.items() if not pod.gated
+            ],
             "gated": [key for key, pod in self._unschedulable.items() if pod.gated],
         }
 
@@ -168,10 +188,14 @@ class SchedulingQueue:
                 timer.cancel()
         self._timer = self._flush_timer = None
 
-    # -- inside -------------------------------------------------------------------------------------------------------
+    # -- inside ------------------------------------------------------------------------
 
     def _worth_requeuing(
-        self, queued: QueuedPodInfo, event: ClusterEvent, old: Object | None, new: Object | None
+        self,
+        queued: QueuedPodInfo,
+        event: ClusterEvent,
+        old: Object | None,
+        new: Object | None,
     ) -> bool:
         if event is FORCE_ACTIVATE or not queued.unschedulable_plugins:
             return True
@@ -188,7 +212,9 @@ class SchedulingQueue:
         return self._frameworks.get(pod["spec"].get("schedulerName", ""), self._default)
 
     def _gated(self, queued: QueuedPodInfo) -> bool:
-        """Whether a plugin keeps the pod out; if so it waits for what that plugin wants to hear of."""
+        """Whether a plugin keeps the pod out; if so it waits for what that plugin wants
+        to hear of.
+        """
         for plugin in self._framework_of(queued.info.pod).pre_enqueue_plugins:
             status = plugin.pre_enqueue(queued.info.pod)
             if status is not None:
@@ -208,7 +234,9 @@ class SchedulingQueue:
         if self._gated(queued):
             return
         expires = queued.timestamp + self.backoff_duration(queued)
-        (self._backoff if queued.unschedulable_plugins else self._error_backoff).push(queued, expires)
+        (self._backoff if queued.unschedulable_plugins else self._error_backoff).push(
+            queued, expires
+        )
         self._arm(expires)
         self._wake()
 
@@ -219,25 +247,33 @@ class SchedulingQueue:
             self._move_to_active(queued)
 
     def backoff_duration(self, queued: QueuedPodInfo) -> float:
-        """1 s after the first failure, doubled by each further one, at most 10 s. Errors in a row count on their own."""
+        """1 s after the first failure, doubled by each further one, at most 10 s.
+        Errors in a row count on their own.
+        """
         failures = queued.consecutive_errors or queued.unschedulable_count
         if not failures:
             return 0.0
-        return float(min(self._initial_backoff * 2 ** min(failures - 1, 10), self._max_backoff))
+        return float(
+            min(self._initial_backoff * 2 ** min(failures - 1, 10), self._max_backoff)
+        )
 
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
     def _arm(self, when: float) -> None:
-        """One timer for the next pod whose back-off ends (upstream looks once a second)."""
+        """One timer for the next pod whose back-off ends (upstream looks once a
+        second).
+        """
         if self._timer is not None:
             if self._timer_at <= when:
                 return
             self._timer.cancel()
         self._timer_at = when
         delay = max(when - self._clock.now(), 0.0)
-        self._timer = asyncio.get_running_loop().call_later(delay, self._flush_backoff_completed)
+        self._timer = asyncio.get_running_loop().call_later(
+            delay, self._flush_backoff_completed
+        )
 
     def _flush_backoff_completed(self) -> None:
         self._timer = None
@@ -254,13 +290,18 @@ class SchedulingQueue:
     def _arm_flush(self) -> None:
         if self._flush_timer is None:
             loop = asyncio.get_running_loop()
-            self._flush_timer = loop.call_later(FLUSH_UNSCHEDULABLE_PERIOD, self._flush_unschedulable_leftover)
+            self._flush_timer = loop.call_later(
+                FLUSH_UNSCHEDULABLE_PERIOD, self._flush_unschedulable_leftover
+            )
 
     def _flush_unschedulable_leftover(self) -> None:
         self._flush_timer = None
         now = self._clock.now()
         for key, queued in list(self._unschedulable.items()):
-            if not queued.gated and now - queued.timestamp > POD_MAX_IN_UNSCHEDULABLE_PODS_DURATION:
+            if (
+                not queued.gated
+                and now - queued.timestamp > POD_MAX_IN_UNSCHEDULABLE_PODS_DURATION
+            ):
                 del self._unschedulable[key]
                 self._move_to_active_or_backoff(queued)
         if any(not queued.gated for queued in self._unschedulable.values()):

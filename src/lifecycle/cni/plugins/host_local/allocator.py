@@ -1,8 +1,12 @@
-"""Which address comes next: round and round through the ranges, from the one last reserved.
+"""Which address comes next: round and round through the ranges, from the one last
+reserved.
 
-A released address is thus used again as late as possible: whoever still talks to the old pod's address does not reach a new pod at once.
+A released address is thus used again as late as possible: whoever still talks to the
+old pod's address does not reach a new pod at once.
 
-Upstream: `containernetworking/plugins`, `plugins/ipam/host-local/backend/allocator/allocator.go` (`IPAllocator.Get`, `RangeIter`), v1.9.
+Upstream: `containernetworking/plugins`,
+`plugins/ipam/host-local/backend/allocator/allocator.go` (`IPAllocator.Get`,
+`RangeIter`), v1.9.
 """
 
 from __future__ import annotations
@@ -18,7 +22,9 @@ from lifecycle.cni.plugins.host_local.ranges import Range, RangeSet
 class Store(Protocol):
     """Who has which address. Upstream: `backend.Store`. Held locked by the caller."""
 
-    def reserve(self, container_id: str, if_name: str, address: Address, range_id: str) -> bool:
+    def reserve(
+        self, container_id: str, if_name: str, address: Address, range_id: str
+    ) -> bool:
         """Take an address; False if somebody has it."""
         ...
 
@@ -35,12 +41,17 @@ class Store(Protocol):
         ...
 
 
-def candidates(ranges: RangeSet, last: Address | None) -> Iterator[tuple[Address, Range]]:
+def candidates(
+    ranges: RangeSet, last: Address | None
+) -> Iterator[tuple[Address, Range]]:
     """Every address that may be tried, in order, each once; gateways are left out.
 
     Begins after `last` if a range holds it, else with the first range's start.
     """
-    index = next((i for i, one in enumerate(ranges.ranges) if last is not None and last in one), None)
+    index = next(
+        (i for i, one in enumerate(ranges.ranges) if last is not None and last in one),
+        None,
+    )
     current = last if index is not None else None
     index = index or 0
     begin: Address | None = None
@@ -70,19 +81,33 @@ class IPAllocator:
         self._store = store
         self._range_id = str(index)
 
-    def get(self, container_id: str, if_name: str, requested: Address | None = None) -> dict[str, str]:
-        """An address with mask and gateway: the requested one, or the next free one. Raises CNIError."""
+    def get(
+        self, container_id: str, if_name: str, requested: Address | None = None
+    ) -> dict[str, str]:
+        """An address with mask and gateway: the requested one, or the next free one.
+        Raises CNIError.
+        """
         if requested is not None:
             one = self._ranges.range_for(requested)
             if requested == one.gateway:
                 raise CNIError(f"requested ip {requested} is subnet's gateway")
-            if not self._store.reserve(container_id, if_name, requested, self._range_id):
-                raise CNIError(f"requested IP address {requested} is not available in range set {self._ranges}")
+            if not self._store.reserve(
+                container_id, if_name, requested, self._range_id
+            ):
+                raise CNIError(
+                    f"requested IP address {requested} is not available in range set"
+                    f" {self._ranges}"
+                )
             return _ip_config(requested, one)
         for allocated in self._store.get_by_id(container_id, if_name):
             if allocated in self._ranges:
-                raise CNIError(f"{allocated} has been allocated to {container_id}, duplicate allocation is not allowed")
-        for address, one in candidates(self._ranges, self._store.last_reserved_ip(self._range_id)):
+                raise CNIError(
+                    f"{allocated} has been allocated to {container_id}, duplicate"
+                    " allocation is not allowed"
+                )
+        for address, one in candidates(
+            self._ranges, self._store.last_reserved_ip(self._range_id)
+        ):
             if self._store.reserve(container_id, if_name, address, self._range_id):
                 return _ip_config(address, one)
         raise CNIError(f"no IP addresses available in range set: {self._ranges}")
@@ -93,4 +118,7 @@ class IPAllocator:
 
 
 def _ip_config(address: Address, one: Range) -> dict[str, str]:
-    return {"address": f"{address}/{one.subnet.network.prefixlen}", "gateway": str(one.gateway)}
+    return {
+        "address": f"{address}/{one.subnet.network.prefixlen}",
+        "gateway": str(one.gateway),
+    }

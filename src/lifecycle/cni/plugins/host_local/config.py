@@ -1,6 +1,8 @@
-"""host-local's configuration: ranges from three places, wishes for addresses from three others.
+"""host-local's configuration: ranges from three places, wishes for addresses from three
+others.
 
-Upstream: `containernetworking/plugins`, `plugins/ipam/host-local/backend/allocator/config.go` (`LoadIPAMConfig`), v1.9.
+Upstream: `containernetworking/plugins`,
+`plugins/ipam/host-local/backend/allocator/config.go` (`LoadIPAMConfig`), v1.9.
 """
 
 from __future__ import annotations
@@ -11,13 +13,26 @@ from typing import Any
 
 from lifecycle.cni.addresses import Address, parse_cidr, parse_ip
 from lifecycle.cni.errors import CNIError
-from lifecycle.cni.plugins.go_structs import IP, ROUTES, STRING, Scalar, Shape, Slice, Struct
+from lifecycle.cni.plugins.go_structs import (
+    IP,
+    ROUTES,
+    STRING,
+    Scalar,
+    Shape,
+    Slice,
+    Struct,
+)
 from lifecycle.cni.plugins.host_local.ranges import RangeSet
 from lifecycle.cni.plugins.netconf import plugin_config
 from lifecycle.cni.plugins.skel import load_args
 from lifecycle.cni.versions import greater_than_or_equal_to
 
-_RANGE: dict[str, Shape] = {"rangeStart": IP, "rangeEnd": IP, "subnet": STRING, "gateway": IP}
+_RANGE: dict[str, Shape] = {
+    "rangeStart": IP,
+    "rangeEnd": IP,
+    "subnet": STRING,
+    "gateway": IP,
+}
 _RANGE_SET = Slice(Struct(_RANGE, "allocator.Range"), "allocator.RangeSet")
 _RANGES = Slice(_RANGE_SET, "[]allocator.RangeSet")
 _WISHES = Slice(Scalar("string", "*ip.IP"), "[]*ip.IP")
@@ -30,7 +45,8 @@ _IPAM: dict[str, Shape] = {
     "ranges": _RANGES,
 }
 _RUNTIME = (
-    'struct { IPRanges []allocator.RangeSet "json:\\"ipRanges,omitempty\\""; IPs []*ip.IP "json:\\"ips,omitempty\\"" }'
+    'struct { IPRanges []allocator.RangeSet "json:\\"ipRanges,omitempty\\""; IPs'
+    ' []*ip.IP "json:\\"ips,omitempty\\"" }'
 )
 _ARGS = 'struct { A *allocator.IPAMArgs "json:\\"cni\\"" }'
 _NET = Struct(
@@ -68,7 +84,9 @@ def load_ipam_config(conf: Mapping[str, Any], env_args: str = "") -> IPAMConfig:
     try:
         requested = [_wished(from_env)] if from_env else []
     except CNIError as why:
-        raise why.wrapped(f'ARGS: error parsing value of pair "IP={from_env}"') from None
+        raise why.wrapped(
+            f'ARGS: error parsing value of pair "IP={from_env}"'
+        ) from None
     wishes = ((conf.get("args") or {}).get("cni") or {}).get("ips") or ()
     wishes = [*wishes, *(runtime.get("ips") or ())]
     requested += [_wished(wish) for wish in wishes if wish]
@@ -88,15 +106,24 @@ def load_ipam_config(conf: Mapping[str, Any], env_args: str = "") -> IPAMConfig:
             raise CNIError(f"invalid range set {index}: {why}") from None
     versions = [one.version for one in ranges]
     cni_version = conf.get("cniVersion") or ""
-    if max(versions.count(4), versions.count(6)) > 1 and not greater_than_or_equal_to(cni_version, "0.3.0"):
-        raise CNIError(f"CNI version {cni_version} does not support more than 1 address per family")
+    if max(versions.count(4), versions.count(6)) > 1 and not greater_than_or_equal_to(
+        cni_version, "0.3.0"
+    ):
+        raise CNIError(
+            f"CNI version {cni_version} does not support more than 1 address per family"
+        )
     for index, one in enumerate(ranges):
         for offset, other in enumerate(ranges[index + 1 :]):
             if one.overlaps(other):
                 raise CNIError(f"range set {index} overlaps with {index + offset + 1}")
     routes = [_route(route) for route in ipam.get("routes") or ()]
     return IPAMConfig(
-        conf.get("name", ""), ranges, routes, ipam.get("dataDir", ""), ipam.get("resolvConf", ""), requested
+        conf.get("name", ""),
+        ranges,
+        routes,
+        ipam.get("dataDir", ""),
+        ipam.get("resolvConf", ""),
+        requested,
     )
 
 

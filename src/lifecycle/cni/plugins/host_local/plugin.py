@@ -1,6 +1,7 @@
 """host-local: an address from each range set, kept track of in files.
 
-Upstream: `containernetworking/plugins`, `plugins/ipam/host-local/main.go`, `dns.go`, v1.9. As upstream, it has neither GC nor STATUS.
+Upstream: `containernetworking/plugins`, `plugins/ipam/host-local/main.go`, `dns.go`,
+v1.9. As upstream, it has neither GC nor STATUS.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ def cmd_add(args: CmdArgs) -> results.Result:
             if wish is not None:
                 requested.remove(wish)
             try:
-                result["ips"].append(allocator.get(args.container_id, args.if_name, wish))
+                result["ips"].append(
+                    allocator.get(args.container_id, args.if_name, wish)
+                )
             except CNIError as why:
                 for earlier in done:
                     earlier.release(args.container_id, args.if_name)
@@ -39,7 +42,9 @@ def cmd_add(args: CmdArgs) -> results.Result:
         if requested:
             for allocator in done:
                 allocator.release(args.container_id, args.if_name)
-            raise CNIError(f"failed to allocate all requested IPs: {' '.join(map(str, requested))}")
+            raise CNIError(
+                f"failed to allocate all requested IPs: {' '.join(map(str, requested))}"
+            )
     result["routes"] = conf.routes
     return results.create("1.1.0", result)
 
@@ -53,11 +58,16 @@ def cmd_del(args: CmdArgs) -> None:
 
 
 def cmd_check(args: CmdArgs) -> None:
-    """CHECK: has the container any address? Which one does not matter. Raises CNIError."""
+    """CHECK: has the container any address? Which one does not matter. Raises
+    CNIError.
+    """
     conf = load_ipam_config(args.conf, args.args)
     with DiskStore(conf.name, conf.data_dir) as store:
         if not store.find_by_id(args.container_id, args.if_name):
-            raise CNIError(f"host-local: Failed to find address added by container {args.container_id}")
+            raise CNIError(
+                "host-local: Failed to find address added by container"
+                f" {args.container_id}"
+            )
 
 
 def parse_resolv_conf(path: str) -> dict[str, Any]:
@@ -83,4 +93,6 @@ def parse_resolv_conf(path: str) -> dict[str, Any]:
 
 def main() -> int:
     """The executable."""
-    return plugin_main("host-local", {"ADD": cmd_add, "DEL": cmd_del, "CHECK": cmd_check})
+    return plugin_main(
+        "host-local", {"ADD": cmd_add, "DEL": cmd_del, "CHECK": cmd_check}
+    )

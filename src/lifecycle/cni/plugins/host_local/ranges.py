@@ -1,6 +1,7 @@
 """Ranges of addresses, and sets of ranges; one address is taken from each set.
 
-Upstream: `containernetworking/plugins`, `plugins/ipam/host-local/backend/allocator/range.go`, `range_set.go`, v1.9.
+Upstream: `containernetworking/plugins`,
+`plugins/ipam/host-local/backend/allocator/range.go`, `range_set.go`, v1.9.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from lifecycle.cni.errors import CNIError
 
 @dataclass(slots=True, frozen=True)
 class Range:
-    """A piece of a subnet, both ends included, and the gateway, which is never handed out."""
+    """A piece of a subnet, both ends included, and the gateway, which is never handed
+    out.
+    """
 
     subnet: Interface
     start: Address
@@ -31,14 +34,21 @@ class Range:
         """Whether an address could come from both."""
         if self.start.version != other.start.version:
             return False
-        return other.start in self or other.end in self or self.start in other or self.end in other
+        return (
+            other.start in self
+            or other.end in self
+            or self.start in other
+            or self.end in other
+        )
 
     def __str__(self) -> str:
         return f"{self.start}-{self.end}"
 
 
 def canonical_range(raw: Mapping[str, Any]) -> Range:
-    """A range from its configuration; gateway and start default to the first address, the end to the last usable one. Raises CNIError."""
+    """A range from its configuration; gateway and start default to the first address,
+    the end to the last usable one. Raises CNIError.
+    """
     if not raw.get("subnet"):
         raise CNIError("IP <nil> not v4 nor v6")
     subnet = parse_cidr(raw["subnet"])
@@ -48,15 +58,22 @@ def canonical_range(raw: Mapping[str, Any]) -> Range:
     if subnet.ip != network.network_address:
         length = network.prefixlen
         raise CNIError(
-            f"Network has host bits set. For a subnet mask of length {length} the network address is {network.network_address}"
+            f"Network has host bits set. For a subnet mask of length {length} the"
+            f" network address is {network.network_address}"
         )
     first = next_ip(network.network_address)
-    last = network.broadcast_address - 1 if network.version == 4 else network.broadcast_address
+    last = (
+        network.broadcast_address - 1
+        if network.version == 4
+        else network.broadcast_address
+    )
     gateway = parse_ip(raw["gateway"]) if raw.get("gateway") else first
     start = parse_ip(raw["rangeStart"]) if raw.get("rangeStart") else None
     end = parse_ip(raw["rangeEnd"]) if raw.get("rangeEnd") else None
     # a start behind the end is outside of what is a range by then
-    if start is not None and (start not in network or (end is not None and start > end)):  # type: ignore[operator]
+    if start is not None and (
+        start not in network or (end is not None and start > end)
+    ):  # type: ignore[operator]
         raise CNIError(f"RangeStart {start} not in network {subnet}")
     if end is not None and (end not in network or (start or first) > end):  # type: ignore[operator]
         raise CNIError(f"RangeEnd {end} not in network {subnet}")
@@ -64,7 +81,9 @@ def canonical_range(raw: Mapping[str, Any]) -> Range:
 
 
 class RangeSet:
-    """Ranges of one IP version that do not overlap; when one is used up, the next one serves."""
+    """Ranges of one IP version that do not overlap; when one is used up, the next one
+    serves.
+    """
 
     def __init__(self, raw: Sequence[Mapping[str, Any]]) -> None:
         if not raw:
@@ -96,7 +115,9 @@ class RangeSet:
 
     def overlaps(self, other: RangeSet) -> bool:
         """Whether an address could come from both."""
-        return any(one.overlaps(another) for one in self.ranges for another in other.ranges)
+        return any(
+            one.overlaps(another) for one in self.ranges for another in other.ranges
+        )
 
     def __str__(self) -> str:
         return ",".join(map(str, self.ranges))

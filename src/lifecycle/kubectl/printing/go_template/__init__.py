@@ -1,6 +1,7 @@
 """Go's `text/template`, as far as kubectl's users can see it.
 
-Upstream: Go's `text/template`, as used by `cli-runtime/pkg/printers/template.go` (`GoTemplatePrinter`), v1.36.2.
+Upstream: Go's `text/template`, as used by `cli-runtime/pkg/printers/template.go`
+(`GoTemplatePrinter`), v1.36.2.
 """
 
 from __future__ import annotations
@@ -20,6 +21,14 @@ def parse(text: str) -> parser.Template:
     return parser.parse(text, FUNCTIONS)
 
 
-def execute(template: parser.Template, data: Any, write: Callable[[str], object], *, strict: bool = False) -> None:
-    """Write what a template says of an object; `strict` does not put up with keys that are not there. Raises ExecutionError."""
+def execute(
+    template: parser.Template,
+    data: Any,
+    write: Callable[[str], object],
+    *,
+    strict: bool = False,
+) -> None:
+    """Write what a template says of an object; `strict` does not put up with keys that
+    are not there. Raises ExecutionError.
+    """
     execution.execute(template, data, write, strict=strict)

@@ -1,8 +1,11 @@
-"""The functions that every template knows, and the two that kubectl adds: `exists` and `base64decode`.
+"""The functions that every template knows, and the two that kubectl adds: `exists` and
+`base64decode`.
 
-Each gets its arguments as values (`values.py`) and may raise TemplateError with Go's words for it.
+Each gets its arguments as values (`values.py`) and may raise TemplateError with Go's
+words for it.
 
-Upstream: Go's `text/template/funcs.go`, `cli-runtime/pkg/printers/template.go` (`base64decode`), `jsonpath.go` (`exists`), v1.36.2.
+Upstream: Go's `text/template/funcs.go`, `cli-runtime/pkg/printers/template.go`
+(`base64decode`), `jsonpath.go` (`exists`), v1.36.2.
 """
 
 from __future__ import annotations
@@ -31,10 +34,12 @@ from lifecycle.kubectl.printing.go_template.values import (
 
 @dataclass(slots=True, frozen=True)
 class Function:
-    """How to call a function: the types of its parameters, and whether the last may come any number of times.
+    """How to call a function: the types of its parameters, and whether the last may
+    come any number of times.
 
-    A parameter is `string`, `any` (Go's `interface {}`), or `value`, which sees what is wrapped. `run` is None for `and` and `or`, whose
-    arguments are not all looked at, and for `call`, which finds nothing to call in an object.
+    A parameter is `string`, `any` (Go's `interface {}`), or `value`, which sees what is
+    wrapped. `run` is None for `and` and `or`, whose arguments are not all looked at,
+    and for `call`, which finds nothing to call in an object.
     """
 
     run: Callable[..., Any] | None
@@ -69,7 +74,10 @@ def _index(item: Any, *indexes: Any) -> Any:
             whole = _bytes(item) if isinstance(item, str) else item
             at = _place(index, len(whole))
             if at == len(whole):
-                raise TemplateError(f"reflect: {'string' if isinstance(item, str) else 'slice'} index out of range")
+                raise TemplateError(
+                    f"reflect: {'string' if isinstance(item, str) else 'slice'} index"
+                    " out of range"
+                )
             item = Byte(whole[at]) if isinstance(item, str) else Boxed(whole[at])
         elif isinstance(item, dict):
             key = unboxed(index)
@@ -116,12 +124,20 @@ def _len(item: Any) -> Any:
 
 
 def _kind(value: Any) -> str:
-    """What can be compared with each other; empty for what has no order and no equal."""
+    """What can be compared with each other; empty for what has no order and no
+    equal.
+    """
     if isinstance(value, bool):
         return "bool"
     if isinstance(value, int):
         return "int"
-    return "float" if isinstance(value, float) else "string" if isinstance(value, str) else ""
+    return (
+        "float"
+        if isinstance(value, float)
+        else "string"
+        if isinstance(value, str)
+        else ""
+    )
 
 
 def _eq(left: Any, *rights: Any) -> bool:
@@ -140,10 +156,15 @@ def _eq(left: Any, *rights: Any) -> bool:
             if left is right:
                 return True
         elif type(left) is not type(right):
-            shown = f"{_in_words(left)}: {type_of(left)}, {type_of(right)}: {go_value(right)}"
+            shown = (
+                f"{_in_words(left)}: {type_of(left)}, {type_of(right)}:"
+                f" {go_value(right)}"
+            )
             raise TemplateError(f"non-comparable types {shown}")
         else:
-            raise TemplateError(f"non-comparable type {_in_words(left)}: {type_of(right)}")
+            raise TemplateError(
+                f"non-comparable type {_in_words(left)}: {type_of(right)}"
+            )
     return False
 
 
@@ -152,7 +173,9 @@ def _in_words(value: Any) -> str:
 
 
 def _incompatible(left: Any, right: Any) -> TemplateError:
-    return TemplateError(f"incompatible types for comparison: {type_of(left)} and {type_of(right)}")
+    return TemplateError(
+        f"incompatible types for comparison: {type_of(left)} and {type_of(right)}"
+    )
 
 
 def _lt(left: Any, right: Any) -> bool:
@@ -173,11 +196,28 @@ def _le(left: Any, right: Any) -> bool:
 def _as_text(values: tuple[Any, ...]) -> str:
     if len(values) == 1 and isinstance(values[0], str):
         return values[0]
-    return sprint(["<no value>" if value is None else value for value in values], type_of)
+    return sprint(
+        ["<no value>" if value is None else value for value in values], type_of
+    )
 
 
-_HTML = {"\0": "\N{REPLACEMENT CHARACTER}", '"': "&#34;", "'": "&#39;", "&": "&amp;", "<": "&lt;", ">": "&gt;"}
-_JS = {"\\": "\\\\", "'": "\\'", '"': '\\"', "<": "\\u003C", ">": "\\u003E", "&": "\\u0026", "=": "\\u003D"}
+_HTML = {
+    "\0": "\N{REPLACEMENT CHARACTER}",
+    '"': "&#34;",
+    "'": "&#39;",
+    "&": "&amp;",
+    "<": "&lt;",
+    ">": "&gt;",
+}
+_JS = {
+    "\\": "\\\\",
+    "'": "\\'",
+    '"': '\\"',
+    "<": "\\u003C",
+    ">": "\\u003E",
+    "&": "\\u0026",
+    "=": "\\u003D",
+}
 
 
 def _js_letter(match: re.Match[str]) -> str:
@@ -207,12 +247,18 @@ def _exists(item: Any, *indexes: Any) -> bool:
             item = item.get(index or "")
         elif isinstance(item, (list, str)):
             whole = _bytes(item) if isinstance(item, str) else item
-            if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < len(whole):
+            if (
+                isinstance(index, bool)
+                or not isinstance(index, int)
+                or not 0 <= index < len(whole)
+            ):
                 return False
             item = whole[index]
         else:
             return False
-    return not indexes or item is not None  # with nothing to look up, Go does not look either
+    return (
+        not indexes or item is not None
+    )  # with nothing to look up, Go does not look either
 
 
 def _base64decode(text: str) -> str:
@@ -237,7 +283,9 @@ FUNCTIONS: dict[str, Function] = {
     "gt": Function(lambda left, right: not _le(left, right), ("value", "value")),
     "ge": Function(lambda left, right: not _lt(left, right), ("value", "value")),
     "print": Function(lambda *values: sprint(values, type_of), ("any",), True),
-    "printf": Function(lambda form, *values: sprintf(form, values, type_of), ("string", "any"), True),
+    "printf": Function(
+        lambda form, *values: sprintf(form, values, type_of), ("string", "any"), True
+    ),
     "println": Function(lambda *values: sprintln(values, type_of), ("any",), True),
     "html": Function(_html, ("any",), True),
     "js": Function(_js, ("any",), True),

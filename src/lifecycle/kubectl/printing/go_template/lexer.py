@@ -1,9 +1,11 @@
 """A Go template taken apart into tokens: text, and what stands between `{{` and `}}`.
 
-`{{-` and `-}}` take away the white space beside them. The lexer stops at the first thing that makes no sense; that is a token as well, so
-that the parser complains about whatever comes first.
+`{{-` and `-}}` take away the white space beside them. The lexer stops at the first
+thing that makes no sense; that is a token as well, so that the parser complains about
+whatever comes first.
 
-Upstream: Go's `text/template/parse/lex.go`. Left out: other delimiters, comments as tokens.
+Upstream: Go's `text/template/parse/lex.go`. Left out: other delimiters, comments as
+tokens.
 """
 
 from __future__ import annotations
@@ -37,13 +39,17 @@ _NUMBER = re.compile(
     r"|[0-9_]*(?:\.[0-9_]*)?(?:[eE][+-]?[0-9_]*)?)i?",
     re.ASCII,
 )
-_QUOTED = {quote: re.compile(rf"{quote}(?:[^{quote}\\\n]|\\[^\n])*{quote}") for quote in "\"'"}
+_QUOTED = {
+    quote: re.compile(rf"{quote}(?:[^{quote}\\\n]|\\[^\n])*{quote}") for quote in "\"'"
+}
 
 
 @dataclass(slots=True, frozen=True)
 class Token:
-    """`kind`: text, left, right, space, assign, declare, char, pipe, string, raw, variable, rune, number, word, field, bool, open, close,
-    error, eof, or a keyword itself."""
+    """`kind`: text, left, right, space, assign, declare, char, pipe, string, raw,
+    variable, rune, number, word, field, bool, open, close, error, eof, or a keyword
+    itself.
+    """
 
     kind: str
     at: int
@@ -58,7 +64,11 @@ class Token:
             return self.text
         if self.kind in KEYWORDS:
             return f"<{self.text}>"
-        return f"{go_quote(self.text[:10])}..." if len(self.text.encode()) > 10 else go_quote(self.text)
+        return (
+            f"{go_quote(self.text[:10])}..."
+            if len(self.text.encode()) > 10
+            else go_quote(self.text)
+        )
 
 
 class _Wrong(Exception):
@@ -70,7 +80,11 @@ def tokens(text: str) -> Iterator[Token]:
     at, line = 0, 1
     while True:
         start = text.find("{{", at)
-        trimmed = start >= 0 and text[start + 2 : start + 3] == "-" and text[start + 3 : start + 4] in tuple(_SPACE)
+        trimmed = (
+            start >= 0
+            and text[start + 2 : start + 3] == "-"
+            and text[start + 3 : start + 4] in tuple(_SPACE)
+        )
         end = len(text) if start < 0 else start
         shown = text[at:end].rstrip(_SPACE) if trimmed else text[at:end]
         if shown:
@@ -95,7 +109,9 @@ def tokens(text: str) -> Iterator[Token]:
                 return
             at = token.at + len(token.text)
         line += text.count("\n", start, at)
-        if text.startswith("-", token.at - 1) and token.at - 1 >= inside:  # the closing one trims
+        if (
+            text.startswith("-", token.at - 1) and token.at - 1 >= inside
+        ):  # the closing one trims
             after = at + len(text[at:]) - len(text[at:].lstrip(_SPACE))
             line += text.count("\n", at, after)
             at = after
@@ -111,14 +127,22 @@ def _after_comment(text: str, at: int) -> tuple[int, str]:
     if not text.startswith("}}", close):
         return at, "comment ends before closing delimiter"
     close += 2
-    return (close + len(text[close:]) - len(text[close:].lstrip(_SPACE)) if trims else close), ""
+    return (
+        close + len(text[close:]) - len(text[close:].lstrip(_SPACE)) if trims else close
+    ), ""
 
 
 def _closes(text: str, at: int) -> int:
-    """How long a closing delimiter with its mark is before the `}}`: 0 or 2; -1 for none."""
+    """How long a closing delimiter with its mark is before the `}}`: 0 or 2; -1 for
+    none.
+    """
     if text.startswith("}}", at):
         return 0
-    return 2 if text[at : at + 1] in tuple(_SPACE) and text.startswith("-}}", at + 1) else -1
+    return (
+        2
+        if text[at : at + 1] in tuple(_SPACE) and text.startswith("-}}", at + 1)
+        else -1
+    )
 
 
 def _inside(text: str, at: int, line: int) -> Iterator[Token]:
@@ -165,7 +189,11 @@ def _token(text: str, at: int) -> tuple[str, int]:
     if first in _QUOTED:
         match = _QUOTED[first].match(text, at)
         if match is None:
-            raise _Wrong("unterminated quoted string" if first == '"' else "unterminated character constant")
+            raise _Wrong(
+                "unterminated quoted string"
+                if first == '"'
+                else "unterminated character constant"
+            )
         return "string" if first == '"' else "rune", match.end()
     if first == "`":
         end = text.find("`", at + 1)
@@ -179,7 +207,19 @@ def _token(text: str, at: int) -> tuple[str, int]:
     if match := _WORD.match(text, at):
         _terminated(text, match.end())
         word = match[0]
-        return word if word in KEYWORDS else "bool" if word in ("true", "false") else "word", match.end()
+        return (
+            word
+            if word in KEYWORDS
+            else (
+                "bool"
+                if word
+                in (
+                    "true",
+                    "false",
+                )
+                else "word"
+            )
+        ), match.end()
     if first.isascii() and first.isprintable():
         return "char", at + 1
     raise _Wrong(f"unrecognized character in action: {_code_point(first)}")

@@ -1,6 +1,7 @@
 """From the tokens of a Go template to its nodes.
 
-Upstream: Go's `text/template/parse/parse.go` (`Tree.parse`, `Tree.pipeline`, `Tree.operand`). Left out: complex numbers.
+Upstream: Go's `text/template/parse/parse.go` (`Tree.parse`, `Tree.pipeline`,
+`Tree.operand`). Left out: complex numbers.
 """
 
 from __future__ import annotations
@@ -15,7 +16,19 @@ from lifecycle.kubectl.printing.go_template.unquoting import unquote
 
 NAME = "output"
 """What kubectl calls its templates; messages say so."""
-_OPERANDS = ("bool", "rune", ".", "field", "word", "number", "nil", "raw", "string", "variable", "open")
+_OPERANDS = (
+    "bool",
+    "rune",
+    ".",
+    "field",
+    "word",
+    "number",
+    "nil",
+    "raw",
+    "string",
+    "variable",
+    "open",
+)
 _LITERALS = (nodes.Bool, nodes.Dot, nodes.Nil, nodes.Number, nodes.String)
 
 
@@ -48,11 +61,16 @@ class _Parser:
         self._action_line = 0
         self._blocks: dict[str, nodes.Block] = {}
 
-    # -- tokens -------------------------------------------------------------------------------------------------------
+    # -- tokens ------------------------------------------------------------------------
 
     def _next(self) -> Token:
         if self._at == len(self._read):
-            self._read.append(next(self._source, self._read[-1] if self._read else Token("eof", 0, "", 1)))
+            self._read.append(
+                next(
+                    self._source,
+                    self._read[-1] if self._read else Token("eof", 0, "", 1),
+                )
+            )
         self._at += 1
         return self._read[self._at - 1]
 
@@ -79,7 +97,10 @@ class _Parser:
             return self._wrong(f"unexpected {token} in {where}")
         extra = ""
         if self._action_line not in (0, token.line):
-            extra = f"{'' if token.text.endswith(' action') else ' in action'} started at {NAME}:{self._action_line}"
+            extra = (
+                f"{'' if token.text.endswith(' action') else ' in action'} started at"
+                f" {NAME}:{self._action_line}"
+            )
         return self._wrong(f"{token}{extra}")
 
     def _expect(self, kinds: Collection[str], where: str) -> Token:
@@ -88,7 +109,7 @@ class _Parser:
             raise self._unexpected(token, where)
         return token
 
-    # -- blocks -------------------------------------------------------------------------------------------------------
+    # -- blocks ------------------------------------------------------------------------
 
     def template(self) -> Template:
         """The whole text."""
@@ -127,7 +148,9 @@ class _Parser:
         if known is None or _empty(known):
             self._blocks[name] = block
         elif not _empty(block):
-            raise self._wrong(f"template: multiple definition of template {go_quote(name)}")
+            raise self._wrong(
+                f"template: multiple definition of template {go_quote(name)}"
+            )
 
     def _block(self) -> tuple[nodes.Block, nodes.End]:
         block = nodes.Block(self._peek_word().at)
@@ -185,7 +208,10 @@ class _Parser:
         self._range_depth -= word == "range"
         otherwise = None
         if end.word == "else":
-            if self._peek().kind == word and word in ("if", "with"):  # `else if` needs no `end` of its own
+            if self._peek().kind == word and word in (
+                "if",
+                "with",
+            ):  # `else if` needs no `end` of its own
                 otherwise = nodes.Block(self._next().at, [self._branch(word)])
             else:
                 otherwise, end = self._block()
@@ -209,7 +235,7 @@ class _Parser:
             pipe = self._pipeline(where, "right")
         return nodes.Call(token.at, name, pipe)
 
-    # -- pipelines ----------------------------------------------------------------------------------------------------
+    # -- pipelines ---------------------------------------------------------------------
 
     def _pipeline(self, where: str, end: str) -> nodes.Pipe:
         pipe = nodes.Pipe(self._peek_word().at)
@@ -327,12 +353,22 @@ class _Parser:
         if token.kind == "rune":
             letter = self._unquoted(token)
             if len(letter) != 1:
-                raise self._wrong(f"malformed character constant: {text}" if letter else "invalid syntax")
+                raise self._wrong(
+                    f"malformed character constant: {text}"
+                    if letter
+                    else "invalid syntax"
+                )
             return ord(letter)
         digits = text.lstrip("+-")
-        octal = len(digits) > 1 and digits[0] == "0" and digits.replace("_", "").isdecimal()
+        octal = (
+            len(digits) > 1 and digits[0] == "0" and digits.replace("_", "").isdecimal()
+        )
         try:
-            number = int(text, 0) if not octal else int(digits, 8) * (-1 if text[0] == "-" else 1)
+            number = (
+                int(text, 0)
+                if not octal
+                else int(digits, 8) * (-1 if text[0] == "-" else 1)
+            )
         except ValueError:
             return self._float(text)
         if not -(2**63) <= number < 2**64:
@@ -349,4 +385,6 @@ class _Parser:
 
 
 def _empty(block: nodes.Block) -> bool:
-    return all(isinstance(node, nodes.Text) and not node.text.strip() for node in block.nodes)
+    return all(
+        isinstance(node, nodes.Text) and not node.text.strip() for node in block.nodes
+    )

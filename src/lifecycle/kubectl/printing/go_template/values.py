@@ -1,9 +1,13 @@
-"""Values as a Go template sees them: decoded JSON, and a few kinds of number that only templates make.
+"""Values as a Go template sees them: decoded JSON, and a few kinds of number that only
+templates make.
 
-Go's reflection knows two kinds of nothing. A key that is not there gives *no value*; a `null`, a value that is nil. And a value found in a
-map or a list is still wrapped in the map's own element type, `interface {}`, until a pipeline takes it out; complaints name that type.
+Go's reflection knows two kinds of nothing. A key that is not there gives *no value*; a
+`null`, a value that is nil. And a value found in a map or a list is still wrapped in
+the map's own element type, `interface {}`, until a pipeline takes it out; complaints
+name that type.
 
-Upstream: Go's `reflect.Value`, and `text/template/exec.go` (`indirectInterface`, `isTrue`).
+Upstream: Go's `reflect.Value`, and `text/template/exec.go` (`indirectInterface`,
+`isTrue`).
 """
 
 from __future__ import annotations
@@ -15,7 +19,9 @@ from lifecycle.api.go_format import go_json_type
 
 
 class GoInt(int):
-    """An `int`: numbers in templates, lengths and places; those in objects are `int64`."""
+    """An `int`: numbers in templates, lengths and places; those in objects are
+    `int64`.
+    """
 
 
 class Byte(int):
