@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
+import inspect
 import stat
 from pathlib import Path
 
@@ -136,3 +138,12 @@ def test_the_synchronous_face_also_enters_asynchronously() -> None:
             return str(cluster.client.VersionApi().get_code().git_version)
 
     assert asyncio.run(main()) == "v1.36.2"
+
+
+def test_up_names_every_option_of_a_cluster_and_is_listed_by_dir() -> None:
+    parameters = inspect.signature(lifecycle.up).parameters
+    assert list(parameters) == [field.name for field in dataclasses.fields(ClusterConfig)]
+    config = ClusterConfig()
+    up = lifecycle.up().config
+    assert up == config
+    assert "up" in dir(lifecycle)
