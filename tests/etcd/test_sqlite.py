@@ -44,11 +44,13 @@ def test_nobody_but_its_owner_can_read_the_file(tmp_path: Path) -> None:
     """Whatever the umask is, and also a file that was readable once."""
     path = tmp_path / "s.db"
 
+    def modes() -> dict[str, int]:
+        return {each.name: each.stat().st_mode & 0o777 for each in tmp_path.iterdir()}
+
     async def main() -> None:
         store = SQLiteStore(path)
         await store.put("/registry/secrets/default/s", b"x")
-        modes = {each.name: each.stat().st_mode & 0o777 for each in tmp_path.iterdir()}
-        assert modes == {"s.db": 0o600, "s.db-wal": 0o600}
+        assert modes() == {"s.db": 0o600, "s.db-wal": 0o600}
         await store.close()
 
     before = os.umask(0)
