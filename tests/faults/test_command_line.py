@@ -128,7 +128,7 @@ def test_a_signal_while_it_starts_ends_it_quietly(tmp_path: Path, number: signal
     assert "Traceback" not in errors
     assert out == "" or out.startswith("ready ")
     left = {path.name for path in tmp_path.iterdir()}
-    assert left <= {"c.db", "c.db-wal", "c.db-shm", *(["lifecycle.kubeconfig"] if out else [])}
+    assert left <= {"c.db", "c.db-wal", "c.db-shm", "c.db.pki", *(["lifecycle.kubeconfig"] if out else [])}
     again = subprocess.run(  # the file is whole, and nobody holds it any more
         [sys.executable, "-c", "import sqlite3; print(sqlite3.connect('c.db').execute('PRAGMA integrity_check').fetchone()[0])"],
         cwd=tmp_path, capture_output=True, text=True, timeout=30, check=True,

@@ -34,6 +34,14 @@ DEFAULT_KUBECONFIG = Path("lifecycle.kubeconfig")
     help="Where objects live: memory, sqlite:PATH or etcd:URL.",
 )
 @click.option(
+    "--cert-dir",
+    type=click.Path(path_type=Path),
+    help=(
+        "Where the cluster's keys and certificates are kept; by default PATH.pki beside"
+        " sqlite:PATH, else nowhere."
+    ),
+)
+@click.option(
     "--port",
     type=click.IntRange(0, 65535),
     default=0,

@@ -31,6 +31,7 @@ from lifecycle.apiserver.admission.options import AdmissionOptions
 from lifecycle.apiserver.admission.type_checking import type_check
 from lifecycle.apiserver.authn.jwt import shared_key
 from lifecycle.apiserver.authn.options import AuthenticationOptions
+from lifecycle.apiserver.authority import kept_authority
 from lifecycle.apiserver.authz.modes import AuthorizationOptions
 from lifecycle.apiserver.filters.audit_options import AuditOptions
 from lifecycle.apiserver.server import APIServer
@@ -48,7 +49,7 @@ from lifecycle.cluster.cluster_addons import (
 from lifecycle.cluster.kubeconfig_file import kubeconfig, write_kubeconfig
 from lifecycle.cluster.kubelet_connections import KubeletConnection
 from lifecycle.cluster.nodes import NodeShape, kind_nodes, pod_network
-from lifecycle.cluster.stores import check_address, open_store
+from lifecycle.cluster.stores import authority_folder, check_address, open_store
 from lifecycle.controllers.manager import ControllerManager
 from lifecycle.cri.hollow import HollowRuntime
 from lifecycle.cri.hollow_images import KIND_IMAGES
@@ -76,6 +77,9 @@ class ClusterConfig:
     """What a cluster is made of. `nodes` counts all machines; `port` 0 picks a free
     one; `without` names components to leave out.
 
+    `cert_dir`: the folder of its keys and certificates; None: as the store has it
+    (`authority_folder`).
+
     `authentication`, `authorization` and `admission` are what stands in
     kube-apiserver's flags of those names; None: as kubeadm sets them. `latency`:
     seconds that the hollow runtime takes for each step of starting a container; 0:
@@ -85,6 +89,7 @@ class ClusterConfig:
 
     nodes: int = 3
     store: str = "memory"
+    cert_dir: Path | None = None
     port: int = 0
     runtime: str = "hollow"
     overlay: str = "vxlan"
@@ -176,8 +181,19 @@ class Cluster:
         self._failed = asyncio.get_running_loop().create_future()
         store = await open_store(self.config.store)
         seed = like.read(self.config.like) if self.config.like else None
+        folder = self.config.cert_dir or authority_folder(self.config.store)
+        try:
+            authority = (
+                await asyncio.to_thread(kept_authority, folder)
+                if folder is not None
+                else None
+            )
+        except BaseException:
+            await store.close()
+            raise
         self.server = APIServer(
             store,
+            authority=authority,
             clock=self.clock,
             names=self.names,
             token=self.config.token,
@@ -187,7 +203,7 @@ class Cluster:
             audit=self.config.audit,
             cors_allowed_origins=self.config.cors_allowed_origins,
         )
-        if not self.config.https:
+        if not self.config.https and authority is None:
             self.server.config.tokens.key = shared_key()
         certificates = self.server.certificates
         await self.server.start(
