@@ -1,5 +1,6 @@
 """`lifecycle up` as a program: one line on stdout, and gone without a trace when told to."""
 
+import asyncio
 import os
 import re
 import signal
@@ -10,6 +11,9 @@ from pathlib import Path
 
 import pytest
 import yaml
+from click.testing import CliRunner
+
+from lifecycle.cli.up import up
 
 UP = [sys.executable, "-m", "lifecycle", "up"]
 
@@ -75,3 +79,25 @@ def test_importing_the_command_line_does_not_load_the_rooms():
     code = "import sys, lifecycle.cli; print([m for m in sys.modules if m.startswith('lifecycle.apiserver')])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path.cwd())
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_before_it_is_ready_is_said_and_no_success(number, monkeypatch):
+    """Whoever waits for the line `ready` must not take the end of the output for a cluster that came and went."""
+
+    class Slow:
+        def __init__(self, config):
+            pass
+
+        async def start(self):
+            os.kill(os.getpid(), number)
+            os.kill(os.getpid(), number)  # once more: somebody is impatient
+            await asyncio.get_running_loop().create_future()
+
+        async def stop(self):
+            pass
+
+    monkeypatch.setattr("lifecycle.cluster.cluster.Cluster", Slow)
+    done = CliRunner().invoke(up)
+    assert (done.exit_code, done.stdout) == (128 + number, "")
+    assert done.stderr == "lifecycle: ended by a signal before the cluster was ready\n"

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from lifecycle.cli.refusal import refusals
+from lifecycle.cli.refusal import Interrupted, refusals
 
 DEFAULT_KUBECONFIG = Path("lifecycle.kubeconfig")
 
@@ -207,23 +207,28 @@ def up(
             runner.run(_serve(config, kubeconfig, context))
 
 
+def _stop(waiting: asyncio.Future[int], number: int) -> None:
+    """A signal has come; only the first one counts."""
+    if not waiting.done():
+        waiting.set_result(number)
+
+
 async def _serve(config: Any, kubeconfig: Path, context: str) -> None:
     from lifecycle.cluster.background import favour_throughput
     from lifecycle.cluster.cluster import Cluster
 
     loop = asyncio.get_running_loop()
-    stopped = asyncio.Event()
+    waiting: asyncio.Future[int] = loop.create_future()
     for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stopped.set)
+        loop.add_signal_handler(number, _stop, waiting, number)
     cluster = Cluster(config)
-    waiting = asyncio.ensure_future(stopped.wait())
     try:
         starting = asyncio.ensure_future(cluster.start())
         await asyncio.wait([starting, waiting], return_when=asyncio.FIRST_COMPLETED)
         if not starting.done():
             starting.cancel()
             await asyncio.wait([starting])  # it takes back what it has begun
-            return
+            raise Interrupted(waiting.result())
         await starting
         favour_throughput()
         cluster.write_kubeconfig(kubeconfig, context)
