@@ -127,6 +127,29 @@ async def a_container_sees_its_image_and_what_is_mounted(subject: Subject) -> No
 
 
 @check(processes=True)
+async def a_container_can_neither_leave_nor_change_its_cgroups(
+    subject: Subject,
+) -> None:
+    """It sees its own groups, read-only, though it is root: no new groups, no move,
+    nobody else's groups.
+    """
+    config = subject.sandbox_config("limited")
+    sandbox_id = await subject.sandbox(config)
+    container_id = await subject.container(sandbox_id, config, "sleep 1000")
+    script = (
+        "for f in $(find /sys/fs/cgroup -maxdepth 2 -name cgroup.procs); do"
+        " d=${f%/*};mkdir $d/mine && rmdir $d/mine && echo new group in $d; echo 0 >$f"
+        " && echo moved to $d;grep -qx 1 $f && echo member of $d; done; find"
+        " /sys/fs/cgroup -mindepth 2 -type d"
+    )
+    answer = await subject.runtime.exec_sync(container_id, ("sh", "-c", script), 5)
+    assert answer.stdout, "process 1 is in none of the groups shown"
+    for line in answer.stdout.splitlines():
+        assert line.startswith("member of "), line
+    assert "Read-only file system" in answer.stderr, answer
+
+
+@check(processes=True)
 async def user_groups_and_capabilities_are_what_was_asked_for(subject: Subject) -> None:
     """From the image's own user list; without capabilities; without a way to new
     ones.
