@@ -342,6 +342,22 @@ async def one_can_attach_to_the_program_itself(subject: Subject) -> None:
 
 
 @check(processes=True)
+async def a_command_that_never_stops_writing_is_stopped_in_time(
+    subject: Subject,
+) -> None:
+    """However much it says until then."""
+    config = subject.sandbox_config("endless")
+    sandbox_id = await subject.sandbox(config)
+    container_id = await subject.container(sandbox_id, config, "sleep 1000")
+    async with refused("DeadlineExceeded", "context deadline exceeded"):
+        await asyncio.wait_for(
+            subject.runtime.exec_sync(container_id, ("cat", "/dev/zero"), 1), 10
+        )
+    listed = await subject.runtime.exec_sync(container_id, ("ps", "-o", "args"), 5)
+    assert "/dev/zero" not in listed.stdout, listed
+
+
+@check(processes=True)
 async def a_terminal_is_a_terminal(subject: Subject) -> None:
     """`exec -t`: one stream, lines ended as on a terminal."""
     config = subject.sandbox_config("terminal")
