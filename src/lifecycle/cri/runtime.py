@@ -517,10 +517,14 @@ class LogFiles(Protocol):
     files.
     """
 
-    def read_log(self, path: str, offset: int = 0) -> bytes:
-        """What stands in a container's log from `offset` on. Raises
+    def read_log(self, path: str, offset: int = 0, size: int = -1) -> bytes:
+        """At most `size` bytes (-1: all) of a container's log from `offset` on. Raises
         FileNotFoundError.
         """
+        ...
+
+    def log_size(self, path: str) -> int:
+        """Bytes. Raises FileNotFoundError."""
         ...
 
     async def log_grown(self, path: str, size: int) -> None:

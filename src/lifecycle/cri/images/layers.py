@@ -88,7 +88,7 @@ def unpack(data: bytes, target: Path, overlay: bool, limit: int = MAX_LAYER) -> 
             if left < 0:
                 raise ValueError(f"layer is larger than {limit} bytes")
             _one(archive, entry, target, overlay)
-            archive.members = []  # type: ignore[attr-defined] # or it remembers every entry
+            archive.members = []  # or it remembers every entry
 
 
 def _inside(target: Path, name: str) -> Path:
