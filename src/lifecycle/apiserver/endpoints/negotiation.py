@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 
 import orjson
 
 from lifecycle.api import protobuf
+from lifecycle.api.bounded_cache import short_lru_cache
 from lifecycle.api.go_yaml import to_yaml
 from lifecycle.api.status import StatusError, failure
 from lifecycle.api.wire import Object, Request, Response, WatchFrame
@@ -49,7 +49,7 @@ class Accepted:
         return f"{META_GROUP}/{self.version}"
 
 
-@lru_cache(maxsize=512)
+@short_lru_cache(512)
 def parse_accept(
     header: str, allow_conversions: bool, streaming: bool
 ) -> Accepted | None:
@@ -114,7 +114,7 @@ def negotiate(
     return accepted
 
 
-@lru_cache(maxsize=512)
+@short_lru_cache(512)
 def is_routed(header: str) -> bool:
     """Whether the router lets a request through: it compares whole media types, and
     knows no wildcard but one.

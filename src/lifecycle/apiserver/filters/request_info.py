@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from lifecycle.api.bounded_cache import BoundedCache
 from lifecycle.api.fields import parse_field_selector
 from lifecycle.api.status import StatusError, failure
 from lifecycle.api.wire import Handler, Request, RequestInfo, Response
@@ -36,7 +37,7 @@ METHOD_VERBS = {
     "PATCH": "patch",
     "DELETE": "delete",
 }
-CACHE_SIZE = 8192
+CACHE_SIZE = 4096
 
 
 class UnknownRequestError(ValueError):
@@ -57,7 +58,9 @@ class RequestInfoFactory:
     ) -> None:
         self.api_prefixes = api_prefixes
         self.groupless_api_prefixes = groupless_api_prefixes
-        self._known: dict[tuple[str, str], RequestInfo] = {}
+        self._known: BoundedCache[tuple[str, str], RequestInfo] = BoundedCache(
+            CACHE_SIZE
+        )
 
     def new_request_info(
         self, method: str, path: str, query: dict[str, list[str]]
@@ -69,9 +72,7 @@ class RequestInfoFactory:
         info = self._known.get(key)
         if info is None:
             info = self._parse(method, path)
-            if len(self._known) >= CACHE_SIZE:
-                self._known.clear()
-            self._known[key] = info
+            self._known.put(key, info)
         if query and info.is_resource_request and info.verb in VERBS_WITH_SELECTORS:
             return _with_query(info, query)
         return info
