@@ -108,6 +108,22 @@ def test_logs_are_cut_as_asked() -> None:
     run_virtual(main())
 
 
+@pytest.mark.parametrize("yes", ["True", "TRUE", "1", "yes", ""])
+def test_a_boolean_may_be_spelled_as_clients_spell_it(yes: str) -> None:
+    async def main() -> None:
+        async with small_cluster(nodes=ONE_NODE) as cluster:
+            await talker(cluster)
+            assert (await text(await ask(cluster, f"talk/log?timestamps={yes}&tailLines=1")))[10] == "T"
+            response = await ask(cluster, f"web/exec?stdout={yes}&command=ls")
+            assert (response.status, response.body) == (400, b"Upgrade request required")
+            for no in ("False", "false", "0"):
+                assert await text(await ask(cluster, f"talk/log?timestamps={no}&tailLines=1")) == "three\n"
+                refused = await text(await ask(cluster, f"web/exec?stdout={no}&command=ls"))
+                assert "you must specify at least 1 of stdin, stdout, stderr" in refused
+
+    run_virtual(main())
+
+
 def test_following_ends_with_the_container_and_previous_shows_the_run_before() -> None:
     async def main() -> None:
         async with small_cluster(nodes=ONE_NODE) as cluster:

@@ -20,19 +20,13 @@ from typing import Protocol
 from urllib.parse import quote
 
 from lifecycle.api import status
+from lifecycle.api.query_params import bool_parameter
 from lifecycle.api.wire import ANONYMOUS, Object, Request, Response
 from lifecycle.apiserver.authz.authorizer import Authorizer
 from lifecycle.apiserver.authz.forbidden import forbidden_status_error
 
-LOG_PARAMETERS = (
-    "follow",
-    "previous",
-    "timestamps",
-    "sinceSeconds",
-    "sinceTime",
-    "tailLines",
-    "limitBytes",
-)
+LOG_FLAGS = ("follow", "previous", "timestamps")
+LOG_PARAMETERS = ("sinceSeconds", "sinceTime", "tailLines", "limitBytes")
 STREAMS = {"stdin": "input", "stdout": "output", "stderr": "error", "tty": "tty"}
 
 
@@ -161,6 +155,9 @@ class PodConnector:
         asked.path += f"/{container}" if container else ""
         if subresource == "log":
             asked.query = {
+                key: ["true"] for key in LOG_FLAGS if bool_parameter(request.query, key)
+            }
+            asked.query |= {
                 key: request.query[key] for key in LOG_PARAMETERS if request.param(key)
             }
         elif subresource == "portforward":
@@ -173,7 +170,7 @@ class PodConnector:
             asked.query = {
                 STREAMS[key]: ["1"]
                 for key in STREAMS
-                if request.param(key) in ("true", "1")
+                if bool_parameter(request.query, key)
             }
             asked.query["command"] = request.query.get("command", [])
         asked.headers = {

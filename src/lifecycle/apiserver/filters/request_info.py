@@ -21,6 +21,7 @@ from dataclasses import replace
 
 from lifecycle.api.bounded_cache import BoundedCache
 from lifecycle.api.fields import parse_field_selector
+from lifecycle.api.query_params import bool_parameter
 from lifecycle.api.status import StatusError, failure
 from lifecycle.api.wire import Handler, Request, RequestInfo, Response
 from lifecycle.apiserver.filters.refusal import refuse
@@ -140,11 +141,7 @@ def _with_query(info: RequestInfo, query: dict[str, list[str]]) -> RequestInfo:
         return info
     field_selector = query.get("fieldSelector", [""])[0]
     label_selector = query.get("labelSelector", [""])[0]
-    watch = (
-        info.verb == "list"
-        and "watch" in query
-        and query["watch"][0].lower() not in ("false", "0")
-    )
+    watch = info.verb == "list" and bool_parameter(query, "watch")
     if not (watch or field_selector or label_selector):
         return info
     return replace(

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from lifecycle.api.clock import parse_time
+from lifecycle.api.query_params import bool_parameter
 from lifecycle.api.wire import Request
 from lifecycle.cri.log_format import LogEntry, parse_entries, rfc3339_nano
 
@@ -48,7 +49,7 @@ def log_options(request: Request, now: float) -> LogOptions:
     """
 
     def flag(name: str) -> bool:
-        return request.param(name) in ("true", "1")
+        return bool(bool_parameter(request.query, name))
 
     def number(name: str) -> int | None:
         text = request.param(name)
