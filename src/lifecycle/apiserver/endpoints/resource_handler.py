@@ -291,7 +291,9 @@ class ResourceHandler:
                 request, scope, self._read(request, scope, "v1", "Binding")
             )
         if (resource.plural, name) == ("pods", "eviction"):
-            eviction = self._read(request, scope, "policy/v1", "Eviction")
+            eviction = self._read(
+                request, scope, "policy/v1", "Eviction", alias="policy/v1beta1"
+            )
             check_namespace(eviction, scope)
             budgets = self.stores["policy", "poddisruptionbudgets"]
             return Response(
@@ -343,14 +345,28 @@ class ResourceHandler:
     # -- bodies and answers ------------------------------------------------------------
 
     def _read(
-        self, request: Request, scope: RequestScope, api_version: str, kind: str
+        self,
+        request: Request,
+        scope: RequestScope,
+        api_version: str,
+        kind: str,
+        alias: str = "",
     ) -> Object:
         """The object a client sent: normal form, with defaults; it belongs to this
         request.
+
+        `alias`: an older version of the same fields, which is taken as well. Upstream:
+        `AcceptsGroupVersion`.
         """
         with span("apiserver", "decode"):
             check = scope.field_validation != "Ignore"
             sent, duplicates = parse_body(request, kind, duplicates=check)
+            if (
+                alias
+                and isinstance(sent, dict)
+                and (sent.get("apiVersion"), sent.get("kind")) == (alias, kind)
+            ):
+                sent = {**sent, "apiVersion": api_version}
             obj, strict = scope.strategy.decode(sent, api_version, kind)
             report_strict([*duplicates, *strict], scope)
             scope.strategy.set_defaults(obj)
