@@ -120,6 +120,26 @@ def test_a_scale_is_the_deployments_and_no_others() -> None:
     run(questions)
 
 
+def test_a_scale_can_be_asked_for_as_a_table() -> None:
+    async def main() -> None:
+        async with Site() as site:
+            template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+            spec = {"replicas": 2, "selector": {"matchLabels": {"a": "b"}}, "template": template}
+            await site.ask("POST", DEPLOYMENTS, {"metadata": {"name": "d"}, "spec": spec})
+            accept = "application/json;as=Table;g=meta.k8s.io;v=v1"
+            code, _, body = await site.ask("GET", f"{DEPLOYMENTS}/d/scale", Accept=accept)
+            table = json.loads(body)
+            assert code == 200
+            assert [column["name"] for column in table["columnDefinitions"]] == ["Name", "Desired", "Available", "Age"]
+            assert table["columnDefinitions"][1]["description"] == (
+                "replicas is the desired number of instances for the scaled object."
+            )
+            assert table["rows"][0]["cells"][:3] == ["d", 2, 0]
+            assert table["rows"][0]["object"]["kind"] == "PartialObjectMetadata"
+
+    asyncio.run(main())
+
+
 def test_a_patched_document_shows_its_keys_in_the_order_of_a_go_map() -> None:
     """Where the patch has been; what it did not touch stays in the order of the struct."""
 
