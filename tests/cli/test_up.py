@@ -37,6 +37,14 @@ def test_one_ready_line_then_a_signal_ends_it_with_exit_code_0(tmp_path, number)
     assert os.stat(tmp_path / "kc").st_mode & 0o777 == 0o600
 
 
+def test_without_controllers_it_is_ready_for_somebody_elses(tmp_path):
+    process = start("--kubeconfig", "kc", "--without", "controllers", cwd=tmp_path)
+    first = process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=20)
+    assert first == f"ready {yaml.safe_load((tmp_path / 'kc').read_text())['clusters'][0]['cluster']['server']}\n"
+
+
 def refused(*options, cwd):
     done = subprocess.run([*UP, *options], cwd=cwd, capture_output=True, text=True, timeout=30, check=False)
     assert done.returncode != 0

@@ -169,7 +169,9 @@ def up(
 ) -> None:
     """Start a whole cluster in this process; serve until Ctrl-C.
 
-    Prints one line, `ready <https-url>`, when the API answers and all nodes are Ready.
+    The kubeconfig is written as soon as the API answers. Prints one line, `ready
+    <https-url>`, when also all nodes are Ready, as far as that does not take a
+    component that --without leaves out.
     """
     from lifecycle.apiserver.admission.options import AdmissionOptions
     from lifecycle.apiserver.filters.audit_log_file import Rotation
@@ -223,7 +225,9 @@ async def _serve(config: Any, kubeconfig: Path, context: str) -> None:
         loop.add_signal_handler(number, _stop, waiting, number)
     cluster = Cluster(config)
     try:
-        starting = asyncio.ensure_future(cluster.start())
+        starting = asyncio.ensure_future(
+            cluster.start(lambda: cluster.write_kubeconfig(kubeconfig, context))
+        )
         await asyncio.wait([starting, waiting], return_when=asyncio.FIRST_COMPLETED)
         if not starting.done():
             starting.cancel()
@@ -231,7 +235,6 @@ async def _serve(config: Any, kubeconfig: Path, context: str) -> None:
             raise Interrupted(waiting.result())
         await starting
         favour_throughput()
-        cluster.write_kubeconfig(kubeconfig, context)
         print(f"ready {cluster.url}", flush=True)
         print(f"kubeconfig: {kubeconfig}", file=sys.stderr, flush=True)
         if cluster.dns is not None:

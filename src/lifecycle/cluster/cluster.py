@@ -48,7 +48,7 @@ from lifecycle.cluster.cluster_addons import (
 )
 from lifecycle.cluster.kubeconfig_file import kubeconfig, write_kubeconfig
 from lifecycle.cluster.kubelet_connections import KubeletConnection
-from lifecycle.cluster.nodes import NodeShape, kind_nodes, pod_network
+from lifecycle.cluster.nodes import NodeShape, kind_nodes, pod_network, with_pod_cidrs
 from lifecycle.cluster.stores import authority_folder, check_address, open_store
 from lifecycle.controllers.manager import ControllerManager
 from lifecycle.cri.hollow import HollowRuntime
@@ -174,9 +174,12 @@ class Cluster:
 
     # -- life --------------------------------------------------------------------------
 
-    async def start(self) -> None:
-        """Bring everything up. Raises TimeoutError naming the nodes that did not become
-        Ready, or what a component raised.
+    async def start(self, serving: Callable[[], None] | None = None) -> None:
+        """Bring everything up; what is left out is not waited for.
+
+        `serving` is called once the API answers: what takes the place of something left
+        out may come from then on. Raises TimeoutError naming the nodes that did not
+        become Ready, or what a component raised.
         """
         self._failed = asyncio.get_running_loop().create_future()
         store = await open_store(self.config.store)
@@ -213,6 +216,8 @@ class Cluster:
         )
         if self.config.https:
             self._port = await self.server.serve_https("127.0.0.1", self.config.port)
+        if serving is not None:
+            serving()
         shapes = self.config.node_shapes or (
             seed.nodes if seed else kind_nodes(self.config.nodes)
         )
@@ -233,6 +238,9 @@ class Cluster:
                 issue_token=self.server.config.legacy_tokens.issue,
             )
             self._run("controllers", manager.run)
+        else:
+            # nobody gives the nodes ranges of pod addresses, so they bring them along
+            shapes = with_pod_cidrs(shapes)
         if "scheduler" not in self.config.without:
             client = self.client(
                 "kube-scheduler",
@@ -451,6 +459,7 @@ class Cluster:
     async def _until_ready(self, shapes: list[NodeShape]) -> None:
         waiting = {shape.name for shape in shapes}
         unmarked = {shape.name: shape for shape in shapes if shape.labels}
+        managed = "controllers" not in self.config.without
 
         async def watch_nodes() -> None:
             nodes = resource("nodes")
@@ -460,7 +469,7 @@ class Cluster:
                 name = frame.object["metadata"]["name"]
                 if name in unmarked:
                     await self._mark_control_plane(unmarked.pop(name))
-                if is_ready(frame.object):
+                if is_ready(frame.object, managed=managed):
                     waiting.discard(name)
                 if not waiting:
                     return
@@ -484,11 +493,14 @@ class Cluster:
             watching.cancel()
 
 
-def is_ready(node: Object) -> bool:
-    """Whether a Node's Ready condition is True and the not-ready taint is gone."""
+def is_ready(node: Object, *, managed: bool = True) -> bool:
+    """Whether a Node's Ready condition is True and, if a controller manages nodes, the
+    not-ready taint is gone.
+    """
     conditions = node.get("status", {}).get("conditions", ())
     ready = any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
     taints = node.get("spec", {}).get("taints", ())
-    return ready and not any(
-        taint["key"] == "node.kubernetes.io/not-ready" for taint in taints
+    return ready and not (
+        managed
+        and any(taint["key"] == "node.kubernetes.io/not-ready" for taint in taints)
     )
