@@ -37,7 +37,7 @@ class Interrupted(Refusal):
 
     def __init__(self, number: int) -> None:
         super().__init__("ended by a signal before the cluster was ready")
-        self.exit_code = 128 + number
+        self.exit_code = 128 + number  # type: ignore[misc] # click has it on the class
 
 
 class Words(click.Group):

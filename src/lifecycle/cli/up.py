@@ -220,12 +220,12 @@ async def _serve(config: Any, kubeconfig: Path, context: str) -> None:
     from lifecycle.cluster.cluster import Cluster
 
     loop = asyncio.get_running_loop()
-    waiting: asyncio.Future[int] = loop.create_future()
+    waiting: asyncio.Future[Any] = loop.create_future()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, _stop, waiting, number)
     cluster = Cluster(config)
     try:
-        starting = asyncio.ensure_future(
+        starting: asyncio.Future[Any] = asyncio.ensure_future(
             cluster.start(lambda: cluster.write_kubeconfig(kubeconfig, context))
         )
         await asyncio.wait([starting, waiting], return_when=asyncio.FIRST_COMPLETED)
@@ -249,7 +249,7 @@ async def _serve(config: Any, kubeconfig: Path, context: str) -> None:
             )
         if cluster.machines is not None:
             print(cluster.machines.where, file=sys.stderr, flush=True)
-        failing = asyncio.ensure_future(cluster.failure())
+        failing: asyncio.Future[Any] = asyncio.ensure_future(cluster.failure())
         await asyncio.wait([failing, waiting], return_when=asyncio.FIRST_COMPLETED)
         if failing.done():
             await failing

@@ -166,10 +166,10 @@ class CustomResourceHandler:
             )
             request.warnings.append(text or f"{gv} {kind} is deprecated")
         self._check_media_types(request)
-        if (
-            info.subresource
-            and handler.find(info).subresource(info.subresource) is None
-        ):  # type: ignore[union-attr]
+        resource = handler.find(info)
+        if info.subresource and (
+            resource is None or resource.subresource(info.subresource) is None
+        ):
             raise status.not_found(info.resource, info.name, info.group)
         return await handler(request)
 

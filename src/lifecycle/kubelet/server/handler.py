@@ -227,8 +227,11 @@ class KubeletServer:
                 self._followed.pop(run.id, None)
 
         return Response(
-            200, {"Content-Type": "text/plain"}, stream=stream(), encode_frame=_as_it_is
-        )  # type: ignore[arg-type]
+            200,
+            {"Content-Type": "text/plain"},
+            stream=stream(),  # type: ignore[arg-type]
+            encode_frame=_as_it_is,
+        )
 
     def _log_file(self, run: ContainerStatus) -> LogFile:
         if isinstance(self._runtime, NodeAccess):
