@@ -22,7 +22,7 @@ def start(*options, cwd):
     return subprocess.Popen([*UP, *options], cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_one_ready_line_then_a_signal_ends_it_with_exit_code_0(tmp_path, number):
     process = start("--kubeconfig", "kc", "--context", "mine", cwd=tmp_path)
     first = process.stdout.readline()
@@ -43,6 +43,16 @@ def test_without_controllers_it_is_ready_for_somebody_elses(tmp_path):
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=20)
     assert first == f"ready {yaml.safe_load((tmp_path / 'kc').read_text())['clusters'][0]['cluster']['server']}\n"
+
+
+def test_under_nohup_it_outlives_its_terminal(tmp_path):
+    process = subprocess.Popen(["nohup", *UP], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout.readline().startswith("ready ")
+    facts = dict(line.split(":\t") for line in Path(f"/proc/{process.pid}/status").read_text().splitlines())
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=20)
+    assert int(facts["SigIgn"], 16) & 1 << (signal.SIGHUP - 1)
+    assert process.returncode == 0
 
 
 def refused(*options, cwd):

@@ -221,7 +221,10 @@ async def _serve(config: Any, kubeconfig: Path, context: str) -> None:
 
     loop = asyncio.get_running_loop()
     waiting: asyncio.Future[Any] = loop.create_future()
-    for number in (signal.SIGINT, signal.SIGTERM):
+    ends = [signal.SIGINT, signal.SIGTERM]
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+        ends.append(signal.SIGHUP)  # the terminal is gone; `nohup` has it ignored
+    for number in ends:
         loop.add_signal_handler(number, _stop, waiting, number)
     cluster = Cluster(config)
     try:
