@@ -6,7 +6,7 @@ import asyncio
 import gc
 import tracemalloc
 
-from tests.apiserver.https_site import Site
+from tests.apiserver.https_site import CONFIG_MAPS, Site, message_of
 
 
 def test_what_anonymous_callers_send_is_not_kept() -> None:
@@ -32,5 +32,22 @@ def test_what_anonymous_callers_send_is_not_kept() -> None:
             finally:
                 tracemalloc.stop()
             assert kept < 4 << 20  # of 30 MB
+
+    asyncio.run(scene())
+
+
+def test_others_are_answered_while_a_large_body_is_found_to_be_no_json() -> None:
+    async def scene() -> None:
+        async with Site() as site:
+            body = b"[" + b"[[[[[]]]]]," * 260_000 + b"x"
+            refused = asyncio.create_task(site.ask("POST", CONFIG_MAPS, body))
+            answered = 0
+            while not refused.done():
+                assert (await site.ask("GET", "/livez"))[2] == b"ok"
+                answered += 1
+            assert message_of(await refused).endswith(
+                "invalid character 'x' looking for beginning of value (5b5b5b5b5b5b5d5d5d5d5d2c5b5b5b5b5b5d5d5d5d5d2c5b5b5b5b5b5d5d ...)"
+            )
+            assert answered > 5
 
     asyncio.run(scene())

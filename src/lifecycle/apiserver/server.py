@@ -58,6 +58,7 @@ from lifecycle.apiserver.filters.audit_policy_reader import read_policy
 from lifecycle.apiserver.filters.metrics import RequestMetrics
 from lifecycle.apiserver.filters.work_estimate import WorkEstimator
 from lifecycle.apiserver.flags import server_flags
+from lifecycle.apiserver.go_json import reading_json_ahead
 from lifecycle.apiserver.https import HTTPSServer
 from lifecycle.apiserver.non_resource import NonResourceHandler
 from lifecycle.apiserver.non_resource.discovery import group_names
@@ -279,7 +280,7 @@ class APIServer:
         self._others = NonResourceHandler(
             self.config.openid_metadata, checks=checks, served=self.extensions
         )
-        serve: Handler = reading_ahead(self._serve)
+        serve: Handler = reading_json_ahead(reading_ahead(self._serve))
         if self.config.initializers is not None:
             serve = InitializerVisibility(
                 serve, self.config.initializers, self.clock, self.names
