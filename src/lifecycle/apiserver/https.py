@@ -243,8 +243,11 @@ class HTTPSServer:
     ) -> _Written:
         response = finish(request, response)
         body = response.body or b""
-        if len(body) > THRESHOLD and "gzip" in request.headers.get(
-            "accept-encoding", ""
+        encoded = "Content-Encoding" in response.headers
+        if (
+            len(body) > THRESHOLD
+            and not encoded
+            and "gzip" in request.headers.get("accept-encoding", "")
         ):
             body = self._compressor.compress(body)
             response.headers["Content-Encoding"] = "gzip"
