@@ -10,7 +10,10 @@ from __future__ import annotations
 from lifecycle.api.clock import Clock
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.names import NameSource
-from lifecycle.api.status import bad_request, failure
+from lifecycle.api.resources import Resource
+from lifecycle.api.status import bad_request, failure, invalid
+from lifecycle.api.validation.content import name_is_path_segment
+from lifecycle.api.validation.object_meta import validate_object_meta
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.registry.scope import RequestScope
 
@@ -51,11 +54,7 @@ def check_revision(text: str) -> None:
     storage layer returns the bare error.
     """
     if not text.isascii() or not text.isdecimal() or len(text) > 20:
-        why = (
-            "value out of range"
-            if text.isascii() and text.isdecimal()
-            else "invalid syntax"
-        )
+        why = "value out of range" if text.isascii() and text.isdecimal() else "invalid syntax"
         raise failure(500, "", f"strconv.ParseUint: parsing {go_quote(text)}: {why}")
 
 
@@ -65,8 +64,25 @@ def check_no_revision(obj: Object) -> None:
     """
     version = obj["metadata"].get("resourceVersion", "")
     if version and version.isascii() and version.isdecimal() and int(version[:40]):
-        raise failure(
-            500, "", "resourceVersion should not be set on objects to be created"
+        raise failure(500, "", "resourceVersion should not be set on objects to be created")
+
+
+def check_object_meta(obj: Object, resource: Resource) -> None:
+    """What holds for the metadata of every kind, whatever its own validation asks.
+    Raises StatusError 422.
+
+    Upstream: the end of `rest.BeforeCreate` (`ValidateObjectMetaAccessor` with
+    `path.ValidatePathSegmentName`).
+    """
+    metadata = obj["metadata"]
+    errors = validate_object_meta(metadata, resource.namespaced, name_is_path_segment)
+    if errors:
+        kind = obj.get("kind") or resource.kind
+        raise invalid(
+            kind,
+            metadata.get("name", ""),
+            [error.cause() for error in errors],
+            resource.group,
         )
 
 
@@ -81,10 +97,7 @@ def check_namespace(obj: Object, scope: RequestScope) -> None:
     if given == scope.namespace:
         return
     if given and scope.resource.namespaced:
-        raise bad_request(
-            "the namespace of the provided object does not match the namespace sent on"
-            " the request"
-        )
+        raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
     if scope.namespace:
         metadata["namespace"] = scope.namespace
     else:
@@ -133,14 +146,10 @@ def check_identity(obj: Object, scope: RequestScope) -> None:
     name = obj["metadata"].get("name", "")
     if not name:
         raise bad_request(
-            f"the name of the object ({scope.name} based on URL) was undeterminable:"
-            " name must be provided"
+            f"the name of the object ({scope.name} based on URL) was undeterminable: name must be provided"
         )
     if name != scope.name:
-        raise bad_request(
-            f"the name of the object ({name}) does not match the name on the URL"
-            f" ({scope.name})"
-        )
+        raise bad_request(f"the name of the object ({name}) does not match the name on the URL ({scope.name})")
 
 
 def is_unchanged(new: Object, old: Object) -> bool:
@@ -160,15 +169,9 @@ def is_unchanged(new: Object, old: Object) -> bool:
 
 
 def _meaning(metadata: Object) -> Object:
-    plain = {
-        k: v
-        for k, v in metadata.items()
-        if k not in ("resourceVersion", "managedFields")
-    }
+    plain = {k: v for k, v in metadata.items() if k not in ("resourceVersion", "managedFields")}
     entries = metadata.get("managedFields") or ()
     return {
         **plain,
-        "managedFields": [
-            {k: v for k, v in entry.items() if k != "time"} for entry in entries
-        ],
+        "managedFields": [{k: v for k, v in entry.items() if k != "time"} for entry in entries],
     }
