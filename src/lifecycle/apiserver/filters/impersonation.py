@@ -45,15 +45,21 @@ def wanted_user(headers: dict[str, str]) -> UserInfo | None:
     StatusError 400 for a group without a user.
     """
     name, uid = headers.get(USER_HEADER, ""), headers.get(UID_HEADER, "")
-    groups = tuple(headers[GROUP_HEADER].split(SEPARATOR)) if GROUP_HEADER in headers else ()
+    groups = (
+        tuple(headers[GROUP_HEADER].split(SEPARATOR)) if GROUP_HEADER in headers else ()
+    )
     extra: dict[str, tuple[str, ...]] = {}
     for key, value in headers.items():
         if key.startswith(EXTRA_PREFIX):
-            extra[unescaped_extra_key(key.removeprefix(EXTRA_PREFIX))] = tuple(value.split(SEPARATOR))
+            extra[unescaped_extra_key(key.removeprefix(EXTRA_PREFIX))] = tuple(
+                value.split(SEPARATOR)
+            )
     if name:
         return UserInfo(name, groups, uid, extra)
     if uid or groups or extra:
-        raise bad_request(f"requested {_go_value(uid, groups, extra)} without impersonating a user name")
+        raise bad_request(
+            f"requested {_go_value(uid, groups, extra)} without impersonating a user name"
+        )
     return None
 
 
@@ -69,13 +75,24 @@ def unescaped_extra_key(key: str) -> str:
         return key
 
 
-def _go_value(uid: str, groups: tuple[str, ...], extra: dict[str, tuple[str, ...]]) -> str:
+def _go_value(
+    uid: str, groups: tuple[str, ...], extra: dict[str, tuple[str, ...]]
+) -> str:
     """A user the way Go's `%#v` prints it: this message shows it raw."""
-    go_groups = "[]string{" + ", ".join(go_quote(g) for g in groups) + "}" if groups else "[]string(nil)"
-    pairs = (
-        f"{go_quote(key)}:[]string{{{', '.join(go_quote(v) for v in values)}}}" for key, values in sorted(extra.items())
+    go_groups = (
+        "[]string{" + ", ".join(go_quote(g) for g in groups) + "}"
+        if groups
+        else "[]string(nil)"
     )
-    go_extra = "map[string][]string{" + ", ".join(pairs) + "}" if extra else "map[string][]string(nil)"
+    pairs = (
+        f"{go_quote(key)}:[]string{{{', '.join(go_quote(v) for v in values)}}}"
+        for key, values in sorted(extra.items())
+    )
+    go_extra = (
+        "map[string][]string{" + ", ".join(pairs) + "}"
+        if extra
+        else "map[string][]string(nil)"
+    )
     return f'&user.DefaultInfo{{Name:"", UID:{go_quote(uid)}, Groups:{go_groups}, Extra:{go_extra}}}'
 
 
@@ -104,7 +121,11 @@ def with_impersonation(handler: Handler, authorizer: Authorizer) -> Handler:
             except StatusError as error:
                 return refuse(error)
         if wanted is not None:
-            request.headers = {k: v for k, v in request.headers.items() if not k.startswith(HEADER_PREFIX)}
+            request.headers = {
+                k: v
+                for k, v in request.headers.items()
+                if not k.startswith(HEADER_PREFIX)
+            }
         return await handler(request)
 
     return impersonation
@@ -123,7 +144,9 @@ def repeated(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
             value = value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
         if key in joined and key.startswith(_REPEATED):
             joined[key] += SEPARATOR + value
-        elif key in joined and key in _JOINED:  # kubectl 1.20 sends a line for each protocol it speaks
+        elif (
+            key in joined and key in _JOINED
+        ):  # kubectl 1.20 sends a line for each protocol it speaks
             joined[key] += ", " + value
         else:
             joined.setdefault(key, value)
