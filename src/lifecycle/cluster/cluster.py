@@ -32,8 +32,8 @@ from lifecycle.apiserver.admission.type_checking import type_check
 from lifecycle.apiserver.audit.options import AuditOptions
 from lifecycle.apiserver.authn.jwt import shared_key
 from lifecycle.apiserver.authn.options import AuthenticationOptions
-from lifecycle.apiserver.authority import kept_authority
 from lifecycle.apiserver.authz.modes import AuthorizationOptions
+from lifecycle.apiserver.server.authority import kept_authority
 from lifecycle.apiserver.server.generic_api_server import APIServer
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory

@@ -45,7 +45,6 @@ from lifecycle.apiserver.audit.backends import Backends
 from lifecycle.apiserver.audit.options import AuditOptions, build_backends
 from lifecycle.apiserver.audit.policy_reader import read_policy
 from lifecycle.apiserver.authn.options import AuthenticationOptions
-from lifecycle.apiserver.authority import Authority
 from lifecycle.apiserver.authz.modes import AuthorizationOptions
 from lifecycle.apiserver.authz.reconcile import reconciled
 from lifecycle.apiserver.bootstrap.policy import bootstrap_objects, system_namespaces
@@ -68,6 +67,7 @@ from lifecycle.apiserver.registry.autoscaler_store import AutoscalerV1Store
 from lifecycle.apiserver.registry.certificate_requests import CertificateRequestStore
 from lifecycle.apiserver.registry.services import ServiceStore
 from lifecycle.apiserver.registry.store import Environment, ResourceStore
+from lifecycle.apiserver.server.authority import Authority
 from lifecycle.apiserver.server.chain import (
     ChainConfig,
     default_build_handler_chain,
