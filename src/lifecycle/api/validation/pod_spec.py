@@ -294,7 +294,10 @@ def _validate_resource_claims(claims: list[Object], path: str) -> list[FieldErro
 def _validate_pod_resources(
     spec: Object, claims: set[str], path: str
 ) -> list[FieldError]:
-    from lifecycle.api.defaults.pod_level_resources import aggregate_containers
+    from lifecycle.api.pod_resources import (
+        aggregate_container_limits,
+        aggregate_container_requests,
+    )
     from lifecycle.api.quantity import parse_quantity
 
     resources = spec["resources"]
@@ -311,18 +314,18 @@ def _validate_pod_resources(
         resources, path, claims, validate_pod_resource_name
     )
     requests, limits = resources.get("requests") or {}, resources.get("limits") or {}
-    for name, amount in aggregate_containers(spec, "requests").items():
-        if name in requests and parse_quantity(amount) > parse_quantity(requests[name]):
+    for name, amount in aggregate_container_requests({"spec": spec}).items():
+        if name in requests and amount > parse_quantity(requests[name]):
             why = (
                 "must be greater than or equal to aggregate container requests of"
                 f" {amount}"
             )
             errors.append(invalid(f"{path}.requests[{name}]", requests[name], why))
-    for name, amount in aggregate_containers(spec, "limits").items():
+    for name, amount in aggregate_container_limits({"spec": spec}).items():
         if (
             is_huge_page(name)
             and name in limits
-            and parse_quantity(amount) > parse_quantity(limits[name])
+            and amount > parse_quantity(limits[name])
         ):
             why = (
                 "must be greater than or equal to aggregate container limits of"
