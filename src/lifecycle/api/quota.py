@@ -16,9 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from lifecycle.api.pod_totals import names_pod_level, pod_total
+from lifecycle.api.quality_of_service import pod_qos_class
 from lifecycle.api.quantity import Quantity, parse_quantity
 from lifecycle.api.resources import Resource
-from lifecycle.api.strategy.quality_of_service import pod_qos_class
 from lifecycle.api.wire import Object
 
 Usage = dict[str, Quantity]

@@ -23,7 +23,6 @@ from lifecycle.api.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import Resource, all_resources, resource_for_kind
 from lifecycle.api.status import StatusError, failure, generic_not_found
-from lifecycle.api.strategy import selectable_fields
 from lifecycle.api.wire import MASTERS, Handler, Object, Request, Response, UserInfo
 from lifecycle.apiserver.admission.initializer_visibility import InitializerVisibility
 from lifecycle.apiserver.admission.options import AdmissionOptions
@@ -69,12 +68,13 @@ from lifecycle.apiserver.non_resource.statusz import PATH as STATUSZ
 from lifecycle.apiserver.non_resource.statusz import Statusz
 from lifecycle.apiserver.object_reader import Counter
 from lifecycle.apiserver.precedence import Precedence
-from lifecycle.apiserver.registry.autoscaler_store import AutoscalerV1Store
-from lifecycle.apiserver.registry.autoscaler_versions import AUTOSCALING_V1, to_v1
+from lifecycle.apiserver.registry.autoscaling.store import AutoscalerV1Store
+from lifecycle.apiserver.registry.autoscaling.versions import AUTOSCALING_V1, to_v1
 from lifecycle.apiserver.registry.certificate_requests import CertificateRequestStore
 from lifecycle.apiserver.registry.event_versions import EVENTS, from_core, to_core
 from lifecycle.apiserver.registry.services import ServiceStore
 from lifecycle.apiserver.registry.store import Environment, ResourceStore
+from lifecycle.apiserver.registry.strategies import strategy_for
 from lifecycle.apiserver.storage_stats import StorageStats
 from lifecycle.apiserver.yaml_input import reading_ahead
 from lifecycle.client.rest import Client
@@ -207,7 +207,10 @@ class APIServer:
         self.cachers: dict[tuple[str, str], Cacher] = {}
         for row in stored:
             convert = FROM_STORAGE.get((row.api_version, row.plural))
-            self.cachers[row.store_key] = Cacher(store, row, selectable_fields, convert)
+            labels = strategy_for(row.api_version, row.kind).field_labels
+            self.cachers[row.store_key] = Cacher(
+                store, row, labels.selectable_fields, convert
+            )
         self.reader = CacheReader(self.cachers)
         flags = server_flags(
             authentication,
@@ -249,7 +252,7 @@ class APIServer:
         )
         self.stores = {
             row.store_key: SPECIAL_STORES.get(row.store_key, ResourceStore)(
-                row, environment
+                row, environment, strategy_for(row.api_version, row.kind)
             )
             for row in stored
         }

@@ -22,7 +22,7 @@ from lifecycle.api.status import not_found
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
 from lifecycle.apiserver.object_reader import ObjectReader
-from lifecycle.apiserver.registry.autoscaler_versions import (
+from lifecycle.apiserver.registry.autoscaling.versions import (
     AUTOSCALING_V1,
     AUTOSCALING_V2,
     to_v1,

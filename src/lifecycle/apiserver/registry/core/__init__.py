@@ -1,0 +1,4 @@
+"""The core group, `v1`: pods, and what they stand on.
+
+Upstream: `pkg/registry/core`, `pkg/apis/core`, v1.36.
+"""
