@@ -10,11 +10,55 @@ from collections.abc import Mapping
 from functools import cache
 
 from lifecycle.api.resources import all_resources
-from lifecycle.apiserver.registry import apps, autoscaling, coordination
+from lifecycle.apiserver.registry import (
+    admissionregistration,
+    apiextensions,
+    apiregistration,
+    apps,
+    authentication,
+    authorization,
+    autoscaling,
+    batch,
+    certificates,
+    coordination,
+    core,
+    discovery,
+    events,
+    flowcontrol,
+    networking,
+    node,
+    policy,
+    rbac,
+    resource,
+    scheduling,
+    storage,
+)
 from lifecycle.apiserver.registry.rest.strategy import GENERIC, Strategy
 from lifecycle.apiserver.registry.unmigrated.strategies import unmigrated_strategy
 
-GROUPS = (apps, autoscaling, coordination)
+GROUPS = (
+    admissionregistration,
+    apiextensions,
+    apiregistration,
+    apps,
+    authentication,
+    authorization,
+    autoscaling,
+    batch,
+    certificates,
+    coordination,
+    core,
+    discovery,
+    events,
+    flowcontrol,
+    networking,
+    node,
+    policy,
+    rbac,
+    resource,
+    scheduling,
+    storage,
+)
 
 
 @cache
