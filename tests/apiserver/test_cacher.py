@@ -55,7 +55,7 @@ class Unreadable(MemoryStore):
 
 def test_a_cache_that_could_not_be_filled_can_be_stopped() -> None:
     async def main() -> None:
-        cacher = Cacher(Unreadable(), PODS, selectable_fields)
+        cacher = Cacher(Unreadable(), PODS, SELECTABLE_FIELDS)
         with pytest.raises(StoreError, match="timed out"):
             await cacher.start()
         cacher.catch_up()

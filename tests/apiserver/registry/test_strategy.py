@@ -18,64 +18,6 @@ from tests.apiserver.registry.by_kind import (
 )
 
 
-def deployment(**spec: Any) -> dict[str, Any]:
-    labels = {"app": "web"}
-    template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "i:1"}]}}
-    body = {
-        "metadata": {"name": "d", "namespace": "n"},
-        "spec": {"selector": {"matchLabels": labels}, "template": template, **spec},
-    }
-    obj, _ = decode(body, "apps/v1", "Deployment")
-    set_defaults(obj)
-    return obj
-
-
-def test_a_new_deployment_has_generation_one_and_no_status() -> None:
-    obj = deployment()
-    obj["status"] = {"replicas": 9}
-    obj["metadata"]["generation"] = 7
-    prepare_for_create(obj)
-    assert obj["metadata"]["generation"] == 1
-    assert obj["status"] == {}
-
-
-def test_an_update_counts_changes_of_the_spec_and_keeps_the_status() -> None:
-    old = deployment()
-    old["metadata"]["generation"], old["status"] = 3, {"replicas": 1}
-    same = deployment()
-    prepare_for_update(same, old)
-    assert same["metadata"]["generation"] == 3
-    assert same["status"] == {"replicas": 1}
-    scaled = deployment(replicas=5)
-    prepare_for_update(scaled, old)
-    assert scaled["metadata"]["generation"] == 4
-
-
-def test_annotations_count_for_deployments_only() -> None:
-    old, new = deployment(), deployment()
-    old["metadata"]["generation"] = 1
-    new["metadata"]["annotations"] = {"a": "b"}
-    prepare_for_update(new, old)
-    assert new["metadata"]["generation"] == 2
-    for one in (old, new):
-        one["kind"] = "ReplicaSet"
-    new["metadata"]["generation"] = 1
-    prepare_for_update(new, old)
-    assert new["metadata"]["generation"] == 1
-
-
-def test_a_status_update_keeps_the_spec() -> None:
-    old = deployment()
-    old["metadata"]["generation"] = 2
-    new = deployment(replicas=9)
-    new["metadata"]["labels"] = {"not": "allowed"}
-    new["status"] = {"replicas": 1}
-    prepare_for_update(new, old, "status")
-    assert new["spec"] == old["spec"]
-    assert "labels" not in new["metadata"]
-    assert (new["status"], new["metadata"]["generation"]) == ({"replicas": 1}, 2)
-
-
 def pod(*resources: dict[str, Any], **spec: Any) -> dict[str, Any]:
     containers = [{"name": f"c{i}", "image": "i:1", "resources": r} for i, r in enumerate(resources)]
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": containers, **spec}}
