@@ -21,9 +21,9 @@ from lifecycle.api.pod_resources import (
     pod_limits,
     pod_requests,
 )
+from lifecycle.api.quality_of_service import pod_qos_class
 from lifecycle.api.quantity import Quantity, parse_quantity
 from lifecycle.api.resources import Resource
-from lifecycle.api.strategy.quality_of_service import pod_qos_class
 from lifecycle.api.wire import Object
 
 Usage = dict[str, Quantity]

@@ -20,7 +20,7 @@ from lifecycle.api.schema import find_duplicate_fields
 from lifecycle.api.schema.scalars import json_type
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.endpoints.yaml_input import from_yaml
-from lifecycle.apiserver.registry.strategy import (
+from lifecycle.apiserver.registry.rest.strategy import (
     APPLY_PATCH,
     JSON_PATCH,
     MERGE_PATCH,

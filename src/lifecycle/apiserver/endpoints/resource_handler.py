@@ -11,6 +11,7 @@ Upstream: `apiserver/pkg/endpoints/installer.go` (`registerResourceHandlers`),
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 from lifecycle.api import status
@@ -51,9 +52,10 @@ from lifecycle.apiserver.registry.metadata import (
     keep_reset,
 )
 from lifecycle.apiserver.registry.patching import patch, report_strict
+from lifecycle.apiserver.registry.rest.strategy import APPLY_PATCH, Strategy
 from lifecycle.apiserver.registry.scope import RequestScope, scope_of
 from lifecycle.apiserver.registry.store import Environment, ResourceStore
-from lifecycle.apiserver.registry.strategy import APPLY_PATCH
+from lifecycle.apiserver.registry.strategies import strategy_for
 from lifecycle.apiserver.storage.cacher.cached_object import Cached
 
 DELETE_COLLECTION_PAGE = 10_000
@@ -105,10 +107,7 @@ class ResourceHandler:
         if resource is None or info.path.startswith("//"):
             return no_such_resource(info)
         check_route(request.method, info, resource)
-        scope = scope_of(request, resource)
-        kept = self.stores.get(resource.store_key)
-        if kept is not None:
-            scope.strategy = kept.strategy
+        scope = scope_of(request, resource, self.strategy(resource))
         warning = deprecation_warning(resource)
         if warning:
             request.warnings.append(warning)
@@ -141,6 +140,13 @@ class ResourceHandler:
     def find(self, info: RequestInfo) -> Resource | None:
         """The resource that a URL names, if it is served here."""
         return find_resource(info.group, info.version, info.resource)
+
+    def strategy(self, resource: Resource) -> Strategy:
+        """The rules of the resource's kind: its registry's, if it has one."""
+        store = self.stores.get(resource.store_key)
+        if store is not None and store.resource is resource:
+            return store.strategy
+        return strategy_for(resource.api_version, resource.kind)
 
     def store(self, scope: RequestScope) -> ResourceStore:
         """The registry of the scope's resource."""
@@ -320,7 +326,8 @@ class ResourceHandler:
             scale = await scales.patch_scale(
                 store, scope, content_type, recipe, force=force
             )
-        return self._answer(request, scope, Cached("", scale, 0), accepted)
+        answered = replace(scope, strategy=strategy_for(scales.VERSION, scales.KIND))
+        return self._answer(request, answered, Cached("", scale, 0), accepted)
 
     async def _bind(
         self, request: Request, scope: RequestScope, binding: Object
@@ -367,9 +374,12 @@ class ResourceHandler:
                 and (sent.get("apiVersion"), sent.get("kind")) == (alias, kind)
             ):
                 sent = {**sent, "apiVersion": api_version}
-            obj, strict = scope.strategy.decode(sent, api_version, kind)
+            strategy = scope.strategy
+            if kind != scope.resource.kind:  # of a subresource: a Scale, a Binding …
+                strategy = strategy_for(api_version, kind)
+            obj, strict = strategy.decode(sent, api_version, kind)
             report_strict([*duplicates, *strict], scope)
-            scope.strategy.set_defaults(obj)
+            strategy.set_defaults(obj)
             keep_reset(sent, obj)
         if "metadata" not in obj or obj["metadata"] is None:
             obj["metadata"] = {}

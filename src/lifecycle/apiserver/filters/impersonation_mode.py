@@ -20,7 +20,6 @@ from dataclasses import replace
 from lifecycle.api.aggregate import aggregate
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.status import StatusError
-from lifecycle.api.validation.references import validate_domain_prefixed_path
 from lifecycle.api.wire import ANONYMOUS, MASTERS, RequestInfo, UserInfo
 from lifecycle.apiserver.authn.authenticator import (
     ALL_AUTHENTICATED,
@@ -33,6 +32,7 @@ from lifecycle.apiserver.authn.service_account import (
 )
 from lifecycle.apiserver.authz.authorizer import Authorizer, Verdict, decide
 from lifecycle.apiserver.authz.forbidden import forbidden_status_error
+from lifecycle.apiserver.registry.rest.references import validate_domain_prefixed_path
 
 AUTHENTICATION = "authentication.k8s.io"
 NODE_PREFIX = "system:node:"

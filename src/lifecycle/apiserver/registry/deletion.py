@@ -178,7 +178,7 @@ async def _attempt(
         if doomed is None or await store.erase(stored.key, doomed) is None:
             return None
         obj = doomed.obj
-    if store.strategy.returns_deleted_object(obj["kind"]):
+    if store.strategy.returns_deleted_object:
         return obj, True
     details = {
         "name": scope.name,

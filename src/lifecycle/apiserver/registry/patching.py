@@ -34,14 +34,14 @@ from lifecycle.apiserver.registry.metadata import (
     dedup_owner_references,
     keep_reset,
 )
-from lifecycle.apiserver.registry.scope import RequestScope
-from lifecycle.apiserver.registry.store import ResourceStore
-from lifecycle.apiserver.registry.strategy import (
+from lifecycle.apiserver.registry.rest.strategy import (
     APPLY_PATCH,
     JSON_PATCH,
     MERGE_PATCH,
     STRATEGIC_MERGE_PATCH,
 )
+from lifecycle.apiserver.registry.scope import RequestScope
+from lifecycle.apiserver.registry.store import ResourceStore
 from lifecycle.apiserver.storage.cacher.cached_object import Cached
 
 

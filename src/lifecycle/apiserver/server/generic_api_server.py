@@ -23,7 +23,6 @@ from lifecycle.api.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.resources import Resource, all_resources, resource_for_kind
 from lifecycle.api.status import StatusError, failure, generic_not_found
-from lifecycle.api.strategy import selectable_fields
 from lifecycle.api.wire import MASTERS, Handler, Object, Request, Response, UserInfo
 from lifecycle.apiserver.admission.initializer_visibility import InitializerVisibility
 from lifecycle.apiserver.admission.options import AdmissionOptions
@@ -63,10 +62,11 @@ from lifecycle.apiserver.non_resource.flow_control_dump import PREFIX, dump
 from lifecycle.apiserver.non_resource.metrics import Metrics
 from lifecycle.apiserver.non_resource.statusz import PATH as STATUSZ
 from lifecycle.apiserver.non_resource.statusz import Statusz
-from lifecycle.apiserver.registry.autoscaler_store import AutoscalerV1Store
+from lifecycle.apiserver.registry.autoscaling.store import AutoscalerV1Store
 from lifecycle.apiserver.registry.certificate_requests import CertificateRequestStore
 from lifecycle.apiserver.registry.services import ServiceStore
 from lifecycle.apiserver.registry.store import Environment, ResourceStore
+from lifecycle.apiserver.registry.strategies import strategy_for
 from lifecycle.apiserver.server.authority import Authority
 from lifecycle.apiserver.server.chain import (
     ChainConfig,
@@ -88,9 +88,7 @@ from lifecycle.apiserver.server.flags import (
 from lifecycle.apiserver.server.https import (
     HTTPSServer,
 )
-from lifecycle.apiserver.server.precedence import (
-    Precedence,
-)
+from lifecycle.apiserver.server.precedence import Precedence
 from lifecycle.apiserver.storage.cacher.cacher import Cacher
 from lifecycle.apiserver.storage.object_reader import Counter
 from lifecycle.apiserver.storage.stats import StorageStats
@@ -229,7 +227,10 @@ class APIServer:
         self.cachers: dict[tuple[str, str], Cacher] = {}
         for row in stored:
             convert = FROM_STORAGE.get((row.api_version, row.plural))
-            self.cachers[row.store_key] = Cacher(store, row, selectable_fields, convert)
+            labels = strategy_for(row.api_version, row.kind).field_labels
+            self.cachers[row.store_key] = Cacher(
+                store, row, labels.selectable_fields, convert
+            )
         self.reader = CacheReader(self.cachers)
         flags = server_flags(
             authentication,
@@ -272,7 +273,7 @@ class APIServer:
         )
         self.stores = {
             row.store_key: SPECIAL_STORES.get(row.store_key, ResourceStore)(
-                row, environment
+                row, environment, strategy_for(row.api_version, row.kind)
             )
             for row in stored
         }
