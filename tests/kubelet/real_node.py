@@ -24,7 +24,7 @@ from lifecycle.etcd.memory import MemoryStore
 from lifecycle.kubelet.kubelet import Kubelet, node_user
 from lifecycle.kubelet.local_pods import LocalNode
 from lifecycle.kubelet.server.listener import Listen
-from lifecycle.kubelet.volumes.empty_dir import LinuxMounter
+from lifecycle.kubelet.volume.empty_dir import LinuxMounter
 from tests.cri.private_containerd import private_containerd
 from tests.cri.subjects import registry, sandbox_runtime
 

@@ -12,8 +12,8 @@ from lifecycle.api.clock import run_virtual
 from lifecycle.api.go_duration import go_duration
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object, Request, Response
+from lifecycle.client.backoff import Backoff
 from lifecycle.client.rest import STRATEGIC_MERGE_PATCH
-from lifecycle.kubelet.backoff import Backoff
 from tests.conftest import RECORDINGS
 from tests.kubelet.small_cluster import SmallCluster, small_cluster
 

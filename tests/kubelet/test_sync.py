@@ -15,7 +15,7 @@ from lifecycle.cri.hollow import HollowRuntime
 from lifecycle.kubelet import kubelet as kubelet_module
 from lifecycle.kubelet.kubelet import Kubelet, node_user
 from lifecycle.kubelet.local_pods import LocalNode
-from lifecycle.kubelet.startup_metrics import POD_START, POD_WORKER_START, Histogram
+from lifecycle.kubelet.pod.startup_latency_tracker import POD_START, POD_WORKER_START, Histogram
 from tests.kubelet.small_cluster import SmallCluster, small_cluster
 
 NODE = "lifecycle-worker"

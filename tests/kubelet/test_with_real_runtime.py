@@ -19,12 +19,12 @@ from lifecycle.cluster.kubelet_connections import KubeletConnection
 from lifecycle.cri.runtime import PodSandboxState
 from lifecycle.inspector import open_recording
 from lifecycle.kubelet.eviction.attach import attach
-from lifecycle.kubelet.eviction.summary import node_summary
 from lifecycle.kubelet.eviction.thresholds import parse_threshold
+from lifecycle.kubelet.stats.summary import node_summary
 from tests.conftest import unavailable
 from tests.cri.subjects import why_not
 from tests.kubelet.real_node import NODE, RealNode, real_node
-from tests.kubelet.test_server import SPDY, ask, exec_over_websocket, spdy_session, text
+from tests.kubelet.server.test_server import SPDY, ask, exec_over_websocket, spdy_session, text
 
 KINDS = ("sandbox", "containerd")
 FOREVER = ["sh", "-c", "trap exit TERM; while true; do sleep 0.1; done"]

@@ -30,10 +30,10 @@ from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.cri.runtime import ContainerConfig, PodSandboxConfig
 from lifecycle.etcd.memory import MemoryStore
 from lifecycle.inspector import Recording
-from lifecycle.kubelet.cgroups.manager import CgroupManager
+from lifecycle.kubelet.cm.cgroup_manager import CgroupManager
 from lifecycle.kubelet.kubelet import Kubelet, node_user
 from lifecycle.kubelet.local_pods import LocalNode
-from lifecycle.kubelet.volumes.empty_dir import NotedMounter
+from lifecycle.kubelet.volume.empty_dir import NotedMounter
 
 NAMESPACE = "kubelet"
 ROOT = "/var/lib/kubelet"

@@ -33,9 +33,9 @@ from lifecycle.compare import AgreementTable
 from lifecycle.compare.compare import Comparison, compare
 from lifecycle.inspector import Recording
 from lifecycle.kubelet.active_deadline import ActiveDeadlineHandler
-from lifecycle.kubelet.conditions import containers_ready, initialized, ready
-from lifecycle.kubelet.phase import FAILED, get_phase, is_terminal
-from lifecycle.kubelet.status_manager import merge_pod_status
+from lifecycle.kubelet.kubelet_pods.phase import FAILED, get_phase, is_terminal
+from lifecycle.kubelet.status.generate import containers_ready, initialized, ready
+from lifecycle.kubelet.status.status_manager import merge_pod_status
 
 SCENARIO, NAMESPACE = "kubelet", "kubelet"
 STEP = 0.15

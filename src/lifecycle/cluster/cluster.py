@@ -55,9 +55,9 @@ from lifecycle.cri.hollow_images import KIND_IMAGES
 from lifecycle.cri.runtime import Runtime
 from lifecycle.dns.server import ClusterDNS
 from lifecycle.kubelet.eviction.attach import attach
-from lifecycle.kubelet.eviction.summary import node_summary
 from lifecycle.kubelet.eviction.thresholds import KIND_EVICTION_HARD, parse_thresholds
 from lifecycle.kubelet.kubelet import Kubelet
+from lifecycle.kubelet.stats.summary import node_summary
 from lifecycle.scheduler.scheduler import Scheduler
 
 if TYPE_CHECKING:

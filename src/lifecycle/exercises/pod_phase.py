@@ -8,7 +8,7 @@ from itertools import product
 from lifecycle.api.wire import Object
 from lifecycle.exercises.exercise import Attempt, Case, Exercise
 from lifecycle.inspector import open_recording
-from lifecycle.kubelet.phase import get_phase, is_terminal
+from lifecycle.kubelet.kubelet_pods.phase import get_phase, is_terminal
 
 CONTRACT = """\
 get_phase(spec, statuses, pod_is_terminal) -> "Pending" | "Running" | "Succeeded" | "Failed"

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 from lifecycle.api.clock import parse_time
 from lifecycle.api.wire import Object
-from lifecycle.kubelet.phase import FAILED
+from lifecycle.kubelet.kubelet_pods.phase import FAILED
 
 REASON = "DeadlineExceeded"
 MESSAGE = "Pod was active on the node longer than the specified deadline"

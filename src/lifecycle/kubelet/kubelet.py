@@ -37,39 +37,46 @@ from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformer
 from lifecycle.cri.node_access import NodeAccess
 from lifecycle.cri.runtime import ContainerEventResponse, Runtime, RuntimeServiceError
-from lifecycle.kubelet.admit import (
+from lifecycle.kubelet.cm.cpumanager.cpu_manager import CPUManager, Policy
+from lifecycle.kubelet.cm.cpumanager.state import CPUState
+from lifecycle.kubelet.config.config import (
+    API,
+    FILE,
+    HTTP,
+    PodConfig,
+    PodOperation,
+    PodUpdate,
+)
+from lifecycle.kubelet.config.sources import SourceFile, SourceURL, new_source_apiserver
+from lifecycle.kubelet.images.credentials import NodeCredentials
+from lifecycle.kubelet.images.image_manager import ImageManager
+from lifecycle.kubelet.kubelet_node_status import Machine, NodeRegistration
+from lifecycle.kubelet.kubelet_pods.phase import is_terminal
+from lifecycle.kubelet.kubelet_pods.run_container_options import PaperOptions
+from lifecycle.kubelet.kuberuntime.kuberuntime_gc import GC_PERIOD, ContainerGC
+from lifecycle.kubelet.kuberuntime.kuberuntime_manager import RuntimeManager
+from lifecycle.kubelet.lifecycle.admit_handlers import default_handlers
+from lifecycle.kubelet.lifecycle.predicate import (
     PodAdmitAttributes,
     PodAdmitResult,
     can_admit_pod,
     is_static_pod,
     predicate_handler,
 )
-from lifecycle.kubelet.admit_handlers import default_handlers
-from lifecycle.kubelet.config import API, FILE, HTTP, PodConfig, PodOperation, PodUpdate
-from lifecycle.kubelet.container_gc import GC_PERIOD, ContainerGC
-from lifecycle.kubelet.container_options import PaperOptions
-from lifecycle.kubelet.cpu_manager.cpu_manager import CPUManager, Policy
-from lifecycle.kubelet.cpu_manager.state import CPUState
-from lifecycle.kubelet.credentials import NodeCredentials
-from lifecycle.kubelet.images import ImageManager
 from lifecycle.kubelet.local_pods import LocalNode, LocalPods
-from lifecycle.kubelet.logs.rotate import rotate_logs
-from lifecycle.kubelet.mirror_pods import MirrorPods
-from lifecycle.kubelet.node_registration import Machine, NodeRegistration
-from lifecycle.kubelet.node_status import DEFAULT_CAPACITY
-from lifecycle.kubelet.phase import is_terminal
-from lifecycle.kubelet.pleg import EventedPLEG
+from lifecycle.kubelet.logs.container_log_manager import rotate_logs
+from lifecycle.kubelet.nodestatus.setters import DEFAULT_CAPACITY
+from lifecycle.kubelet.pleg.generic import EventedPLEG
+from lifecycle.kubelet.pod.mirror_client import MirrorPods
 from lifecycle.kubelet.pod_workers import PodWorkers
-from lifecycle.kubelet.probes.manager import ProbeManager
-from lifecycle.kubelet.runtime_manager import RuntimeManager
+from lifecycle.kubelet.prober.prober_manager import ProbeManager
 from lifecycle.kubelet.server.auth import KubeletAuth
 from lifecycle.kubelet.server.handler import KubeletServer
 from lifecycle.kubelet.server.listener import KubeletListener, Listen
-from lifecycle.kubelet.sources import SourceFile, SourceURL, new_source_apiserver
-from lifecycle.kubelet.status_manager import StatusManager
+from lifecycle.kubelet.status.status_manager import StatusManager
 from lifecycle.kubelet.sync_pod import PodSyncer
-from lifecycle.kubelet.volumes import ObjectReferences
-from lifecycle.kubelet.volumes.payloads import VolumeError
+from lifecycle.kubelet.volume import ObjectReferences
+from lifecycle.kubelet.volume.payloads import VolumeError
 
 log = logging.getLogger(__name__)
 

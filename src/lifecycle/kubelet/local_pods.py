@@ -20,17 +20,17 @@ from lifecycle.api.clock import Clock
 from lifecycle.api.pod_dns import DNSConfig
 from lifecycle.api.wire import Object
 from lifecycle.client.rest import Client
-from lifecycle.kubelet.cgroups.hierarchy import QOSContainerManager
-from lifecycle.kubelet.cgroups.manager import CgroupManager, cgroup_version
-from lifecycle.kubelet.cgroups.names import parse_cgroup_root
-from lifecycle.kubelet.cgroups.pods import PodContainerManager
-from lifecycle.kubelet.container_options import ContainerOptions
-from lifecycle.kubelet.directories import PodDirectories
+from lifecycle.kubelet.cm.cgroup_manager import CgroupManager, cgroup_version
+from lifecycle.kubelet.cm.cgroup_names import parse_cgroup_root
+from lifecycle.kubelet.cm.pod_container_manager import PodContainerManager
+from lifecycle.kubelet.cm.qos_container_manager import QOSContainerManager
+from lifecycle.kubelet.config.directories import PodDirectories
+from lifecycle.kubelet.kubelet_pods.run_container_options import ContainerOptions
 from lifecycle.kubelet.logs.files import CONTAINER_LOGS, POD_LOGS, ContainerLogs
-from lifecycle.kubelet.token_manager import TokenManager
-from lifecycle.kubelet.volumes.empty_dir import Mounter
-from lifecycle.kubelet.volumes.manager import MountResult, VolumeManager
-from lifecycle.kubelet.volumes.references import ObjectReferences
+from lifecycle.kubelet.token.token_manager import TokenManager
+from lifecycle.kubelet.volume.empty_dir import Mounter
+from lifecycle.kubelet.volumemanager.references import ObjectReferences
+from lifecycle.kubelet.volumemanager.volume_manager import MountResult, VolumeManager
 
 
 @dataclass(slots=True)

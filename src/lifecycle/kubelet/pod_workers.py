@@ -24,9 +24,9 @@ from lifecycle.api.clock import Clock
 from lifecycle.api.tracing import span
 from lifecycle.api.wire import Object
 from lifecycle.cri.runtime import ContainerEventResponse, ContainerEventType
-from lifecycle.kubelet.phase import is_terminal
-from lifecycle.kubelet.pleg import RELIST_PERIOD
-from lifecycle.kubelet.runtime_manager import BACK_OFF_PERIOD
+from lifecycle.kubelet.kubelet_pods.phase import is_terminal
+from lifecycle.kubelet.kuberuntime.kuberuntime_manager import BACK_OFF_PERIOD
+from lifecycle.kubelet.pleg.generic import RELIST_PERIOD
 from lifecycle.kubelet.sync_pod import PodSyncer
 
 log = logging.getLogger(__name__)

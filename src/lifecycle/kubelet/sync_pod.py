@@ -18,23 +18,26 @@ from collections.abc import Callable, Iterable
 from lifecycle.api.clock import Clock, parse_time
 from lifecycle.api.wire import Object
 from lifecycle.kubelet.active_deadline import ActiveDeadlineHandler
-from lifecycle.kubelet.admit import is_static_pod
-from lifecycle.kubelet.conditions import condition
-from lifecycle.kubelet.images import ImageManager
+from lifecycle.kubelet.container.restart_all import CONDITION as RESTARTING_CONDITION
+from lifecycle.kubelet.container.runtime import PodStatus, StatusInputs
+from lifecycle.kubelet.images.image_manager import ImageManager
+from lifecycle.kubelet.kubelet_pods.api_pod_status import generate_api_pod_status
+from lifecycle.kubelet.kubelet_pods.phase import FAILED, is_terminal
+from lifecycle.kubelet.kubelet_pods.pull_secrets import get_pull_secrets_for_pod
+from lifecycle.kubelet.kuberuntime.kuberuntime_manager import (
+    BACK_OFF_PERIOD,
+    RuntimeManager,
+)
+from lifecycle.kubelet.kuberuntime.pod_actions import compute_pod_actions
+from lifecycle.kubelet.lifecycle.predicate import is_static_pod
 from lifecycle.kubelet.local_pods import LocalPods
-from lifecycle.kubelet.phase import FAILED, is_terminal
-from lifecycle.kubelet.pod_actions import compute_pod_actions
-from lifecycle.kubelet.pod_status import PodStatus, StatusInputs
-from lifecycle.kubelet.probes.manager import ProbeManager
-from lifecycle.kubelet.pull_secrets import get_pull_secrets_for_pod
-from lifecycle.kubelet.restart_all import CONDITION as RESTARTING_CONDITION
-from lifecycle.kubelet.runtime_manager import BACK_OFF_PERIOD, RuntimeManager
-from lifecycle.kubelet.startup_metrics import StartupMetrics
-from lifecycle.kubelet.status import generate_api_pod_status
-from lifecycle.kubelet.status_manager import StatusManager
-from lifecycle.kubelet.token_manager import TokenManager
-from lifecycle.kubelet.volumes import ObjectReferences, token_projections
-from lifecycle.kubelet.volumes.payloads import VolumeError
+from lifecycle.kubelet.pod.startup_latency_tracker import StartupMetrics
+from lifecycle.kubelet.prober.prober_manager import ProbeManager
+from lifecycle.kubelet.status.generate import condition
+from lifecycle.kubelet.status.status_manager import StatusManager
+from lifecycle.kubelet.token.token_manager import TokenManager
+from lifecycle.kubelet.volume import ObjectReferences, token_projections
+from lifecycle.kubelet.volume.payloads import VolumeError
 
 PodEvent = Callable[[Object, str, str, str, str], None]
 

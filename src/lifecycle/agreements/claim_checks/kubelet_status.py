@@ -21,10 +21,10 @@ from lifecycle.kubelet.active_deadline import (
     ShouldEvictResponse,
     generate_status,
 )
-from lifecycle.kubelet.phase import get_phase, is_terminal
-from lifecycle.kubelet.pod_status import PodStatus, StatusInputs
-from lifecycle.kubelet.status import generate_api_pod_status
-from lifecycle.kubelet.status_manager import StatusManager
+from lifecycle.kubelet.container.runtime import PodStatus, StatusInputs
+from lifecycle.kubelet.kubelet_pods.api_pod_status import generate_api_pod_status
+from lifecycle.kubelet.kubelet_pods.phase import get_phase, is_terminal
+from lifecycle.kubelet.status.status_manager import StatusManager
 
 LIVE = {"Pending", "Running", "Succeeded", "Failed"}
 RUNNING: Object = {"running": {"startedAt": "2026-01-01T00:00:00Z"}}

@@ -14,7 +14,7 @@ from lifecycle.api.wire import Object
 from lifecycle.cluster.one_node import OneNode, on_one_node
 from lifecycle.compare.claims import Partly, check, rebuilt
 from lifecycle.inspector import Recording
-from lifecycle.kubelet.directories import DEFAULT_ROOT_DIR, PodDirectories
+from lifecycle.kubelet.config.directories import DEFAULT_ROOT_DIR, PodDirectories
 
 
 @check("volumes-pod-directory-path")

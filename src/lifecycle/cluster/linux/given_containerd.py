@@ -35,7 +35,7 @@ from lifecycle.cluster.nodes import NodeShape
 from lifecycle.cri.client import CriClient
 from lifecycle.cri.runtime import PodSandboxConfig, RuntimeServiceError
 from lifecycle.kubelet.local_pods import LocalNode
-from lifecycle.kubelet.volumes.empty_dir import LinuxMounter
+from lifecycle.kubelet.volume.empty_dir import LinuxMounter
 
 
 class LabelledClient(CriClient):

@@ -13,10 +13,10 @@ from lifecycle.api.clock import Clock
 from lifecycle.api.wire import Object
 from lifecycle.client.events import EventRecorder
 from lifecycle.client.rest import Client
-from lifecycle.kubelet.eviction.manager import EvictionManager
-from lifecycle.kubelet.eviction.summary import Summary
+from lifecycle.kubelet.eviction.eviction_manager import EvictionManager
 from lifecycle.kubelet.eviction.thresholds import Threshold
 from lifecycle.kubelet.kubelet import Kubelet
+from lifecycle.kubelet.stats.summary import Summary
 
 
 def attach(

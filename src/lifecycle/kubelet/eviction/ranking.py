@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.wire import Object
-from lifecycle.kubelet.cgroups.resources import pod_resources
+from lifecycle.kubelet.cm.resource_config import pod_resources
 from lifecycle.kubelet.eviction.thresholds import (
     INODES,
     MEMORY,

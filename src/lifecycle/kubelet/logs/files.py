@@ -16,7 +16,7 @@ from pathlib import Path
 
 from lifecycle.api.wire import Object
 from lifecycle.cri.runtime import PodSandboxMetadata
-from lifecycle.kubelet.file_watch import IN_MODIFY, changed_or_later
+from lifecycle.kubelet.config.file_watch import IN_MODIFY, changed_or_later
 
 POD_LOGS = "/var/log/pods"
 CONTAINER_LOGS = "/var/log/containers"
