@@ -16,9 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from lifecycle.api.pod_totals import names_pod_level, pod_total
+from lifecycle.api.qos import get_pod_qos
 from lifecycle.api.quantity import Quantity, parse_quantity
 from lifecycle.api.resources import Resource
-from lifecycle.api.strategy.quality_of_service import pod_qos_class
 from lifecycle.api.wire import Object
 
 Usage = dict[str, Quantity]
@@ -265,7 +265,7 @@ def _pod_in_scope(requirement: Object, pod: Object) -> bool:
     if scope in ("Terminating", "NotTerminating"):
         return is_terminating(pod) is (scope == "Terminating")
     if scope in ("BestEffort", "NotBestEffort"):
-        quality = (pod.get("status") or {}).get("qosClass") or pod_qos_class(pod)
+        quality = get_pod_qos(pod)
         return (quality == "BestEffort") is (scope == "BestEffort")
     if scope == "PriorityClass":
         name = spec.get("priorityClassName")

@@ -8,7 +8,6 @@ from lifecycle.api.strategy.field_labels import (
     known_field_labels,
     selectable_fields,
 )
-from lifecycle.api.strategy.quality_of_service import pod_qos_class
 from lifecycle.api.strategy.rest import (
     Strategy,
     allow_create_on_update,
@@ -27,7 +26,6 @@ __all__ = [
     "field_label_error",
     "field_labels",
     "known_field_labels",
-    "pod_qos_class",
     "prepare_for_create",
     "prepare_for_update",
     "selectable_fields",

@@ -13,7 +13,7 @@ Upstream: `pkg/kubelet/cm/cgroup_manager_linux.go` (`NewCgroupName`, `ToSystemd`
 
 from __future__ import annotations
 
-from lifecycle.api.qos import compute_pod_qos
+from lifecycle.api.qos import get_pod_qos
 from lifecycle.api.wire import Object
 
 CgroupName = tuple[str, ...]
@@ -92,7 +92,7 @@ def pod_cgroup_name(
     """
     if not cgroups_per_qos:
         return root
-    qos = (pod.get("status") or {}).get("qosClass") or compute_pod_qos(pod)
+    qos = get_pod_qos(pod)
     return new_cgroup_name(
         qos_parent(root, qos), POD_CGROUP_NAME_PREFIX + pod["metadata"]["uid"]
     )

@@ -18,7 +18,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping
 
-from lifecycle.api.qos import compute_pod_qos
+from lifecycle.api.qos import get_pod_qos
 from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.wire import Object
 from lifecycle.kubelet.cm.cgroup_manager import CgroupError, CgroupManager
@@ -106,7 +106,7 @@ class QOSContainerManager:
         """Weigh the burstable pods anew. Called whenever a pod came or went. Raises
         CgroupError.
         """
-        burstable = [pod for pod in active_pods if compute_pod_qos(pod) == "Burstable"]
+        burstable = [pod for pod in active_pods if get_pod_qos(pod) == "Burstable"]
         shares = milli_cpu_to_shares(total_cpu_request(burstable))
         self._manager.update(
             qos_parent(self._root, "Burstable"), ResourceConfig(cpu_shares=shares)

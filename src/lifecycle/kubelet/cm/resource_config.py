@@ -22,7 +22,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from lifecycle.api.qos import compute_pod_qos
+from lifecycle.api.qos import get_pod_qos
 from lifecycle.api.quantity import Quantity, parse_quantity
 from lifecycle.api.wire import Object
 from lifecycle.kubelet.kubelet_pods.phase import is_sidecar
@@ -222,7 +222,7 @@ def resource_config_for_pod(
     unified = {}
     if memory_qos and requests.get("memory"):
         unified["memory.min"] = str(requests["memory"] // 1000)
-    qos = compute_pod_qos(pod)
+    qos = get_pod_qos(pod)
     extra: dict[str, object] = {
         "hugepage_limit": hugepage_limits(pod),
         "unified": unified,

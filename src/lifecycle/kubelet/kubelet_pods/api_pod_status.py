@@ -11,7 +11,7 @@ Upstream: `pkg/kubelet/kubelet_pods.go` (`generateAPIPodStatus`,
 
 from __future__ import annotations
 
-from lifecycle.api.qos import compute_pod_qos
+from lifecycle.api.qos import get_pod_qos
 from lifecycle.api.restart_policy import all_containers_could_restart
 from lifecycle.api.wire import Object
 from lifecycle.cri.runtime import ContainerState
@@ -76,7 +76,7 @@ def generate_api_pod_status(
         made["ephemeralContainerStatuses"] = statuses_of(
             "ephemeralContainerStatuses"
         ).of_ephemeral_containers()
-    made["qosClass"] = current.get("qosClass") or compute_pod_qos(pod)
+    made["qosClass"] = current.get("qosClass") or get_pod_qos(pod)
     allocated, resources = pod_resources_status(pod)
     if allocated:
         made["allocatedResources"] = allocated

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lifecycle.api.qos import compute_pod_qos
+from lifecycle.api.qos import get_pod_qos
 from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.wire import Object
 from lifecycle.kubelet.cm.resource_config import (
@@ -45,7 +45,7 @@ def oom_score_adjust(pod: Object, container: Object, memory_capacity: int) -> in
     """
     if pod["spec"].get("priorityClassName") == "system-node-critical":
         return GUARANTEED_OOM_SCORE_ADJ
-    qos = compute_pod_qos(pod)
+    qos = get_pod_qos(pod)
     if qos == "Guaranteed":
         return GUARANTEED_OOM_SCORE_ADJ
     if qos == "BestEffort":

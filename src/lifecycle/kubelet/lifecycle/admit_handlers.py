@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 
-from lifecycle.api.qos import compute_pod_qos
+from lifecycle.api.qos import get_pod_qos
 from lifecycle.api.taints import tolerates
 from lifecycle.api.wire import Object
 from lifecycle.kubelet.kuberuntime.container_resources import SYSTEM_CRITICAL_PRIORITY
@@ -88,7 +88,7 @@ def eviction_handler(node_conditions: Callable[[], Sequence[str]]) -> AdmitHandl
                 tolerates(toleration, taint)
                 for toleration in pod["spec"].get("tolerations") or ()
             )
-            if compute_pod_qos(pod) != "BestEffort" or tolerant:
+            if get_pod_qos(pod) != "BestEffort" or tolerant:
                 return ADMITTED
         return PodAdmitResult(
             False, "Evicted", f"The node had condition: [{' '.join(conditions)}]. "

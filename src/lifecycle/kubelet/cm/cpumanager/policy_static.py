@@ -12,7 +12,7 @@ assignments to whole pods.
 
 from __future__ import annotations
 
-from lifecycle.api.qos import compute_pod_qos
+from lifecycle.api.qos import get_pod_qos
 from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.wire import Object
 from lifecycle.kubelet.cm.cpumanager.cpu_assignment import (
@@ -31,7 +31,7 @@ def guaranteed_cpus(pod: Object, container: Object) -> int:
     """How many CPUs of its own the container gets: 0 unless the pod is guaranteed and
     the request a whole number.
     """
-    if compute_pod_qos(pod) != "Guaranteed":
+    if get_pod_qos(pod) != "Guaranteed":
         return 0
     text = ((container.get("resources") or {}).get("requests") or {}).get("cpu")
     milli = parse_quantity(str(text)).milli() if text is not None else 0
