@@ -28,6 +28,7 @@ from typing import Any
 
 from lifecycle.api.clock import Clock
 from lifecycle.api.names import NameSource
+from lifecycle.api.pod_util import is_pod_phase_terminal
 from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
@@ -39,30 +40,21 @@ from lifecycle.cri.node_access import NodeAccess
 from lifecycle.cri.runtime import ContainerEventResponse, Runtime, RuntimeServiceError
 from lifecycle.kubelet.cm.cpumanager.cpu_manager import CPUManager, Policy
 from lifecycle.kubelet.cm.cpumanager.state import CPUState
-from lifecycle.kubelet.config.config import (
-    API,
-    FILE,
-    HTTP,
-    PodConfig,
-    PodOperation,
-    PodUpdate,
-)
+from lifecycle.kubelet.config.config import PodConfig
 from lifecycle.kubelet.config.sources import SourceFile, SourceURL, new_source_apiserver
 from lifecycle.kubelet.images.credentials import NodeCredentials
 from lifecycle.kubelet.images.image_manager import ImageManager
 from lifecycle.kubelet.kubelet_node_status import Machine, NodeRegistration
-from lifecycle.kubelet.kubelet_pods.phase import is_terminal
 from lifecycle.kubelet.kubelet_pods.run_container_options import PaperOptions
 from lifecycle.kubelet.kuberuntime.kuberuntime_gc import GC_PERIOD, ContainerGC
 from lifecycle.kubelet.kuberuntime.kuberuntime_manager import RuntimeManager
 from lifecycle.kubelet.lifecycle.admit_handlers import default_handlers
-from lifecycle.kubelet.lifecycle.predicate import (
+from lifecycle.kubelet.lifecycle.interfaces import (
     PodAdmitAttributes,
     PodAdmitResult,
     can_admit_pod,
-    is_static_pod,
-    predicate_handler,
 )
+from lifecycle.kubelet.lifecycle.predicate import predicate_handler
 from lifecycle.kubelet.local_pods import LocalNode, LocalPods
 from lifecycle.kubelet.logs.container_log_manager import rotate_logs
 from lifecycle.kubelet.nodestatus.setters import DEFAULT_CAPACITY
@@ -70,13 +62,22 @@ from lifecycle.kubelet.pleg.generic import EventedPLEG
 from lifecycle.kubelet.pod.mirror_client import MirrorPods
 from lifecycle.kubelet.pod_workers import PodWorkers
 from lifecycle.kubelet.prober.prober_manager import ProbeManager
+from lifecycle.kubelet.prober.worker import READINESS, STARTUP
 from lifecycle.kubelet.server.auth import KubeletAuth
 from lifecycle.kubelet.server.handler import KubeletServer
 from lifecycle.kubelet.server.listener import KubeletListener, Listen
 from lifecycle.kubelet.status.status_manager import StatusManager
 from lifecycle.kubelet.sync_pod import PodSyncer
-from lifecycle.kubelet.volume import ObjectReferences
+from lifecycle.kubelet.types.pod_update import (
+    API,
+    FILE,
+    HTTP,
+    PodOperation,
+    PodUpdate,
+    is_static_pod,
+)
 from lifecycle.kubelet.volume.payloads import VolumeError
+from lifecycle.kubelet.volumemanager.references import ObjectReferences
 
 log = logging.getLogger(__name__)
 
@@ -406,7 +407,7 @@ class Kubelet:
             if self._note_mirror(pod):
                 continue
             self.syncer.metrics.first_seen(pod["metadata"]["uid"], self._clock.now())
-            done = is_terminal((pod.get("status") or {}).get("phase")) or pod[
+            done = is_pod_phase_terminal((pod.get("status") or {}).get("phase")) or pod[
                 "metadata"
             ].get("deletionTimestamp")
             result = PodAdmitResult(True) if done else self._can_admit_pod(pod)
@@ -555,9 +556,11 @@ class Kubelet:
     def _probe_result(
         self, pod: Object, kind: str, container_id: str, passed: bool
     ) -> None:
-        self.status_manager.set_probe_result(
-            pod["metadata"]["uid"], kind, container_id, passed
-        )
+        uid = pod["metadata"]["uid"]
+        if kind == READINESS:
+            self.status_manager.set_container_readiness(uid, container_id, passed)
+        elif kind == STARTUP:
+            self.status_manager.set_container_startup(uid, container_id, passed)
         self.pod_workers.sync(pod["metadata"]["uid"])
 
     def _event(

@@ -21,10 +21,10 @@ from collections.abc import Callable
 from enum import Enum
 
 from lifecycle.api.clock import Clock
+from lifecycle.api.pod_util import is_pod_phase_terminal
 from lifecycle.api.tracing import span
 from lifecycle.api.wire import Object
 from lifecycle.cri.runtime import ContainerEventResponse, ContainerEventType
-from lifecycle.kubelet.kubelet_pods.phase import is_terminal
 from lifecycle.kubelet.kuberuntime.kuberuntime_manager import BACK_OFF_PERIOD
 from lifecycle.kubelet.pleg.generic import RELIST_PERIOD
 from lifecycle.kubelet.sync_pod import PodSyncer
@@ -147,7 +147,7 @@ class PodWorkers:
                 known, float(metadata.get("deletionGracePeriodSeconds") or 0)
             )
         elif (
-            is_terminal((pod.get("status") or {}).get("phase"))
+            is_pod_phase_terminal((pod.get("status") or {}).get("phase"))
             and known.state is State.SYNC
         ):
             self._terminate(known, None)

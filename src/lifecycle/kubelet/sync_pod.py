@@ -16,28 +16,32 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from lifecycle.api.clock import Clock, parse_time
+from lifecycle.api.pod_util import FAILED, is_pod_phase_terminal
 from lifecycle.api.wire import Object
 from lifecycle.kubelet.active_deadline import ActiveDeadlineHandler
 from lifecycle.kubelet.container.restart_all import CONDITION as RESTARTING_CONDITION
-from lifecycle.kubelet.container.runtime import PodStatus, StatusInputs
+from lifecycle.kubelet.container.runtime import PodStatus
 from lifecycle.kubelet.images.image_manager import ImageManager
 from lifecycle.kubelet.kubelet_pods.api_pod_status import generate_api_pod_status
-from lifecycle.kubelet.kubelet_pods.phase import FAILED, is_terminal
+from lifecycle.kubelet.kubelet_pods.container_statuses import StatusInputs
 from lifecycle.kubelet.kubelet_pods.pull_secrets import get_pull_secrets_for_pod
 from lifecycle.kubelet.kuberuntime.kuberuntime_manager import (
     BACK_OFF_PERIOD,
     RuntimeManager,
 )
 from lifecycle.kubelet.kuberuntime.pod_actions import compute_pod_actions
-from lifecycle.kubelet.lifecycle.predicate import is_static_pod
 from lifecycle.kubelet.local_pods import LocalPods
 from lifecycle.kubelet.pod.startup_latency_tracker import StartupMetrics
 from lifecycle.kubelet.prober.prober_manager import ProbeManager
 from lifecycle.kubelet.status.generate import condition
 from lifecycle.kubelet.status.status_manager import StatusManager
 from lifecycle.kubelet.token.token_manager import TokenManager
-from lifecycle.kubelet.volume import ObjectReferences, token_projections
+from lifecycle.kubelet.types.pod_update import is_static_pod
 from lifecycle.kubelet.volume.payloads import VolumeError
+from lifecycle.kubelet.volumemanager.references import (
+    ObjectReferences,
+    token_projections,
+)
 
 PodEvent = Callable[[Object, str, str, str, str], None]
 
@@ -138,7 +142,7 @@ class PodSyncer:
         self._step("status", pod)
         status = self._status(pod, runtime)
         verdict = self.active_deadline.should_evict(pod)
-        if verdict.evict and not is_terminal(status["phase"]):
+        if verdict.evict and not is_pod_phase_terminal(status["phase"]):
             self._event(pod, "Normal", verdict.reason, verdict.message, "")
             self._statuses.set_pod_status(
                 pod, _failed(status, verdict.reason, verdict.message)
@@ -153,7 +157,7 @@ class PodSyncer:
                 parse_time(created) if created else self._clock.now(),
                 self._clock.now(),
             )
-        if is_terminal(status["phase"]):
+        if is_pod_phase_terminal(status["phase"]):
             return True, None
         retry = await self._prepare(pod)
         if retry is not None:

@@ -6,8 +6,8 @@ import asyncio
 from pathlib import Path
 
 from lifecycle.kubelet.active_deadline import ShouldEvictResponse, generate_status_1_20
-from lifecycle.kubelet.config.config import PodOperation
-from lifecycle.kubelet.lifecycle.predicate import PodAdmitResult
+from lifecycle.kubelet.lifecycle.interfaces import PodAdmitResult
+from lifecycle.kubelet.types.pod_update import PodOperation
 from tests.claims.broken.breakage import Breakage, Wrapped, afterwards, beforehand, constant, nothing
 
 CHECKS = "agreements.claim_checks"

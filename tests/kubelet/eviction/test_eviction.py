@@ -13,15 +13,9 @@ from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
 from lifecycle.kubelet.eviction.attach import attach
 from lifecycle.kubelet.eviction.eviction_manager import PRESSURE_TRANSITION_PERIOD
-from lifecycle.kubelet.eviction.ranking import ContainerUsage, PodUsage, eviction_message, rank
-from lifecycle.kubelet.eviction.thresholds import (
-    Observation,
-    node_condition,
-    parse_threshold,
-    parse_thresholds,
-    thresholds_met,
-)
-from lifecycle.kubelet.stats.summary import Summary, memory_available
+from lifecycle.kubelet.eviction.ranking import eviction_message, rank
+from lifecycle.kubelet.eviction.thresholds import node_condition, parse_threshold, parse_thresholds, thresholds_met
+from lifecycle.kubelet.stats.summary import ContainerUsage, Observation, PodUsage, Summary, memory_available
 from tests.kubelet.small_cluster import SmallCluster, small_cluster
 from tests.kubelet.test_kubelet import ONE_NODE
 

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from lifecycle.api.pod_util import is_pod_phase_terminal
 from lifecycle.api.qos import compute_pod_qos
-from lifecycle.kubelet.kubelet_pods.phase import get_phase, is_terminal
+from lifecycle.kubelet.kubelet_pods.phase import get_phase
 from lifecycle.kubelet.status.generate import containers_ready, initialized, ready
 from tests.conftest import RECORDINGS
 
@@ -61,8 +62,8 @@ def test_phase_and_conditions_are_the_recorded_ones(cluster: str) -> None:
         if status.get("reason") == "DeadlineExceeded" or spec.get("activeDeadlineSeconds"):
             outcomes["ended by the kubelet"] += 1  # not to be seen in the containers
             continue
-        phase = get_phase(spec, [*init, *statuses], is_terminal(status["phase"]))
-        if is_terminal(phase) and not is_terminal(status["phase"]):
+        phase = get_phase(spec, [*init, *statuses], is_pod_phase_terminal(status["phase"]))
+        if is_pod_phase_terminal(phase) and not is_pod_phase_terminal(status["phase"]):
             outcomes["terminal phase held back"] += 1  # merge_pod_status: containers may still be running
         else:
             assert phase == status["phase"], pod["metadata"]["name"]

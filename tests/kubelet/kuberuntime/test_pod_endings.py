@@ -18,8 +18,9 @@ from lifecycle.cri.runtime import (
     PodSandboxState,
     PodSandboxStatus,
 )
-from lifecycle.kubelet.container.runtime import PodStatus, StatusInputs
+from lifecycle.kubelet.container.runtime import PodStatus
 from lifecycle.kubelet.kubelet_pods.api_pod_status import generate_api_pod_status
+from lifecycle.kubelet.kubelet_pods.container_statuses import StatusInputs
 from lifecycle.kubelet.kuberuntime.container_killer import TerminationOrder, termination_grace_period
 from lifecycle.kubelet.status.terminal_status import has_pod_initialized
 from tests.kubelet.kubelet_pods.test_pod_shapes import container, settled, state

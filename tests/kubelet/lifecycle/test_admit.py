@@ -11,7 +11,8 @@ import pytest
 from lifecycle.api.wire import Object
 from lifecycle.kubelet.historical.soft_admission import no_new_privs_handler, sync_pod_status
 from lifecycle.kubelet.lifecycle.admit_handlers import SysctlAllowlist, default_handlers
-from lifecycle.kubelet.lifecycle.predicate import PodAdmitAttributes, can_admit_pod, predicate_handler
+from lifecycle.kubelet.lifecycle.interfaces import PodAdmitAttributes, can_admit_pod
+from lifecycle.kubelet.lifecycle.predicate import predicate_handler
 
 NODE: Object = {"metadata": {"name": "n1", "labels": {"disk": "ssd"}}, "spec": {}, "status": {}}
 ALLOCATABLE = {"cpu": "2", "memory": "1Gi", "pods": "3"}

@@ -12,11 +12,8 @@ from lifecycle.kubelet.historical.soft_admission import (
     no_new_privs_handler,
 )
 from lifecycle.kubelet.lifecycle.admit_handlers import default_handlers
-from lifecycle.kubelet.lifecycle.predicate import (
-    PodAdmitAttributes,
-    can_admit_pod,
-    predicate_handler,
-)
+from lifecycle.kubelet.lifecycle.interfaces import PodAdmitAttributes, can_admit_pod
+from lifecycle.kubelet.lifecycle.predicate import predicate_handler
 
 NODE: Object = {"metadata": {"name": "n", "labels": {}}, "spec": {}, "status": {}}
 

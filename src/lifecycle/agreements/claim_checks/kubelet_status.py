@@ -11,6 +11,7 @@ from typing import Any, cast
 from lifecycle.agreements.kubelet_scene import scene
 from lifecycle.agreements.pod_status import Played, phase_of, recorded
 from lifecycle.api.clock import Clock
+from lifecycle.api.pod_util import is_pod_phase_terminal
 from lifecycle.api.wire import Object
 from lifecycle.cluster.rehearsal import on_virtual_time
 from lifecycle.compare.claims import Partly, check, every, rebuilt
@@ -21,9 +22,10 @@ from lifecycle.kubelet.active_deadline import (
     ShouldEvictResponse,
     generate_status,
 )
-from lifecycle.kubelet.container.runtime import PodStatus, StatusInputs
+from lifecycle.kubelet.container.runtime import PodStatus
 from lifecycle.kubelet.kubelet_pods.api_pod_status import generate_api_pod_status
-from lifecycle.kubelet.kubelet_pods.phase import get_phase, is_terminal
+from lifecycle.kubelet.kubelet_pods.container_statuses import StatusInputs
+from lifecycle.kubelet.kubelet_pods.phase import get_phase
 from lifecycle.kubelet.status.status_manager import StatusManager
 
 LIVE = {"Pending", "Running", "Succeeded", "Failed"}
@@ -229,7 +231,8 @@ def derived(recording: Recording) -> bool | None:
     ]
     computed = [(phase_of(pod), pod["status"]["phase"]) for pod in pods]
     return every(
-        ours == theirs or (is_terminal(ours) and not is_terminal(theirs))
+        ours == theirs
+        or (is_pod_phase_terminal(ours) and not is_pod_phase_terminal(theirs))
         for ours, theirs in computed
     )
 

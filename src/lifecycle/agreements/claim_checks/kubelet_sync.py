@@ -16,9 +16,10 @@ from lifecycle.api.wire import Object
 from lifecycle.cluster.one_node import OneNode, on_one_node
 from lifecycle.compare.claims import Partly, check, rebuilt
 from lifecycle.inspector import Recording
-from lifecycle.kubelet.config.config import API, PodConfig, PodOperation, PodUpdate
+from lifecycle.kubelet.config.config import PodConfig
 from lifecycle.kubelet.config.sources import FILE_CHECK_FREQUENCY, SourceFile
 from lifecycle.kubelet.pod.startup_latency_tracker import POD_START, POD_WORKER_START
+from lifecycle.kubelet.types.pod_update import API, PodOperation, PodUpdate
 
 
 def with_kubelets(recording: Recording) -> bool:

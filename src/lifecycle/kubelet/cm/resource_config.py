@@ -22,10 +22,10 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from lifecycle.api.pod_util import is_restartable_init_container
 from lifecycle.api.qos import get_pod_qos
 from lifecycle.api.quantity import Quantity, parse_quantity
 from lifecycle.api.wire import Object
-from lifecycle.kubelet.kubelet_pods.phase import is_sidecar
 
 MIN_SHARES = 2
 MAX_SHARES = 262144
@@ -111,7 +111,7 @@ def _init_amounts(spec: Object, key: str) -> Iterator[dict[str, Quantity]]:
     sidecars: dict[str, Quantity] = {}
     for container in spec.get("initContainers") or ():
         wanted = _amounts(container.get("resources"), key)
-        if is_sidecar(container):
+        if is_restartable_init_container(container):
             _add(sidecars, wanted)
             yield dict(sidecars)
         else:
@@ -177,7 +177,7 @@ def _running_together(spec: Object) -> Iterator[Object]:
     yield from (
         container
         for container in spec.get("initContainers") or ()
-        if is_sidecar(container)
+        if is_restartable_init_container(container)
     )
 
 

@@ -16,39 +16,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from enum import Enum
 
 from lifecycle.api.wire import Object
-
-FILE, HTTP, API = "file", "http", "api"
-CONFIG_SOURCE, CONFIG_HASH, CONFIG_MIRROR, CONFIG_SEEN = (
-    "kubernetes.io/config.source",
-    "kubernetes.io/config.hash",
-    "kubernetes.io/config.mirror",
-    "kubernetes.io/config.seen",
+from lifecycle.kubelet.types.pod_update import (
+    LOCAL_ANNOTATIONS,
+    PodOperation,
+    PodUpdate,
 )
-LOCAL_ANNOTATIONS = {CONFIG_SOURCE, CONFIG_MIRROR, CONFIG_SEEN}
-"""What the kubelet notes on its own copies: no change if it differs."""
-
-
-class PodOperation(Enum):
-    """What is to be done."""
-
-    ADD = "ADD"
-    UPDATE = "UPDATE"
-    DELETE = "DELETE"
-    REMOVE = "REMOVE"
-    RECONCILE = "RECONCILE"
-
-
-@dataclass(slots=True, frozen=True)
-class PodUpdate:
-    """One message of the stream."""
-
-    op: PodOperation
-    pods: tuple[Object, ...]
-    source: str
 
 
 class UpdateChannel:

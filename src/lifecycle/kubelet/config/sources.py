@@ -33,14 +33,14 @@ from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformer
-from lifecycle.kubelet.config.config import (
+from lifecycle.kubelet.config.config import PodConfig
+from lifecycle.kubelet.types.pod_update import (
     API,
     CONFIG_HASH,
     CONFIG_SEEN,
     CONFIG_SOURCE,
     FILE,
     HTTP,
-    PodConfig,
 )
 
 log = logging.getLogger(__name__)

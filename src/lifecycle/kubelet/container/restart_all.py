@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from lifecycle.api.pod_util import FAILED, SUCCEEDED
 from lifecycle.api.restart_policy import (
     RESTART_ALL_CONTAINERS,
     all_containers_could_restart,
@@ -27,9 +28,12 @@ from lifecycle.api.restart_policy import (
 from lifecycle.api.wire import Object
 from lifecycle.cri.runtime import ContainerState, ContainerStatus
 from lifecycle.kubelet.container.runtime import PodStatus
-from lifecycle.kubelet.kubelet_pods.phase import FAILED, SUCCEEDED
 
 CONDITION = "AllContainersRestarting"
+RESTARTING_ALL_CONTAINERS = "RestartingAllContainers"
+"""The reason of a container's end that was nothing but a part of starting the whole pod
+again.
+"""
 REMOVED_MESSAGE = "The container is removed because RestartAllContainers in place"
 
 

@@ -7,7 +7,6 @@ Upstream: `pkg/kubelet/container/runtime.go` (`PodStatus`, `FindContainerStatusB
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from lifecycle.cri.runtime import ContainerStatus, PodSandboxState, PodSandboxStatus
@@ -62,16 +61,3 @@ class StartFailure:
     message: str = ""
     retry_after: float = 10.0
     """Seconds until trying again makes sense."""
-
-
-@dataclass(slots=True)
-class StatusInputs:
-    """What else goes into a status. `ready` and `started`: results of probes by
-    container id, where there is a probe.
-    """
-
-    host_ip: str = ""
-    failures: Mapping[str, StartFailure] = field(default_factory=dict)
-    ready: Mapping[str, bool] = field(default_factory=dict)
-    started: Mapping[str, bool] = field(default_factory=dict)
-    pod_is_terminal: bool = False

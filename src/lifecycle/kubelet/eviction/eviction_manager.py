@@ -18,6 +18,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable
 
+from lifecycle.api.pod_util import FAILED
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.cri.runtime import RuntimeServiceError
@@ -29,10 +30,9 @@ from lifecycle.kubelet.eviction.thresholds import (
     parse_thresholds,
     thresholds_met,
 )
-from lifecycle.kubelet.kubelet_pods.phase import FAILED
-from lifecycle.kubelet.lifecycle.admit_handlers import is_critical
 from lifecycle.kubelet.stats.summary import Summary
 from lifecycle.kubelet.status.generate import DISRUPTION_TARGET, condition
+from lifecycle.kubelet.types.pod_update import is_critical_pod
 
 log = logging.getLogger(__name__)
 
@@ -122,7 +122,7 @@ class EvictionManager:
             message = eviction_message(
                 pod, usage, threshold, summary.observations[threshold.signal]
             )
-            if not is_critical(pod) and self._evict_pod(pod, message):
+            if not is_critical_pod(pod) and self._evict_pod(pod, message):
                 return pod
         return None
 

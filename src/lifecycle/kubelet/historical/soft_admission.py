@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from lifecycle.api.wire import Object
-from lifecycle.kubelet.lifecycle.predicate import (
+from lifecycle.kubelet.lifecycle.interfaces import (
     ADMITTED,
     AdmitHandler,
     PodAdmitAttributes,

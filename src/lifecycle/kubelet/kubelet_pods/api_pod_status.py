@@ -11,19 +11,25 @@ Upstream: `pkg/kubelet/kubelet_pods.go` (`generateAPIPodStatus`,
 
 from __future__ import annotations
 
+from lifecycle.api.pod_util import is_pod_phase_terminal
 from lifecycle.api.qos import get_pod_qos
 from lifecycle.api.restart_policy import all_containers_could_restart
 from lifecycle.api.wire import Object
-from lifecycle.cri.runtime import ContainerState
+from lifecycle.kubelet.container.helpers import (
+    has_any_active_regular_container_started,
+    has_any_regular_container_started,
+)
 from lifecycle.kubelet.container.restart_all import (
     all_containers_restarting,
     should_all_containers_restart,
 )
-from lifecycle.kubelet.container.runtime import PodStatus, StatusInputs
-from lifecycle.kubelet.kubelet_pods.container_statuses import ContainerStatuses
-from lifecycle.kubelet.kubelet_pods.phase import any_started, get_phase, is_terminal
+from lifecycle.kubelet.container.runtime import PodStatus
+from lifecycle.kubelet.kubelet_pods.container_statuses import (
+    ContainerStatuses,
+    StatusInputs,
+)
+from lifecycle.kubelet.kubelet_pods.phase import get_phase
 from lifecycle.kubelet.kubelet_pods.resource_status import pod_resources_status
-from lifecycle.kubelet.lifecycle.predicate import is_static_pod
 from lifecycle.kubelet.status.generate import (
     DISRUPTION_TARGET,
     KUBELET_CONDITIONS,
@@ -33,6 +39,7 @@ from lifecycle.kubelet.status.generate import (
     ready,
     ready_to_start_containers,
 )
+from lifecycle.kubelet.types.pod_update import is_static_pod
 
 TIMES = ("lastProbeTime", "lastTransitionTime", "observedGeneration")
 
@@ -96,12 +103,12 @@ def _phase(
     current: Object,
 ) -> str:
     """What the containers say, unless the pod was over already."""
-    begun = any_regular_container_active(pod, runtime)
+    begun = has_any_active_regular_container_started(pod, runtime)
     phase = get_phase(
         pod["spec"], statuses, inputs.pod_is_terminal, begun, static=is_static_pod(pod)
     )
     for before in (current.get("phase"), (pod.get("status") or {}).get("phase")):
-        if is_terminal(before):
+        if is_pod_phase_terminal(before):
             return str(before)
     return phase
 
@@ -126,7 +133,9 @@ def _conditions(
         c["type"] == "Initialized" and c["status"] == "True"
         for c in current.get("conditions") or ()
     )
-    begun = any_started(spec, {status["name"]: status for status in statuses})
+    begun = has_any_regular_container_started(
+        spec, {status["name"]: status for status in statuses}
+    )
     containers = containers_ready(spec, statuses, init_statuses, phase)
     made = [
         ready_to_start_containers(
@@ -170,15 +179,3 @@ def _addresses(
         made["podIP"] = address
         made["podIPs"] = [{"ip": address}]
     return made
-
-
-def any_regular_container_active(pod: Object, runtime: PodStatus) -> bool:
-    """Whether one of the pod's own containers has been started in the sandbox in use.
-
-    Upstream: `HasAnyActiveRegularContainerStarted`.
-    """
-    names = {container["name"] for container in pod["spec"]["containers"]}
-    started = (ContainerState.RUNNING, ContainerState.EXITED)
-    return any(
-        run.metadata.name in names and run.state in started for run in runtime.active
-    )

@@ -15,14 +15,23 @@ image volumes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from lifecycle.api.clock import format_time
+from lifecycle.api.pod_util import is_restartable_init_container
 from lifecycle.api.restart_policy import container_should_restart
 from lifecycle.api.wire import Object
 from lifecycle.cri.runtime import ContainerState, ContainerStatus
-from lifecycle.kubelet.container.restart_all import REMOVED_MESSAGE
-from lifecycle.kubelet.container.runtime import PodStatus, StartFailure, StatusInputs
-from lifecycle.kubelet.kubelet_pods.phase import RESTARTING_ALL_CONTAINERS, is_sidecar
+from lifecycle.kubelet.container.helpers import (
+    LOST_KILLED,
+    STATUS_UNKNOWN,
+    ended_unseen,
+)
+from lifecycle.kubelet.container.restart_all import (
+    REMOVED_MESSAGE,
+    RESTARTING_ALL_CONTAINERS,
+)
+from lifecycle.kubelet.container.runtime import PodStatus, StartFailure
 from lifecycle.kubelet.kubelet_pods.resource_status import (
     canonical,
     container_resources,
@@ -31,9 +40,19 @@ from lifecycle.kubelet.kubelet_pods.resource_status import (
 
 EPOCH = "1970-01-01T00:00:00Z"
 CREATING, INITIALIZING = "ContainerCreating", "PodInitializing"
-STATUS_UNKNOWN = "ContainerStatusUnknown"
-LOST_KILLED = 137
-"""The exit code of a run whose end nobody saw."""
+
+
+@dataclass(slots=True)
+class StatusInputs:
+    """What else goes into a status. `ready` and `started`: results of probes by
+    container id, where there is a probe.
+    """
+
+    host_ip: str = ""
+    failures: Mapping[str, StartFailure] = field(default_factory=dict)
+    ready: Mapping[str, bool] = field(default_factory=dict)
+    started: Mapping[str, bool] = field(default_factory=dict)
+    pod_is_terminal: bool = False
 
 
 _NOTHING: Object = {"state": {"waiting": {}}, "lastState": {}, "restartCount": 0}
@@ -42,21 +61,6 @@ _NOTHING: Object = {"state": {"waiting": {}}, "lastState": {}, "restartCount": 0
 
 def _time(nanoseconds: int) -> str:
     return format_time(nanoseconds // 1_000_000_000) if nanoseconds else EPOCH
-
-
-def ended(reason: str, message: str, exit_code: int) -> Object:
-    """An end that is not the runtime's word: there are no times and no container to go
-    with it.
-    """
-    times = {"startedAt": None, "finishedAt": None}
-    return {
-        "terminated": {
-            "exitCode": exit_code,
-            "reason": reason,
-            "message": message,
-            **times,
-        }
-    }
 
 
 def _terminated(run: ContainerStatus) -> Object:
@@ -80,7 +84,7 @@ def _state(run: ContainerStatus, before: Object | None, restarting: bool) -> Obj
         and "running" in before["state"]
     ):
         reason = RESTARTING_ALL_CONTAINERS if restarting else STATUS_UNKNOWN
-        return ended(
+        return ended_unseen(
             reason,
             "The container could not be located when the pod was terminated",
             LOST_KILLED,
@@ -180,7 +184,7 @@ class ContainerStatuses:
         made = []
         for container in self._pod["spec"].get("initContainers") or ():
             status = self._probed(self._status(container, init=True))
-            if not is_sidecar(container):
+            if not is_restartable_init_container(container):
                 ended = status["state"].get("terminated")
                 status["ready"] = ended is not None and ended["exitCode"] == 0
             made.append(status)
@@ -216,7 +220,7 @@ class ContainerStatuses:
         if (
             init
             and latest is None
-            and not is_sidecar(container)
+            and not is_restartable_init_container(container)
             and "waiting" in status["state"]
             and self._initialized()
         ):
@@ -224,7 +228,7 @@ class ContainerStatuses:
                 "Unable to get init container status from container runtime and pod has"
                 " been initialized, treat it as exited normally"
             )
-            status["state"] = ended("Completed", message, 0)
+            status["state"] = ended_unseen("Completed", message, 0)
             return status
         failure = self._inputs.failures.get(container["name"])
         if failure is not None and should_container_be_restarted(
@@ -276,7 +280,7 @@ class ContainerStatuses:
                     "message": REMOVED_MESSAGE,
                 }
             }
-            status["lastState"] = ended(
+            status["lastState"] = ended_unseen(
                 RESTARTING_ALL_CONTAINERS, REMOVED_MESSAGE, LOST_KILLED
             )
             status["restartCount"] = before["restartCount"] + 1
@@ -292,7 +296,7 @@ class ContainerStatuses:
                 "The container could not be located when the pod was deleted.  The"
                 " container used to be Running"
             )
-            status["lastState"] = ended(STATUS_UNKNOWN, message, LOST_KILLED)
+            status["lastState"] = ended_unseen(STATUS_UNKNOWN, message, LOST_KILLED)
             if not self._pod["metadata"].get("deletionTimestamp"):
                 status["restartCount"] += 1
         return status

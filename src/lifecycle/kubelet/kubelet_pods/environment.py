@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 from lifecycle.api.wire import Object
 from lifecycle.kubelet.container.downward import (
@@ -23,59 +23,16 @@ from lifecycle.kubelet.container.downward import (
     field_value,
     resource_value,
 )
-
-GetObject = Callable[[str, str, str], Awaitable[Object]]
-"""Takes plural (`configmaps`, `secrets`), name and namespace. Raises LookupError with
-upstream's text.
-"""
-Event = Callable[[str, str, str], None]
-"""Takes type, reason and message."""
+from lifecycle.kubelet.container.helpers import expand
+from lifecycle.kubelet.container.runtime_helper import (
+    ContainerEnvironmentError,
+    GetObject,
+    RecordEvent,
+)
 
 MASTER_SERVICE_NAMESPACE, MASTER_SERVICES = "default", ("kubernetes",)
 ENV_VAR_NAME = re.compile(r"^[ -<>-~]+$")
 """Any printable ASCII but `=`, since 1.30 (1.34 for all)."""
-
-
-class ContainerEnvironmentError(Exception):
-    """The environment cannot be made; the text is what `CreateContainerConfigError`
-    says.
-    """
-
-
-def expand(text: str, known: Callable[[str], str | None]) -> str:
-    """`$(NAME)` → what `known` says of NAME, or as it was if that is None. `$$` →
-    `$`.
-    """
-    out, i = [], 0
-    while i < len(text):
-        if text[i] != "$" or i + 1 == len(text):
-            out.append(text[i])
-            i += 1
-        elif text[i + 1] == "$":
-            out.append("$")
-            i += 2
-        elif text[i + 1] == "(" and (end := text.find(")", i + 2)) >= 0:
-            name = text[i + 2 : end]
-            value = known(name)
-            out.append(f"$({name})" if value is None else value)
-            i = end + 1
-        elif text[i + 1] == "(":
-            out.append("$(")
-            i += 2
-        else:
-            out.append(text[i : i + 2])
-            i += 2
-    return "".join(out)
-
-
-def expand_command_only_static(
-    command: Iterable[str], envs: Iterable[Object]
-) -> tuple[str, ...]:
-    """A probe's command, with what the container's variables say by themselves; of
-    those that refer to something: nothing.
-    """
-    known = {variable["name"]: variable.get("value") or "" for variable in envs}
-    return tuple(expand(word, known.get) for word in command)
 
 
 def _variable_name(text: str) -> str:
@@ -146,7 +103,7 @@ async def make_environment_variables(
     services: Iterable[Object] = (),
     status: Object | None = None,
     allocatable: Mapping[str, str] | None = None,
-    event: Event = lambda kind, reason, message: None,
+    event: RecordEvent = lambda kind, reason, message: None,
 ) -> dict[str, str]:
     """The variables by name. `status` knows the pod's addresses. Raises
     ContainerEnvironmentError.
@@ -186,7 +143,7 @@ async def make_environment_variables(
 
 
 async def _from_source(
-    source: Object, namespace: str, get: GetObject, event: Event
+    source: Object, namespace: str, get: GetObject, event: RecordEvent
 ) -> dict[str, str]:
     for field, plural, kind in (
         ("configMapRef", "configmaps", "configMap"),

@@ -19,11 +19,11 @@ import os
 import random
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 from lifecycle.api.wire import Object
 from lifecycle.kubelet.config.directories import DIRECTORY_MODE, PodDirectories
-from lifecycle.kubelet.kubelet_pods.environment import expand
+from lifecycle.kubelet.container.helpers import expand
+from lifecycle.kubelet.container.runtime_helper import Mount
 from lifecycle.kubelet.kubelet_pods.hosts_file import ETC_HOSTS
 from lifecycle.kubelet.volume.empty_dir import Mounter, is_mount_point
 from lifecycle.kubelet.volumemanager.volume_manager import MountedVolume
@@ -34,10 +34,6 @@ PROPAGATION = {
     "Bidirectional": "PROPAGATION_BIDIRECTIONAL",
 }
 DEFAULT_TERMINATION_MESSAGE_PATH = "/dev/termination-log"
-Mount = dict[str, Any]
-"""`container_path`, `host_path`, and `readonly`, `propagation` where they are not the
-default: CRI's `Mount`.
-"""
 
 
 class MountError(Exception):

@@ -11,28 +11,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from lifecycle.api.pod_util import (
+    FAILED,
+    PENDING,
+    RUNNING,
+    SUCCEEDED,
+    is_restartable_init_container,
+)
 from lifecycle.api.restart_policy import container_should_restart
 from lifecycle.api.wire import Object
-
-PENDING = "Pending"
-RUNNING = "Running"
-SUCCEEDED = "Succeeded"
-FAILED = "Failed"
-
-RESTARTING_ALL_CONTAINERS = "RestartingAllContainers"
-"""The reason of a container's end that was nothing but a part of starting the whole pod
-again.
-"""
-
-
-def is_terminal(phase: str | None) -> bool:
-    """Whether a pod in this phase is over."""
-    return phase in (SUCCEEDED, FAILED)
-
-
-def is_sidecar(container: Object) -> bool:
-    """An init container that stays. Upstream: `IsRestartableInitContainer`."""
-    return container.get("restartPolicy") == "Always"
+from lifecycle.kubelet.container.helpers import has_any_regular_container_started
+from lifecycle.kubelet.container.restart_all import RESTARTING_ALL_CONTAINERS
 
 
 def _last_terminated(status: Object) -> Object | None:
@@ -73,7 +62,7 @@ def _count_init(counted: _Counted, spec: Object, by_name: Mapping[str, Object]) 
     """
     for container in spec.get("initContainers") or ():
         status = by_name.get(container["name"])
-        if is_sidecar(container):
+        if is_restartable_init_container(container):
             _count_sidecar(counted, status)
             continue
         state = (status or {}).get("state") or {}
@@ -122,17 +111,6 @@ def _count(spec: Object, by_name: Mapping[str, Object]) -> _Counted:
     return counted
 
 
-def any_started(spec: Object, by_name: Mapping[str, Object]) -> bool:
-    """Whether one of the pod's own containers runs or has run. Upstream:
-    `HasAnyRegularContainerStarted`.
-    """
-    states = (
-        (by_name.get(container["name"]) or {}).get("state") or {}
-        for container in spec["containers"]
-    )
-    return any(state.keys() & {"running", "terminated"} for state in states)
-
-
 def get_phase(
     spec: Object,
     statuses: Iterable[Object],
@@ -151,7 +129,7 @@ def get_phase(
     by_name = {status["name"]: status for status in statuses}
     counted = _count(spec, by_name)
     if pod_has_initialized is None:
-        pod_has_initialized = any_started(spec, by_name)
+        pod_has_initialized = has_any_regular_container_started(spec, by_name)
     if counted.failed_init:
         return FAILED
     if (

@@ -12,13 +12,13 @@ Upstream: `pkg/kubelet/kubelet_pods.go` (`getPullSecretsForPod`), `kubelet.go`
 from __future__ import annotations
 
 from lifecycle.api.wire import Object
-from lifecycle.kubelet.kubelet_pods.environment import Event, GetObject
+from lifecycle.kubelet.container.runtime_helper import GetObject, RecordEvent
 
 REASON = "FailedToRetrieveImagePullSecret"
 
 
 async def get_pull_secrets_for_pod(
-    pod: Object, get: GetObject, event: Event
+    pod: Object, get: GetObject, event: RecordEvent
 ) -> list[Object]:
     """Those that are there, in the pod's order. The others are named in one warning
     event.

@@ -17,17 +17,17 @@ from lifecycle.api.pod_dns import DNSConfig, pod_dns
 from lifecycle.api.wire import Object
 from lifecycle.kubelet.cm.pod_container_manager import PodContainerManager
 from lifecycle.kubelet.config.directories import PodDirectories
-from lifecycle.kubelet.kubelet_pods.environment import (
+from lifecycle.kubelet.container.runtime_helper import (
     ContainerEnvironmentError,
     GetObject,
-    make_environment_variables,
+    Mount,
 )
+from lifecycle.kubelet.kubelet_pods.environment import make_environment_variables
 from lifecycle.kubelet.kubelet_pods.hosts_file import (
     ensure_hosts_file,
     host_name_and_domain,
 )
 from lifecycle.kubelet.kubelet_pods.mounts import (
-    Mount,
     MountError,
     make_mounts,
     subpath_of,

@@ -40,7 +40,7 @@ from lifecycle.kubelet.cm.resource_config import (
     milli_cpu_to_shares,
     pod_resources,
 )
-from lifecycle.kubelet.kubelet_pods.environment import expand
+from lifecycle.kubelet.container.helpers import expand
 from lifecycle.kubelet.kuberuntime.security_context import (
     sandbox_security_context,
     security_context,

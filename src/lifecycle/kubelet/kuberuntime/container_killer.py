@@ -20,9 +20,9 @@ import asyncio
 from collections.abc import Callable, Iterable
 
 from lifecycle.api.clock import Clock
+from lifecycle.api.pod_util import is_restartable_init_container
 from lifecycle.api.wire import Object
 from lifecycle.cri.runtime import ContainerState, ContainerStatus, Runtime
-from lifecycle.kubelet.kubelet_pods.phase import is_sidecar
 from lifecycle.kubelet.lifecycle.handlers import HookRunner
 
 MINIMUM_GRACE_PERIOD = 2.0
@@ -65,7 +65,7 @@ class TerminationOrder:
         self._before: dict[str, list[str]] = {}
         later: list[str] = []
         for container in reversed(spec.get("initContainers") or ()):
-            if is_sidecar(container):
+            if is_restartable_init_container(container):
                 self._before[container["name"]] = [*mains, *later]
                 later = [container["name"]]
 

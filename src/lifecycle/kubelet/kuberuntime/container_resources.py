@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from lifecycle.api.pod_util import is_restartable_init_container
 from lifecycle.api.qos import get_pod_qos
 from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.wire import Object
@@ -24,11 +25,9 @@ from lifecycle.kubelet.cm.resource_config import (
     milli_cpu_to_quota,
     milli_cpu_to_shares,
 )
-from lifecycle.kubelet.kubelet_pods.phase import is_sidecar
 
 GUARANTEED_OOM_SCORE_ADJ = -997
 BEST_EFFORT_OOM_SCORE_ADJ = 1000
-SYSTEM_CRITICAL_PRIORITY = 2_000_000_000
 
 
 def _amount(container: Object, key: str, name: str) -> int | None:
@@ -51,7 +50,7 @@ def oom_score_adjust(pod: Object, container: Object, memory_capacity: int) -> in
     if qos == "BestEffort":
         return BEST_EFFORT_OOM_SCORE_ADJ
     request = (_amount(container, "requests", "memory") or 0) // 1000
-    if is_sidecar(container):
+    if is_restartable_init_container(container):
         others = [
             (_amount(c, "requests", "memory") or 0) // 1000
             for c in pod["spec"]["containers"]

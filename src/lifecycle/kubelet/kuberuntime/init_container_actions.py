@@ -15,11 +15,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from lifecycle.api.pod_util import is_restartable_init_container
 from lifecycle.api.restart_policy import container_should_restart
 from lifecycle.api.wire import Object
 from lifecycle.cri.runtime import ContainerState, ContainerStatus
 from lifecycle.kubelet.container.runtime import PodStatus
-from lifecycle.kubelet.kubelet_pods.phase import is_sidecar
 from lifecycle.kubelet.kuberuntime.container_config import hash_container
 
 
@@ -63,7 +63,7 @@ def compute_init_container_actions(
     reached = initialized
     for i in reversed(range(len(containers))):
         container, found = containers[i], latest.get(containers[i]["name"])
-        sidecar = is_sidecar(container)
+        sidecar = is_restartable_init_container(container)
         if found is None:
             if reached and sidecar:
                 actions.to_start.insert(0, container)
@@ -97,7 +97,7 @@ def _done(
     probed: Mapping[str, bool],
 ) -> bool:
     """Whether the next one's time has come."""
-    if is_sidecar(container):
+    if is_restartable_init_container(container):
         started = probed.get(run.id, not container.get("startupProbe"))
         return (
             run.state is ContainerState.RUNNING

@@ -27,9 +27,13 @@ from lifecycle.cri.runtime import (
     RuntimeServiceError,
 )
 from lifecycle.kubelet.cm.cpumanager.cpu_manager import CPUManager
+from lifecycle.kubelet.container.helpers import format_pod
 from lifecycle.kubelet.container.runtime import PodStatus, StartFailure
-from lifecycle.kubelet.images.image_manager import ImageError, ImageManager, RecordEvent
-from lifecycle.kubelet.kubelet_pods.environment import ContainerEnvironmentError
+from lifecycle.kubelet.container.runtime_helper import (
+    ContainerEnvironmentError,
+    RecordEvent,
+)
+from lifecycle.kubelet.images.image_manager import ImageError, ImageManager
 from lifecycle.kubelet.kubelet_pods.run_container_options import (
     ContainerOptions,
     PaperOptions,
@@ -45,10 +49,7 @@ from lifecycle.kubelet.kuberuntime.container_killer import (
 )
 from lifecycle.kubelet.kuberuntime.container_resources import linux_container_resources
 from lifecycle.kubelet.kuberuntime.pod_actions import PodActions
-from lifecycle.kubelet.kuberuntime.security_context import (
-    format_pod,
-    verify_run_as_non_root,
-)
+from lifecycle.kubelet.kuberuntime.security_context import verify_run_as_non_root
 from lifecycle.kubelet.kuberuntime.termination_message import with_message
 from lifecycle.kubelet.lifecycle.handlers import HookRunner
 from lifecycle.kubelet.logs.files import ContainerLogs

@@ -20,6 +20,7 @@ from typing import Any
 
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.wire import Object
+from lifecycle.kubelet.container.helpers import format_pod
 
 MASKED_PATHS = (
     "/proc/asound",
@@ -44,12 +45,6 @@ READONLY_PATHS = (
 )
 SECCOMP_ROOT = "/var/lib/kubelet/seccomp"
 APPARMOR_TEXTS = {"RuntimeDefault": "runtime/default", "Unconfined": "unconfined"}
-
-
-def format_pod(pod: Object) -> str:
-    """`name_namespace(uid)`. Upstream: `format.Pod`."""
-    metadata = pod["metadata"]
-    return f"{metadata['name']}_{metadata['namespace']}({metadata['uid']})"
 
 
 def namespace_options(spec: Object) -> dict[str, Any]:

@@ -16,15 +16,12 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 
-from lifecycle.api.wire import Object
 from lifecycle.cri.log_format import parse_entries
 from lifecycle.cri.runtime import ContainerState, ContainerStatus
 from lifecycle.kubelet.logs.read import tail_start
 
 MAX_MESSAGE_LENGTH = 4096
 MAX_LOG_LENGTH, MAX_LOG_LINES = 2048, 80
-MAX_POD_MESSAGE_LENGTH = 12 * 1024
-"""Bytes of all messages of a pod together, shared out evenly among its containers."""
 
 PATH = "io.kubernetes.container.terminationMessagePath"
 POLICY = "io.kubernetes.container.terminationMessagePolicy"
@@ -105,46 +102,3 @@ def with_message(
         if said
         else status
     )
-
-
-def normalized(status: Object) -> Object:
-    """A pod's status with messages cut so that all of them together are no longer than
-    `MAX_POD_MESSAGE_LENGTH`.
-    """
-    keys = ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses")
-    count = sum(len(status.get(key) or ()) for key in keys)
-    longest = MAX_POD_MESSAGE_LENGTH // count if count else 0
-    if all(
-        len(message) <= longest
-        for key in keys
-        for entry in status.get(key) or ()
-        for message in _messages(entry)
-    ):
-        return status
-    return {
-        **status,
-        **{
-            key: [_cut(entry, longest) for entry in status[key]]
-            for key in keys
-            if status.get(key)
-        },
-    }
-
-
-def _messages(entry: Object) -> list[str]:
-    ends = (
-        (entry.get(state) or {}).get("terminated") or {}
-        for state in ("state", "lastState")
-    )
-    return [end["message"] for end in ends if end.get("message")]
-
-
-def _cut(entry: Object, longest: int) -> Object:
-    made = dict(entry)
-    for state in ("state", "lastState"):
-        ended = (entry.get(state) or {}).get("terminated")
-        if ended and len(ended.get("message", "")) > longest:
-            made[state] = {
-                "terminated": {**ended, "message": ended["message"][:longest]}
-            }
-    return made

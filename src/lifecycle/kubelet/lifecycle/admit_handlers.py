@@ -14,14 +14,13 @@ from pathlib import Path
 from lifecycle.api.qos import get_pod_qos
 from lifecycle.api.taints import tolerates
 from lifecycle.api.wire import Object
-from lifecycle.kubelet.kuberuntime.container_resources import SYSTEM_CRITICAL_PRIORITY
-from lifecycle.kubelet.lifecycle.predicate import (
+from lifecycle.kubelet.lifecycle.interfaces import (
     ADMITTED,
     AdmitHandler,
     PodAdmitAttributes,
     PodAdmitResult,
-    is_static_pod,
 )
+from lifecycle.kubelet.types.pod_update import is_critical_pod
 
 SAFE_SYSCTLS = (
     "kernel.shm_rmid_forced",
@@ -53,19 +52,6 @@ APPARMOR_MODULE = Path("/sys/module/apparmor/parameters/enabled")
 APPARMOR_ANNOTATION = "container.apparmor.security.beta.kubernetes.io/"
 
 
-def is_critical(pod: Object) -> bool:
-    """Whether a pod is admitted under pressure: static, mirror, or of a priority that
-    only the system has.
-    """
-    annotations = pod["metadata"].get("annotations") or {}
-    mirrored = "kubernetes.io/config.mirror" in annotations
-    return (
-        is_static_pod(pod)
-        or mirrored
-        or (pod["spec"].get("priority") or 0) >= SYSTEM_CRITICAL_PRIORITY
-    )
-
-
 def eviction_handler(node_conditions: Callable[[], Sequence[str]]) -> AdmitHandler:
     """A node under pressure takes no more pods. `node_conditions`: `MemoryPressure`,
     `DiskPressure`, `PIDPressure`.
@@ -77,7 +63,7 @@ def eviction_handler(node_conditions: Callable[[], Sequence[str]]) -> AdmitHandl
     def admit(attributes: PodAdmitAttributes) -> PodAdmitResult:
         conditions = list(node_conditions())
         pod = attributes.pod
-        if not conditions or is_critical(pod):
+        if not conditions or is_critical_pod(pod):
             return ADMITTED
         if conditions == ["MemoryPressure"]:
             taint = {

@@ -13,53 +13,22 @@ critical pods, devices.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
 
 from lifecycle.api.node_selector import required_node_affinity
 from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.taints import untolerated
 from lifecycle.api.wire import Object
 from lifecycle.kubelet.cm.resource_config import pod_resources
+from lifecycle.kubelet.lifecycle.interfaces import (
+    ADMITTED,
+    PodAdmitAttributes,
+    PodAdmitResult,
+)
+from lifecycle.kubelet.types.pod_update import is_static_pod
 
 NODE_AFFINITY_REASON = "node(s) didn't match Pod's node affinity/selector"
 NATIVE_RESOURCES = ("cpu", "memory", "ephemeral-storage", "pods")
-
-
-class PodAdmitResult(NamedTuple):
-    """Admitted, or why not."""
-
-    admit: bool
-    reason: str = ""
-    message: str = ""
-
-
-ADMITTED = PodAdmitResult(True)
-
-
-@dataclass(slots=True, frozen=True)
-class PodAdmitAttributes:
-    """The pod in question, those already admitted, and the node as it is known now."""
-
-    pod: Object
-    other_pods: Sequence[Object]
-    node: Object
-    allocatable: Mapping[str, str] = field(default_factory=dict)
-
-
-AdmitHandler = Callable[[PodAdmitAttributes], PodAdmitResult]
-
-
-def can_admit_pod(
-    handlers: Iterable[AdmitHandler], attributes: PodAdmitAttributes
-) -> PodAdmitResult:
-    """Ask one after the other; the first refusal counts."""
-    for handler in handlers:
-        result = handler(attributes)
-        if not result.admit:
-            return result
-    return ADMITTED
 
 
 def _ports(spec: Object) -> set[tuple[str, int]]:
@@ -145,14 +114,6 @@ def predicate_failures(attributes: PodAdmitAttributes) -> Iterator[tuple[str, st
                 " didn't tolerate"
             ),
         )
-
-
-def is_static_pod(pod: Object) -> bool:
-    """Whether a pod came from a file or a URL."""
-    source = (pod["metadata"].get("annotations") or {}).get(
-        "kubernetes.io/config.source"
-    )
-    return source is not None and source != "api"
 
 
 def predicate_handler(attributes: PodAdmitAttributes) -> PodAdmitResult:

@@ -20,14 +20,9 @@ from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.client.rest import Client
-from lifecycle.kubelet.config.config import CONFIG_HASH, CONFIG_MIRROR
+from lifecycle.kubelet.types.pod_update import CONFIG_HASH, CONFIG_MIRROR, is_mirror_pod
 
 log = logging.getLogger(__name__)
-
-
-def is_mirror_pod(pod: Object) -> bool:
-    """Whether a pod is only a picture of one."""
-    return CONFIG_MIRROR in (pod["metadata"].get("annotations") or {})
 
 
 def is_mirror_pod_of(mirror: Object, pod: Object) -> bool:

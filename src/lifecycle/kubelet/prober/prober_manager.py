@@ -14,9 +14,9 @@ import asyncio
 from collections.abc import Callable
 
 from lifecycle.api.clock import Clock
+from lifecycle.api.pod_util import is_restartable_init_container
 from lifecycle.api.wire import Object
 from lifecycle.cri.runtime import Runtime
-from lifecycle.kubelet.kubelet_pods.phase import is_sidecar
 from lifecycle.kubelet.prober.prober import Prober
 from lifecycle.kubelet.prober.worker import (
     LIVENESS,
@@ -68,7 +68,11 @@ class ProbeManager:
         spec = pod["spec"]
         containers = [
             *spec["containers"],
-            *(c for c in spec.get("initContainers") or () if is_sidecar(c)),
+            *(
+                c
+                for c in spec.get("initContainers") or ()
+                if is_restartable_init_container(c)
+            ),
         ]
         workers = {}
         for container in containers:

@@ -17,10 +17,10 @@ import asyncio
 from collections.abc import Callable
 
 from lifecycle.api.clock import parse_time
+from lifecycle.api.pod_util import is_pod_phase_terminal
 from lifecycle.api.restart_policy import container_should_restart
 from lifecycle.api.wire import Object
 from lifecycle.kubelet.container.restart_all import should_all_containers_restart
-from lifecycle.kubelet.kubelet_pods.phase import is_terminal
 from lifecycle.kubelet.prober.prober import ProbeError, Prober
 
 LIVENESS, READINESS, STARTUP = "liveness", "readiness", "startup"
@@ -103,7 +103,7 @@ class Worker:
         status = self._status(pod["metadata"]["uid"])
         if status is None:
             return True
-        if is_terminal(status.get("phase")):
+        if is_pod_phase_terminal(status.get("phase")):
             return False
         entry = self._reported(status)
         if entry is None:

@@ -16,10 +16,39 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lifecycle.cri.runtime import RuntimeService
-from lifecycle.kubelet.eviction.ranking import ContainerUsage, PodUsage
-from lifecycle.kubelet.eviction.thresholds import Observation
 
 MEMINFO = Path("/proc/meminfo")
+
+
+@dataclass(slots=True, frozen=True)
+class Observation:
+    """What is left of something, and how much there is of it: bytes, or inodes."""
+
+    available: int
+    capacity: int
+
+
+@dataclass(slots=True, frozen=True)
+class ContainerUsage:
+    """Bytes: the working set, and what is written to the node's disk."""
+
+    memory: int = 0
+    disk: int = 0
+
+    def of(self, resource: str) -> int:
+        """What a container uses of a resource; inodes are not counted."""
+        return self.memory if resource == "memory" else self.disk
+
+
+@dataclass(slots=True, frozen=True)
+class PodUsage:
+    """By container."""
+
+    containers: Mapping[str, ContainerUsage] = field(default_factory=dict)
+
+    def total(self, resource: str) -> int:
+        """Of the whole pod."""
+        return sum(usage.of(resource) for usage in self.containers.values())
 
 
 @dataclass(slots=True, frozen=True)

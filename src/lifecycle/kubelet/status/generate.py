@@ -7,8 +7,8 @@ Upstream: `pkg/kubelet/status/generate.go` (`GeneratePodInitializedCondition`,
 
 from __future__ import annotations
 
+from lifecycle.api.pod_util import FAILED, SUCCEEDED, is_restartable_init_container
 from lifecycle.api.wire import Object
-from lifecycle.kubelet.kubelet_pods.phase import FAILED, SUCCEEDED, is_sidecar
 
 KUBELET_CONDITIONS = (
     "PodReadyToStartContainers",
@@ -69,7 +69,7 @@ def initialized(
         status = by_name.get(name)
         if status is None:
             unknown.append(name)
-        elif is_sidecar(container):
+        elif is_restartable_init_container(container):
             if not status.get("started"):
                 incomplete.append(name)
         elif not status.get("ready"):
@@ -93,7 +93,7 @@ def containers_ready(
     sidecars = [
         container
         for container in spec.get("initContainers") or ()
-        if is_sidecar(container)
+        if is_restartable_init_container(container)
     ]
     for container in [*sidecars, *spec["containers"]]:
         name = container["name"]

@@ -23,18 +23,18 @@ import logging
 from collections.abc import Callable
 
 from lifecycle.api.clock import Clock
+from lifecycle.api.pod_util import is_pod_phase_terminal
 from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.tracing import span
 from lifecycle.api.wire import Object
 from lifecycle.client.rest import STRATEGIC_MERGE_PATCH, Client
-from lifecycle.kubelet.kubelet_pods.phase import is_terminal
-from lifecycle.kubelet.kuberuntime.termination_message import normalized
-from lifecycle.kubelet.lifecycle.predicate import is_static_pod
+from lifecycle.kubelet.status.container_fields import with_container_field
 from lifecycle.kubelet.status.generate import DISRUPTION_TARGET, KUBELET_CONDITIONS
-from lifecycle.kubelet.status.probe_results import with_probe_result
+from lifecycle.kubelet.status.normalize_status import normalize_status
 from lifecycle.kubelet.status.status_patch import status_patch
 from lifecycle.kubelet.status.terminal_status import terminal_status
+from lifecycle.kubelet.types.pod_update import is_static_pod
 
 log = logging.getLogger(__name__)
 
@@ -67,14 +67,14 @@ def merge_pod_status(
     """
     merged = dict(new)
     mine = set(KUBELET_CONDITIONS)
-    if is_terminal(new["phase"]) and not could_have_running_containers:
+    if is_pod_phase_terminal(new["phase"]) and not could_have_running_containers:
         mine |= {c["type"] for c in new["conditions"] if c["type"] == DISRUPTION_TARGET}
     ours = [c for c in new["conditions"] if c["type"] in mine]
     theirs = [c for c in old.get("conditions") or () if c["type"] not in mine]
     merged["conditions"] = theirs + ours
     if (
-        is_terminal(new["phase"])
-        and not is_terminal(old.get("phase"))
+        is_pod_phase_terminal(new["phase"])
+        and not is_pod_phase_terminal(old.get("phase"))
         and could_have_running_containers
     ):
         merged["phase"] = old.get("phase") or "Pending"
@@ -130,17 +130,23 @@ class StatusManager:
         known.pod, known.status = pod, status
         self._wake(known)
 
-    def set_probe_result(
-        self, uid: str, kind: str, container_id: str, passed: bool
-    ) -> None:
-        """A container has started, is ready, or is so no more: also of a pod that is
-        being ended, whose status nobody makes anew before its containers are gone.
-        Upstream: `SetContainerReadiness`, `SetContainerStartup`.
+    def set_container_readiness(self, uid: str, container_id: str, ready: bool) -> None:
+        """A container is ready, or is so no more: also of a pod that is being ended,
+        whose status nobody makes anew before its containers are gone.
         """
+        self._set_container_field(uid, container_id, "ready", ready)
+
+    def set_container_startup(self, uid: str, container_id: str, started: bool) -> None:
+        """A container has started."""
+        self._set_container_field(uid, container_id, "started", started)
+
+    def _set_container_field(
+        self, uid: str, container_id: str, field: str, value: bool
+    ) -> None:
         known = self._statuses.get(uid)
         if known is not None:
-            changed = with_probe_result(
-                known.pod, known.status, kind, container_id, passed
+            changed = with_container_field(
+                known.pod, known.status, container_id, field, value
             )
             if changed is not known.status:
                 self.set_pod_status(known.pod, changed)
@@ -207,7 +213,9 @@ class StatusManager:
         started = (
             old.get("startTime") or (pod.get("status") or {}).get("startTime") or now
         )
-        return normalized({**status, "conditions": conditions, "startTime": started})
+        return normalize_status(
+            {**status, "conditions": conditions, "startTime": started}
+        )
 
     def _wake(self, known: _Versioned) -> None:
         known.news.set()

@@ -11,14 +11,18 @@ Upstream: `pkg/kubelet/status/status_manager.go` (`TerminatePod`, `hasPodInitial
 
 from __future__ import annotations
 
+from lifecycle.api.pod_util import (
+    FAILED,
+    is_pod_phase_terminal,
+    is_restartable_init_container,
+)
 from lifecycle.api.wire import Object
-from lifecycle.kubelet.kubelet_pods.container_statuses import (
+from lifecycle.kubelet.container.helpers import (
     LOST_KILLED,
     STATUS_UNKNOWN,
-    ended,
+    ended_unseen,
 )
-from lifecycle.kubelet.kubelet_pods.phase import FAILED, is_sidecar, is_terminal
-from lifecycle.kubelet.lifecycle.predicate import is_static_pod
+from lifecycle.kubelet.types.pod_update import is_static_pod
 
 MESSAGE = "The container could not be located when the pod was terminated"
 
@@ -44,7 +48,7 @@ def has_pod_initialized(pod: Object) -> bool:
     container = next((c for c in init_containers if c["name"] == last["name"]), None)
     if container is None:
         return False
-    if is_sidecar(container):
+    if is_restartable_init_container(container):
         return "running" in state and bool(last.get("started"))
     return (state.get("terminated") or {}).get("exitCode") == 0
 
@@ -62,7 +66,7 @@ def initialized_containers(statuses: list[Object]) -> int:
 def _over(entry: Object) -> Object:
     if "terminated" in entry["state"]:
         return entry
-    return {**entry, "state": ended(STATUS_UNKNOWN, MESSAGE, LOST_KILLED)}
+    return {**entry, "state": ended_unseen(STATUS_UNKNOWN, MESSAGE, LOST_KILLED)}
 
 
 def terminal_status(pod: Object, status: Object) -> Object:
@@ -79,6 +83,6 @@ def terminal_status(pod: Object, status: Object) -> Object:
             *map(_over, init_statuses[:tried]),
             *init_statuses[tried:],
         ]
-    if not is_terminal(made.get("phase")) and not is_static_pod(pod):
+    if not is_pod_phase_terminal(made.get("phase")) and not is_static_pod(pod):
         made["phase"] = FAILED
     return made

@@ -12,6 +12,7 @@ assignments to whole pods.
 
 from __future__ import annotations
 
+from lifecycle.api.pod_util import is_restartable_init_container
 from lifecycle.api.qos import get_pod_qos
 from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.wire import Object
@@ -22,7 +23,6 @@ from lifecycle.kubelet.cm.cpumanager.cpu_assignment import (
 from lifecycle.kubelet.cm.cpumanager.cpu_set import CPUSet, format_cpu_set
 from lifecycle.kubelet.cm.cpumanager.state import CheckpointError, CPUState
 from lifecycle.kubelet.cm.cpumanager.topology import CPUTopology
-from lifecycle.kubelet.kubelet_pods.phase import is_sidecar
 
 NOBODY: CPUSet = frozenset()
 
@@ -126,7 +126,7 @@ class StaticPolicy:
         cpus |= take_by_topology(self.topology, free - reusable, wanted - len(cpus))
         state.set(uid, name, cpus, state.default - cpus)
         init = any(
-            c["name"] == name and not is_sidecar(c)
+            c["name"] == name and not is_restartable_init_container(c)
             for c in pod["spec"].get("initContainers") or ()
         )
         self._reusable[uid] = reusable | cpus if init else reusable - cpus

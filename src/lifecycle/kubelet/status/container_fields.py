@@ -8,44 +8,39 @@ Upstream: `pkg/kubelet/status/status_manager.go` (`SetContainerReadiness`,
 from __future__ import annotations
 
 from lifecycle.api.wire import Object
-from lifecycle.kubelet.prober.worker import READINESS, STARTUP
 from lifecycle.kubelet.status.generate import (
     KUBELET_CONDITIONS,
     containers_ready,
     ready,
 )
 
-FIELDS = {READINESS: "ready", STARTUP: "started"}
-"""What of a container's status a kind of probe answers for. Liveness is nobody's
-business but the kubelet's.
-"""
-
 _LISTS = ("containerStatuses", "initContainerStatuses")
 
 
-def with_probe_result(
-    pod: Object, status: Object, kind: str, container_id: str, passed: bool
+def with_container_field(
+    pod: Object, status: Object, container_id: str, field: str, value: bool
 ) -> Object:
-    """The status with the result in it; the very same one if it says nothing new."""
-    field = FIELDS.get(kind)
-    made = dict(status)
-    found = False
-    for key in _LISTS if field else ():
+    """The status with a container's `ready` or `started` in it; the very same one if it
+    says nothing new.
+    """
+    changed = dict(status)
+    is_new = False
+    for key in _LISTS:
         entries = []
         for entry in status.get(key) or ():
             if (
                 entry.get("containerID", "").endswith(f"//{container_id}")
-                and entry.get(str(field)) != passed
+                and entry.get(field) != value
             ):
-                entry, found = {**entry, str(field): passed}, True
+                entry, is_new = {**entry, field: value}, True
             entries.append(entry)
         if key in status:
-            made[key] = entries
-    if not found:
+            changed[key] = entries
+    if not is_new:
         return status
-    if kind == READINESS:
-        made["conditions"] = _conditions(pod, made)
-    return made
+    if field == "ready":
+        changed["conditions"] = _conditions(pod, changed)
+    return changed
 
 
 def _conditions(pod: Object, status: Object) -> list[Object]:
