@@ -63,7 +63,8 @@ class Machine:
 
 class NodeRegistration:
     """One node's. `asks_runtime`: whether the runtime has a network of its own, which
-    may not be ready.
+    may not be ready. `healthy()`: why the kubelet itself is not well, empty if it is.
+    `pressures()`: `MemoryPressure` and the like, where the node is short of something.
     """
 
     def __init__(
@@ -75,6 +76,8 @@ class NodeRegistration:
         rng: random.Random,
         *,
         asks_runtime: bool = False,
+        healthy: Callable[[], str] = str,
+        pressures: Callable[[], Sequence[str]] = tuple,
     ) -> None:
         self._client = client
         self._machine = machine
@@ -82,6 +85,9 @@ class NodeRegistration:
         self._clock = clock
         self._rng = rng
         self._asks_runtime = asks_runtime
+        self._healthy = healthy
+        self._pressures = pressures
+        self._port = KUBELET_PORT
         self._lease: Object | None = None
         self._pod_cidr = ""
         self._last_report = 0.0
@@ -89,16 +95,6 @@ class NodeRegistration:
         """As last heard of; empty before it is registered."""
         self.network_error = NETWORK_NOT_READY
         """Why pods cannot be connected; empty if they can."""
-        self.health: Callable[[], str] = str
-        """Why the kubelet itself is not well; empty if it is."""
-        self.pressures: Callable[[], Sequence[str]] = list
-        """`MemoryPressure` and the like, where the node is short of something."""
-        self.port = KUBELET_PORT
-        """Where this kubelet's own API is."""
-
-    def under_pressure(self) -> Sequence[str]:
-        """What the node is short of."""
-        return self.pressures()
 
     def _initial_node(self) -> Object:
         machine = self._machine
@@ -116,10 +112,11 @@ class NodeRegistration:
         """
         return self.node or self._initial_node()
 
-    async def register(self) -> None:
-        """Create the node, or take over the one that is there; then report its
-        status.
+    async def register(self, port: int = KUBELET_PORT) -> None:
+        """Create the node, or take over the one that is there; then report its status.
+        `port`: where this kubelet's own API is.
         """
+        self._port = port
         machine = self._machine
         wanted = self._initial_node()
         wanted["status"] = await self._status([])
@@ -171,7 +168,7 @@ class NodeRegistration:
             f" ready: {c['type']}=false reason:{c['reason']} message:{c['message']}"
             for c in failing[:1]
         )
-        ill = self.health()
+        ill = self._healthy()
         if ill and not self.network_error:
             self.network_error = f"PLEG is not healthy: {ill}"
         return before != self.network_error
@@ -238,11 +235,11 @@ class NodeRegistration:
                 self._clock.timestamp(),
                 not self.network_error,
                 self.network_error,
-                self.under_pressure(),
+                self._pressures(),
             ),
             f"{version.runtime_name}://{version.runtime_version}",
             self._machine.info,
-            self.port,
+            self._port,
         )
 
     async def report_status(self) -> None:

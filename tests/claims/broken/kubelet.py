@@ -188,7 +188,7 @@ BREAKAGES = (
     ),
     Breakage(
         "pods of no node are taken",
-        "kubelet.kubelet.new_source_apiserver",
+        "kubelet.config.sources.new_source_apiserver",
         beforehand(lambda client, node, config: (client, "", config)),
         ("kubelet-sync-selects-pods-by-node-name", "kubelet-sync-handles-unscheduled-pods"),
     ),

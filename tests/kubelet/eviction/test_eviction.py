@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +13,10 @@ import pytest
 from lifecycle.api.clock import run_virtual
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
-from lifecycle.kubelet.eviction.attach import attach
 from lifecycle.kubelet.eviction.eviction_manager import PRESSURE_TRANSITION_PERIOD
 from lifecycle.kubelet.eviction.ranking import eviction_message, rank
 from lifecycle.kubelet.eviction.thresholds import node_condition, parse_threshold, parse_thresholds, thresholds_met
+from lifecycle.kubelet.kubelet import Kubelet
 from lifecycle.kubelet.stats.summary import ContainerUsage, Observation, PodUsage, Summary, memory_available
 from tests.kubelet.small_cluster import SmallCluster, small_cluster
 from tests.kubelet.test_kubelet import ONE_NODE
@@ -99,17 +101,21 @@ def test_what_the_kernel_says_of_its_memory(tmp_path: Path) -> None:
 class Stage:
     """A node with pods, and what is measured on it: the pod's usage is known by its name."""
 
-    def __init__(self, cluster: SmallCluster) -> None:
-        self.cluster = cluster
+    cluster: SmallCluster
+
+    def __init__(self) -> None:
         self.usages: dict[str, PodUsage] = {}
         self.observations = PLENTY
-        [self.kubelet] = cluster.kubelets.values()
-        self.manager = attach(self.kubelet, cluster.admin, cluster.clock, self.measure)
+        self.uids: dict[str, str] = {}
 
-    async def measure(self) -> Summary:
-        names = {p["metadata"]["uid"]: p["metadata"]["name"] for p in self.kubelet.pod_workers.active_pods()}
+    @property
+    def kubelet(self) -> Kubelet:
+        [kubelet] = self.cluster.kubelets.values()
+        return kubelet
+
+    async def summary(self) -> Summary:
         return Summary(
-            self.observations, {uid: self.usages[name] for uid, name in names.items() if name in self.usages}
+            self.observations, {self.uids[name]: usage for name, usage in self.usages.items() if name in self.uids}
         )
 
     async def node(self) -> dict[str, Any]:
@@ -117,19 +123,23 @@ class Stage:
         return {c["type"]: c for c in found["status"]["conditions"]}
 
 
-async def staged(cluster: SmallCluster, *pods: Object) -> Stage:
-    for made in pods:
-        await cluster.create_pod({"metadata": {"name": made["metadata"]["name"]}, "spec": made["spec"]})
-    await asyncio.sleep(3)
-    stage = Stage(cluster)
-    cluster.run(stage.manager)
-    return stage
+@asynccontextmanager
+async def staged(*pods: Object) -> AsyncIterator[Stage]:
+    """The eviction manager looks for the first time 6 seconds after this, then every 10."""
+    stage = Stage()
+    async with small_cluster(nodes=ONE_NODE, summary=stage.summary) as stage.cluster:
+        for made in pods:
+            name = made["metadata"]["name"]
+            created = await stage.cluster.create_pod({"metadata": {"name": name}, "spec": made["spec"]})
+            stage.uids[name] = created["metadata"]["uid"]
+        await asyncio.sleep(3)
+        yield stage
 
 
 def test_a_pod_that_has_to_go_has_failed_and_says_why() -> None:
     async def main() -> None:
-        async with small_cluster(nodes=ONE_NODE) as cluster:
-            stage = await staged(cluster, pod("greedy"), pod("modest", "100Mi"))
+        async with staged(pod("greedy"), pod("modest", "100Mi")) as stage:
+            cluster = stage.cluster
             stage.usages = uses(greedy=500, modest=50)
             await asyncio.sleep(15)
             assert (await cluster.pod("greedy"))["status"]["phase"] == "Running"
@@ -161,8 +171,8 @@ def test_a_pod_that_has_to_go_has_failed_and_says_why() -> None:
 
 def test_under_pressure_a_node_takes_only_pods_that_asked_for_memory() -> None:
     async def main() -> None:
-        async with small_cluster(nodes=ONE_NODE) as cluster:
-            stage = await staged(cluster)
+        async with staged() as stage:
+            cluster = stage.cluster
             stage.observations = LITTLE
             await asyncio.sleep(11)
             stage.observations = PLENTY
@@ -186,9 +196,9 @@ def test_under_pressure_a_node_takes_only_pods_that_asked_for_memory() -> None:
 
 def test_critical_pods_stay() -> None:
     async def main() -> None:
-        async with small_cluster(nodes=ONE_NODE) as cluster:
-            stage = await staged(cluster, pod("plain"))
-            [known] = stage.kubelet.pod_workers.active_pods()
+        async with staged(pod("plain")) as stage:
+            cluster = stage.cluster
+            [known] = stage.kubelet.pods.active_pods()
             known["spec"]["priority"] = 2_000_000_000
             stage.usages, stage.observations = uses(plain=500), LITTLE
             await asyncio.sleep(25)

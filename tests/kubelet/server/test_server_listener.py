@@ -14,7 +14,7 @@ from lifecycle.api.resources import resource
 from lifecycle.apiserver.certificates import CertificateAuthority
 from lifecycle.kubelet.kubelet import node_user
 from lifecycle.kubelet.server.auth import KubeletAuth
-from lifecycle.kubelet.server.listener import KubeletListener
+from lifecycle.kubelet.server.listener import KubeletListener, Listen
 from tests.kubelet.small_cluster import small_cluster
 from tests.kubelet.test_kubelet import ONE_NODE, nginx
 
@@ -49,7 +49,7 @@ def test_only_those_whom_the_api_server_trusts_get_in(
             name = ONE_NODE[0]
             kubelet = cluster.client("kubelet", *node_user(name))
             guard = KubeletAuth(kubelet, name).guard(cluster.kubelets[name].server)
-            listener = KubeletListener(guard, authority.server_context())
+            listener = KubeletListener(guard, Listen(authority.server_context(), port=0))
             port = await listener.start()
             try:
                 tls = client_context(authority, tmp_path, user, *groups)

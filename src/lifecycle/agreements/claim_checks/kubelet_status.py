@@ -26,6 +26,8 @@ from lifecycle.kubelet.container.runtime import PodStatus
 from lifecycle.kubelet.kubelet_pods.api_pod_status import generate_api_pod_status
 from lifecycle.kubelet.kubelet_pods.container_statuses import StatusInputs
 from lifecycle.kubelet.kubelet_pods.phase import get_phase
+from lifecycle.kubelet.pod.pod_manager import PodManager
+from lifecycle.kubelet.pod_sync_status import PodSyncStatuses
 from lifecycle.kubelet.status.status_manager import StatusManager
 
 LIVE = {"Pending", "Running", "Succeeded", "Failed"}
@@ -364,8 +366,8 @@ def our_manager() -> bool:
         manager = StatusManager(
             cast(Any, _Blocked()),
             Clock(),
-            could_have_running_containers=bool,
-            can_be_deleted=lambda uid: False,
+            PodManager(),
+            PodSyncStatuses(),
         )
         manager.set_pod_status(POD, _fresh())
         await asyncio.sleep(1)

@@ -14,8 +14,7 @@ the whole list at each change; ours hands over the one pod that changed (`change
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from lifecycle.api.wire import Object
 from lifecycle.kubelet.types.pod_update import (
@@ -23,37 +22,7 @@ from lifecycle.kubelet.types.pod_update import (
     PodOperation,
     PodUpdate,
 )
-
-
-class UpdateChannel:
-    """The stream: messages in order, one reader, which is called soon after something
-    was put in.
-    """
-
-    def __init__(self) -> None:
-        self._waiting: deque[PodUpdate] = deque()
-        self._reader: Callable[[PodUpdate], None] | None = None
-        self._reading = False
-
-    def send(self, update: PodUpdate) -> None:
-        """Put a message in. Whoever reads sees it after all that was put in before,
-        also from within a handler.
-        """
-        self._waiting.append(update)
-        if self._reader is None or self._reading:
-            return
-        self._reading = True
-        try:
-            while self._waiting:
-                self._reader(self._waiting.popleft())
-        finally:
-            self._reading = False
-
-    def receive(self, reader: Callable[[PodUpdate], None]) -> None:
-        """From now on `reader` gets the messages, first those that wait already."""
-        self._reader = reader
-        while self._waiting and not self._reading:
-            reader(self._waiting.popleft())
+from lifecycle.kubelet.types.update_channel import UpdateChannel
 
 
 def pods_differ_semantically(known: Object, pod: Object) -> bool:
@@ -98,7 +67,7 @@ class PodConfig:
     """
 
     def __init__(self) -> None:
-        self.updates = UpdateChannel()
+        self.updates: UpdateChannel[PodUpdate] = UpdateChannel()
         self._pods: dict[str, dict[str, Object]] = {}
         self._seen: set[str] = set()
 
@@ -154,7 +123,3 @@ class PodConfig:
         mean anything.
         """
         return set(sources) <= self._seen
-
-    def mark_seen(self, source: str) -> None:
-        """A source that tells of single pods has told of all there were."""
-        self._seen.add(source)

@@ -16,12 +16,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 from lifecycle.api.pod_util import FAILED
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.cri.runtime import RuntimeServiceError
+from lifecycle.kubelet.container.ref import Events
 from lifecycle.kubelet.eviction.ranking import eviction_message, rank
 from lifecycle.kubelet.eviction.thresholds import (
     RESOURCES,
@@ -54,9 +55,32 @@ had.
 """
 
 
+class NodePressure:
+    """What the node is under pressure of, and was until a short while ago. The eviction
+    manager notes it; admission and the node's status read it.
+    """
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self._now = now
+        self._last_observed: dict[str, float] = {}
+
+    def observe(self, condition_type: str) -> None:
+        """There is too little now."""
+        self._last_observed[condition_type] = self._now()
+
+    def node_conditions(self) -> list[str]:
+        """`MemoryPressure` and the like, sorted. Upstream:
+        `nodeConditionsObservedSince`.
+        """
+        oldest = self._now() - PRESSURE_TRANSITION_PERIOD
+        return sorted(
+            kind for kind, seen in self._last_observed.items() if seen > oldest
+        )
+
+
 class EvictionManager:
     """One per node. `measure()` is awaited for a summary; `pods()` the active pods;
-    `event` and `node_event` tell of it; `pressure_changed()` is awaited when the node
+    `pressure_changed()` is awaited when the node
     has something else to say of itself.
     """
 
@@ -65,28 +89,22 @@ class EvictionManager:
         measure: Callable[[], Awaitable[Summary]],
         pods: Callable[[], Iterable[Object]],
         evict: Evict,
-        now: Callable[[], float],
+        pressure: NodePressure,
         *,
-        event: Callable[[Object, str, str, str, str], None],
-        node_event: Callable[[str, str, str], None],
+        events: Events,
         pressure_changed: Callable[[], Awaitable[None]],
-        thresholds: list[Threshold] | None = None,
+        thresholds: Sequence[Threshold] | None = None,
     ) -> None:
         self._measure = measure
         self._pods = pods
         self._evict = evict
-        self._now = now
-        self._event = event
-        self._node_event = node_event
+        self._pressure = pressure
+        self._events = events
         self._pressure_changed = pressure_changed
-        self._thresholds = parse_thresholds() if thresholds is None else thresholds
-        self._last_seen: dict[str, float] = {}
-        self._told: list[str] = []
-
-    def node_conditions(self) -> list[str]:
-        """The pressures the node is under, or was until a short while ago."""
-        oldest = self._now() - PRESSURE_TRANSITION_PERIOD
-        return sorted(kind for kind, seen in self._last_seen.items() if seen > oldest)
+        self._thresholds = (
+            parse_thresholds() if thresholds is None else list(thresholds)
+        )
+        self._reported: list[str] = []
 
     async def run(self) -> None:
         """Until cancelled."""
@@ -106,15 +124,15 @@ class EvictionManager:
         summary = await self._measure()
         met = thresholds_met(self._thresholds, summary.observations)
         for threshold in met:
-            self._last_seen[node_condition(threshold.signal)] = self._now()
-        if self.node_conditions() != self._told:
-            self._told = self.node_conditions()
+            self._pressure.observe(node_condition(threshold.signal))
+        if self._pressure.node_conditions() != self._reported:
+            self._reported = self._pressure.node_conditions()
             await self._pressure_changed()
         if not met:
             return None
         threshold = met[0]
         resource = RESOURCES[threshold.signal]
-        self._node_event(
+        self._events.node_event(
             "Warning", "EvictionThresholdMet", f"Attempting to reclaim {resource}"
         )
         for pod in rank(self._pods(), summary.pods, resource):
@@ -144,5 +162,5 @@ class EvictionManager:
 
         if not self._evict(pod, failed, IMMEDIATE_GRACE_PERIOD):
             return False
-        self._event(pod, "Warning", REASON, message, "")
+        self._events.pod_event(pod, "Warning", REASON, message, "")
         return True

@@ -17,19 +17,17 @@ Upstream: `pkg/kubelet/kuberuntime/kuberuntime_container.go` (`killContainer`,
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from lifecycle.api.clock import Clock
 from lifecycle.api.pod_util import is_restartable_init_container
 from lifecycle.api.wire import Object
 from lifecycle.cri.runtime import ContainerState, ContainerStatus, Runtime
+from lifecycle.kubelet.container.ref import PodEvent
 from lifecycle.kubelet.lifecycle.handlers import HookRunner
 
 MINIMUM_GRACE_PERIOD = 2.0
 """Seconds that a program always gets."""
-
-PodEvent = Callable[[Object, str, str, str, str], None]
-"""Takes pod, type, reason, message and the container's name (empty: the pod itself)."""
 
 
 def termination_grace_period(pod: Object, container: Object | None, why: str) -> float:

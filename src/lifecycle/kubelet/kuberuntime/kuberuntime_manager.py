@@ -26,18 +26,16 @@ from lifecycle.cri.runtime import (
     Runtime,
     RuntimeServiceError,
 )
-from lifecycle.kubelet.cm.cpumanager.cpu_manager import CPUManager
+from lifecycle.kubelet.cm.internal_container_lifecycle import InternalContainerLifecycle
 from lifecycle.kubelet.container.helpers import format_pod
+from lifecycle.kubelet.container.ref import PodEvent
 from lifecycle.kubelet.container.runtime import PodStatus, StartFailure
 from lifecycle.kubelet.container.runtime_helper import (
     ContainerEnvironmentError,
     RecordEvent,
+    RuntimeHelper,
 )
 from lifecycle.kubelet.images.image_manager import ImageError, ImageManager
-from lifecycle.kubelet.kubelet_pods.run_container_options import (
-    ContainerOptions,
-    PaperOptions,
-)
 from lifecycle.kubelet.kuberuntime.container_config import (
     generate_container_config,
     generate_pod_sandbox_config,
@@ -45,14 +43,13 @@ from lifecycle.kubelet.kuberuntime.container_config import (
 from lifecycle.kubelet.kuberuntime.container_killer import (
     MINIMUM_GRACE_PERIOD,
     ContainerKiller,
-    PodEvent,
 )
 from lifecycle.kubelet.kuberuntime.container_resources import linux_container_resources
 from lifecycle.kubelet.kuberuntime.pod_actions import PodActions
 from lifecycle.kubelet.kuberuntime.security_context import verify_run_as_non_root
 from lifecycle.kubelet.kuberuntime.termination_message import with_message
 from lifecycle.kubelet.lifecycle.handlers import HookRunner
-from lifecycle.kubelet.logs.files import ContainerLogs
+from lifecycle.kubelet.logs.files import LogDirectories, LogsOfTheRuntime
 
 BACK_OFF_PERIOD = 10.0
 """Seconds until something that failed without a back-off of its own is tried again."""
@@ -61,8 +58,13 @@ BACK_OFF_PERIOD = 10.0
 class RuntimeManager:
     """One per node.
 
+    `runtime_helper`: what the node adds to sandboxes and containers. `lifecycle`: who
+    has the last word on a container's resources. `logs`: where they are files of this
+    machine. `on_pod_sandbox_ready` is told before containers are started.
+    `memory_capacity`: the node's, in bytes; a container's oom_score_adj is reckoned
+    against it.
+
     `failures[uid][name]`: why a container is not running though it should.
-    `on_pod_sandbox_ready` is told before containers are started.
     """
 
     def __init__(
@@ -70,32 +72,27 @@ class RuntimeManager:
         runtime: Runtime,
         clock: Clock,
         images: ImageManager,
-        options: ContainerOptions | PaperOptions,
+        runtime_helper: RuntimeHelper,
         event: PodEvent,
+        *,
+        lifecycle: InternalContainerLifecycle | None = None,
+        logs: LogDirectories | None = None,
+        on_pod_sandbox_ready: Callable[[Object], None] = lambda pod: None,
         memory_capacity: int = 1 << 34,
     ) -> None:
         self._runtime = runtime
         self._clock = clock
         self._images = images
-        self.options: ContainerOptions | PaperOptions = options
-        """What the node adds to a container: environment, mounts, DNS."""
+        self._runtime_helper = runtime_helper
         self._event = event
         self._backoff = Backoff()
         self._hooks = HookRunner(runtime)
         self._killer = ContainerKiller(runtime, clock, self._hooks, event)
-        self.memory_capacity = memory_capacity
-        """The node's, in bytes: what a container's oom_score_adj is reckoned
-        against.
-        """
-        self.cpu_manager: CPUManager | None = None
-        self.unified: dict[str, str] = {}
-        """What every container's cgroup gets of version 2's files."""
-        self.logs: ContainerLogs | None = None
-        """Where logs are files of this machine: their directories and links. None: the
-        runtime keeps them.
-        """
+        self._lifecycle = lifecycle or InternalContainerLifecycle()
+        self._logs = logs or LogsOfTheRuntime()
+        self._on_pod_sandbox_ready = on_pod_sandbox_ready
+        self._memory_capacity = memory_capacity
         self.failures: dict[str, dict[str, StartFailure]] = {}
-        self.on_pod_sandbox_ready: Callable[[Object], None] | None = None
 
     async def stop(self) -> None:
         """End the hooks that nobody waits for."""
@@ -139,8 +136,7 @@ class RuntimeManager:
                 message = f"Failed to create pod sandbox: {error}"
                 self._event(pod, "Warning", "FailedCreatePodSandBox", message, "")
                 return BACK_OFF_PERIOD
-            if self.on_pod_sandbox_ready is not None:
-                self.on_pod_sandbox_ready(pod)
+            self._on_pod_sandbox_ready(pod)
         for container in (
             actions.ephemeral_containers_to_start
         ):  # whether they can be started holds up nobody
@@ -177,14 +173,13 @@ class RuntimeManager:
             key=f"{metadata['namespace']}/{metadata['name']}",
             uid=metadata["uid"],
         ):
-            options = self.options.sandbox(
+            options = self._runtime_helper.sandbox(
                 pod,
                 lambda message: self._event(
                     pod, "Warning", "DNSConfigForming", message, ""
                 ),
             )
-            if self.logs is not None:
-                self.logs.make_directory(pod)
+            self._logs.make_directory(pod)
             return await self._runtime.run_pod_sandbox(
                 generate_pod_sandbox_config(pod, attempt, **options)
             )
@@ -286,8 +281,7 @@ class RuntimeManager:
             event("Warning", "Failed", f"Error: {error.message}")
             return StartFailure("RunContainerError", error.message)
         event("Normal", "Started", "Container started")
-        if self.logs is not None:
-            self.logs.link(pod, name, container_id, config.log_path)
+        self._logs.link(pod, name, container_id, config.log_path)
         post_start = (container.get("lifecycle") or {}).get("postStart")
         if post_start:
             return await self._post_start(pod, container, container_id, post_start)
@@ -306,18 +300,19 @@ class RuntimeManager:
         Raises ContainerEnvironmentError.
         """
         sandbox = await self._runtime.pod_sandbox_status(sandbox_id)
-        envs, mounts = await self.options.generate(pod, container, sandbox.ip, event)
+        envs, mounts = await self._runtime_helper.generate(
+            pod, container, sandbox.ip, event
+        )
         uid, username = await self._image_user(image)
         why = verify_run_as_non_root(pod, container, uid, username)
         if why:
             raise ContainerEnvironmentError(why)
-        resources = linux_container_resources(pod, container, self.memory_capacity)
-        if self.unified:
-            resources["unified"] = dict(self.unified)
-        if self.cpu_manager is not None:
-            resources = self.cpu_manager.pre_create_container(pod, container, resources)
-        if self.logs is not None:
-            self.logs.make_directory(pod, container["name"])
+        resources = self._lifecycle.pre_create_container(
+            pod,
+            container,
+            linux_container_resources(pod, container, self._memory_capacity),
+        )
+        self._logs.make_directory(pod, container["name"])
         return generate_container_config(
             pod,
             container,
@@ -391,5 +386,4 @@ class RuntimeManager:
             for status in await self._runtime.list_containers(sandbox.id):
                 self._backoff.forget((uid, status.metadata.name))
             await self._runtime.remove_pod_sandbox(sandbox.id)
-            if self.logs is not None:
-                self.logs.remove(sandbox.metadata)
+            self._logs.remove(sandbox.metadata)

@@ -7,7 +7,7 @@ annotation `config.mirror` carries the static pod's hash: if it is another, the 
 is outdated.
 
 Upstream: `pkg/kubelet/pod/mirror_client.go` (`CreateMirrorPod`, `DeleteMirrorPod`),
-`pod_manager.go` (`TranslatePodUID`), `kubelet.go` (`tryReconcileMirrorPods`), v1.36.
+`kubelet.go` (`tryReconcileMirrorPods`), v1.36.
 """
 
 from __future__ import annotations
@@ -20,18 +20,10 @@ from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object
 from lifecycle.client.rest import Client
-from lifecycle.kubelet.types.pod_update import CONFIG_HASH, CONFIG_MIRROR, is_mirror_pod
+from lifecycle.kubelet.pod.pod_manager import PodManager, full_name, is_mirror_pod_of
+from lifecycle.kubelet.types.pod_update import CONFIG_HASH, CONFIG_MIRROR
 
 log = logging.getLogger(__name__)
-
-
-def is_mirror_pod_of(mirror: Object, pod: Object) -> bool:
-    """Whether it still shows what the static pod is."""
-    annotations = mirror["metadata"].get("annotations") or {}
-    return bool(
-        annotations.get(CONFIG_MIRROR)
-        == (pod["metadata"].get("annotations") or {}).get(CONFIG_HASH)
-    )
 
 
 class MirrorClient:
@@ -89,75 +81,53 @@ class MirrorClient:
 
 
 class MirrorPods:
-    """The pictures of one node's static pods. `node` is the Node as known now, empty
-    before it is; `start` runs something beside.
+    """Keeps the API server's picture of one node's static pods as they are. `node` is
+    the Node as known now, empty before it is; `start` runs something beside.
     """
 
     def __init__(
         self,
         client: Client,
+        pod_manager: PodManager,
         node: Callable[[], Object],
         start: Callable[[Coroutine[Any, Any, None]], None],
     ) -> None:
         self._client = client
+        self._pod_manager = pod_manager
         self._node = node
         self._start = start
-        self._known: dict[tuple[str, str], Object] = {}
         self._creating: set[tuple[str, str]] = set()
 
-    def known(self, pod: Object) -> Object | None:
-        """The picture of a static pod, if there is one that shows it as it is."""
-        found = self._known.get(_key(pod))
-        return found if found is not None and is_mirror_pod_of(found, pod) else None
-
-    def note(self, pod: Object) -> bool:
-        """Whether what came from the API server is a picture; then it is remembered,
-        and nothing else is to be done with it.
-        """
-        if not is_mirror_pod(pod):
-            return False
-        self._known[_key(pod)] = pod
-        return True
-
-    def forget(self, pod: Object) -> bool:
-        """Whether what is gone was a picture."""
-        return is_mirror_pod(pod) and self._known.pop(_key(pod), None) is not None
-
-    def make(self, pod: Object) -> None:
+    def try_reconcile(self, pod: Object) -> None:
         """Show a static pod to the API server, if it is not shown as it is. Upstream:
         `tryReconcileMirrorPods`.
         """
-        known = self._known.get(_key(pod))
-        good = (
-            known is not None
-            and is_mirror_pod_of(known, pod)
-            and not known["metadata"].get("deletionTimestamp")
+        mirror = self._pod_manager.get_mirror_pod(pod)
+        is_current = (
+            mirror is not None
+            and is_mirror_pod_of(mirror, pod)
+            and not mirror["metadata"].get("deletionTimestamp")
         )
-        if not self._node() or good or _key(pod) in self._creating:
+        if not self._node() or is_current or full_name(pod) in self._creating:
             return
-        if (
-            known is not None
-        ):  # outdated, or somebody wants it gone: once it is, another will be drawn
-            self.remove(pod)
+        if mirror is not None:
+            # outdated, or somebody wants it gone: once it is, another will be drawn
+            self.delete(pod)
         else:
             self._start(self._create(pod))
 
-    def remove(self, pod: Object) -> None:
+    def delete(self, pod: Object) -> None:
         """The static pod is gone: so is its picture."""
-        known = self._known.get(_key(pod))
-        if known is not None:
-            client, meta = MirrorClient(self._client, self._node()), known["metadata"]
+        mirror = self._pod_manager.get_mirror_pod(pod)
+        if mirror is not None:
+            client, meta = MirrorClient(self._client, self._node()), mirror["metadata"]
             self._start(
                 client.delete_mirror_pod(meta["name"], meta["namespace"], meta["uid"])
             )
 
     async def _create(self, pod: Object) -> None:
-        self._creating.add(_key(pod))
+        self._creating.add(full_name(pod))
         try:
             await MirrorClient(self._client, self._node()).create_mirror_pod(pod)
         finally:
-            self._creating.discard(_key(pod))
-
-
-def _key(pod: Object) -> tuple[str, str]:
-    return pod["metadata"]["namespace"], pod["metadata"]["name"]
+            self._creating.discard(full_name(pod))

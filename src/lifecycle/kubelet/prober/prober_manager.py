@@ -12,24 +12,31 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from lifecycle.api.clock import Clock
 from lifecycle.api.pod_util import is_restartable_init_container
 from lifecycle.api.wire import Object
 from lifecycle.cri.runtime import Runtime
+from lifecycle.kubelet.container.ref import PodEvent
 from lifecycle.kubelet.prober.prober import Prober
 from lifecycle.kubelet.prober.worker import (
     LIVENESS,
     READINESS,
     STARTUP,
-    PodEvent,
     Worker,
 )
 
-Update = Callable[[Object, str, str, bool], None]
-"""Called when a result has changed, with the pod, the kind of probe, the container's id
-and whether it passed.
-"""
+
+@dataclass(slots=True, frozen=True)
+class ProbeUpdate:
+    """A result that is another than before. Upstream: `proberesults.Update`."""
+
+    pod: Object
+    kind: str
+    container_id: str
+    passed: bool
+
 
 Status = Callable[[str], Object | None]
 """What was last reported of a pod, by uid."""
@@ -39,7 +46,8 @@ class ProbeManager:
     """Workers by pod uid, and their results by container id.
 
     `ready`, `started`: what probes say, absent where there is no probe. `unhealthy`:
-    containers to be killed, and which probe says so.
+    containers to be killed, and which probe says so. `update` is told of every result
+    that is another than before.
     """
 
     def __init__(
@@ -47,7 +55,7 @@ class ProbeManager:
         runtime: Runtime,
         clock: Clock,
         event: PodEvent,
-        update: Update,
+        update: Callable[[ProbeUpdate], None],
         status: Status,
     ) -> None:
         self._prober = Prober(runtime)
@@ -179,4 +187,4 @@ class ProbeManager:
             if not passed:
                 self.unhealthy[container_id] = kind
         if changed:
-            self._update(pod, kind, container_id, passed)
+            self._update(ProbeUpdate(pod, kind, container_id, passed))

@@ -20,6 +20,7 @@ from lifecycle.api.clock import parse_time
 from lifecycle.api.pod_util import is_pod_phase_terminal
 from lifecycle.api.restart_policy import container_should_restart
 from lifecycle.api.wire import Object
+from lifecycle.kubelet.container.ref import PodEvent
 from lifecycle.kubelet.container.restart_all import should_all_containers_restart
 from lifecycle.kubelet.prober.prober import ProbeError, Prober
 
@@ -29,8 +30,6 @@ Result = Callable[[Object, Object, str, str, bool], None]
 """Takes pod, container, kind of probe, container id and whether it passed: a result
 that counts.
 """
-
-PodEvent = Callable[[Object, str, str, str, str], None]
 
 
 class Worker:

@@ -20,7 +20,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable
+from typing import Protocol
 
 from lifecycle.api.clock import Clock
 from lifecycle.api.pod_util import is_pod_phase_terminal
@@ -29,6 +29,7 @@ from lifecycle.api.status import StatusError
 from lifecycle.api.tracing import span
 from lifecycle.api.wire import Object
 from lifecycle.client.rest import STRATEGIC_MERGE_PATCH, Client
+from lifecycle.kubelet.pod.pod_manager import PodManager
 from lifecycle.kubelet.status.container_fields import with_container_field
 from lifecycle.kubelet.status.generate import DISRUPTION_TARGET, KUBELET_CONDITIONS
 from lifecycle.kubelet.status.normalize_status import normalize_status
@@ -86,28 +87,35 @@ def merge_pod_status(
     return merged
 
 
+class PodDeletionSafetyProvider(Protocol):
+    """Who knows whether a pod's end may be made public."""
+
+    def could_have_running_containers(self, uid: str) -> bool:
+        """True until the pod is known to have ended."""
+        ...
+
+    def is_terminated(self, uid: str) -> bool:
+        """Whether nothing of the pod runs any more: it may be deleted."""
+        ...
+
+
 class StatusManager:
-    """Statuses by pod uid. `could_have_running_containers` and `can_be_deleted` are
-    asked about a pod before its end is made public.
-    """
+    """Statuses by pod uid. `pod_manager` knows the mirrors of static pods."""
 
     def __init__(
         self,
         client: Client,
         clock: Clock,
-        *,
-        could_have_running_containers: Callable[[str], bool],
-        can_be_deleted: Callable[[str], bool],
+        pod_manager: PodManager,
+        pod_deletion_safety: PodDeletionSafetyProvider,
     ) -> None:
         self._client = client
         self._clock = clock
-        self._could_have_running_containers = could_have_running_containers
-        self._can_be_deleted = can_be_deleted
+        self._pod_manager = pod_manager
+        self._pod_deletion_safety = pod_deletion_safety
         self._statuses: dict[str, _Versioned] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._pods = resource("pods")
-        self.mirror_of: Callable[[Object], Object | None] = lambda pod: None
-        """The mirror of a static pod, if there is one."""
 
     def get_pod_status(self, uid: str) -> Object | None:
         """What was last said, or None."""
@@ -249,7 +257,7 @@ class StatusManager:
             known.finished
             and not is_static_pod(known.pod)
             and bool(metadata.get("deletionTimestamp"))
-            and self._can_be_deleted(metadata["uid"])
+            and self._pod_deletion_safety.is_terminated(metadata["uid"])
         )
 
     async def _sync_pod(self, known: _Versioned) -> bool:
@@ -265,7 +273,11 @@ class StatusManager:
                     return False
                 raise
             if live["metadata"]["uid"] != uid:
-                mirror = self.mirror_of(known.pod) if static else None
+                mirror = (
+                    self._pod_manager.get_current_mirror_pod(known.pod)
+                    if static
+                    else None
+                )
                 if (
                     mirror is None
                     or mirror["metadata"]["uid"] != live["metadata"]["uid"]
@@ -273,8 +285,11 @@ class StatusManager:
                     return False
                 uid = live["metadata"]["uid"]
             old = live.get("status") or {}
-            running = not known.finished and self._could_have_running_containers(
-                metadata["uid"]
+            running = (
+                not known.finished
+                and self._pod_deletion_safety.could_have_running_containers(
+                    metadata["uid"]
+                )
             )
             merged = merge_pod_status(old, known.status, running)
             patch = status_patch(uid, old, merged)
@@ -292,7 +307,7 @@ class StatusManager:
             if (
                 live["metadata"].get("deletionTimestamp")
                 and known.finished
-                and self._can_be_deleted(uid)
+                and self._pod_deletion_safety.is_terminated(uid)
             ):
                 await self._client.delete(
                     self._pods, name, namespace, uid=uid, grace_period=0

@@ -94,6 +94,8 @@ class CPUManager:
 
     def remove_stale_state(self) -> None:
         """Forget pods that are not there any more."""
+        if not self.state.assignments:
+            return
         active = {pod["metadata"]["uid"] for pod in self._active_pods()}
         for uid in [uid for uid in self.state.assignments if uid not in active]:
             self.remove_pod(uid)
@@ -125,7 +127,7 @@ class CPUManager:
         return told
 
     async def run(self) -> None:
-        """Reconcile until cancelled."""
-        while True:
+        """Reconcile until cancelled; without a policy there is nothing to do."""
+        while self.policy.name != "none":
             await asyncio.sleep(RECONCILE_PERIOD)
             await self.reconcile_state()
