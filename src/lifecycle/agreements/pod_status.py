@@ -35,8 +35,14 @@ from lifecycle.compare.compare import Comparison, compare
 from lifecycle.inspector import Recording
 from lifecycle.kubelet.active_deadline import ActiveDeadlineHandler
 from lifecycle.kubelet.kubelet_pods.phase import get_phase
-from lifecycle.kubelet.status.generate import containers_ready, initialized, ready
-from lifecycle.kubelet.status.status_manager import merge_pod_status
+from lifecycle.kubelet.status.generate import (
+    containers_ready,
+    initialized,
+    ready,
+)
+from lifecycle.kubelet.status.status_manager import (
+    merge_pod_status,
+)
 
 SCENARIO, NAMESPACE = "kubelet", "kubelet"
 STEP = 0.15

@@ -36,6 +36,7 @@ from lifecycle.etcd.store import (
     KeyValue,
     Store,
     StoreError,
+    Watch,
     prefix_end,
 )
 
@@ -75,6 +76,9 @@ class Cacher:
         ] = {}  # sorted, by namespace; all of them under ""
         self._rows: dict[str, list[Cached]] = {}
         self._pump_task: asyncio.Task[None] | None = None
+        self._watch: Watch | None = (
+            None  # until everything has been read, which may fail
+        )
         self.version = 0
         self._bells: list[Bell] = []
 
@@ -91,7 +95,8 @@ class Cacher:
         """End the watch on the store and every watcher."""
         if self._pump_task is not None:
             self._pump_task.cancel()
-        await self._watch.close()
+        if self._watch is not None:
+            await self._watch.close()
         self._end_watchers()
 
     def _end_watchers(self) -> None:
@@ -115,16 +120,18 @@ class Cacher:
             cached = self._decoded(kv)
             if cached is not None:
                 self._put(cached)
-        self._watch = self._store.watch(
+        watch = self._store.watch(
             self.prefix, prefix_end(self.prefix), revision=page.revision + 1
         )
-        self._watch.bells = self._bells
+        watch.bells = self._bells
+        self._watch = watch
         for bell in self._bells:
             bell.ring()
 
     async def _pump(self) -> None:
         while True:
             try:
+                assert self._watch is not None
                 async for batch in self._watch:
                     self._apply(batch)
                 return
@@ -148,7 +155,7 @@ class Cacher:
         """Apply what the store has told already: after it, a read is as fresh as one
         from the store itself.
         """
-        batch = self._watch.take()
+        batch = self._watch.take() if self._watch is not None else None
         if batch:
             self._apply(batch)
 

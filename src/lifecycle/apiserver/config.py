@@ -28,6 +28,7 @@ from lifecycle.apiserver.admission.registration import Registration
 from lifecycle.apiserver.admission.resource_quota import ResourceQuota
 from lifecycle.apiserver.admission.role_escalation import RoleEscalation
 from lifecycle.apiserver.authn.bootstrap_token import BootstrapTokenAuthenticator
+from lifecycle.apiserver.authn.jwt import SigningKey
 from lifecycle.apiserver.authn.legacy_service_account import LegacyServiceAccountTokens
 from lifecycle.apiserver.authn.openid_metadata import OpenIDMetadata
 from lifecycle.apiserver.authn.options import (
@@ -71,8 +72,11 @@ class Config:
         authentication: AuthenticationOptions | None = None,
         authorization: AuthorizationOptions | None = None,
         admission: AdmissionOptions | None = None,
+        signing_key: SigningKey | None = None,
     ) -> None:
-        self.tokens = ServiceAccountTokens(reader, clock, request_names or NameSource())
+        self.tokens = ServiceAccountTokens(
+            reader, clock, request_names or NameSource(), key=signing_key
+        )
         self.legacy_tokens = LegacyServiceAccountTokens(self.tokens)
         options = replace(authentication or AuthenticationOptions())
         options.anonymous = options.anonymous and allow_anonymous

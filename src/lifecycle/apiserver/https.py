@@ -24,14 +24,17 @@ import re
 import socket
 import ssl
 import time
+import weakref
 from email.utils import formatdate
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import parse_qs, unquote
 
+import yarl._url
 from aiohttp import web
 from aiohttp.web_protocol import RequestHandler
 
+from lifecycle.api.bounded_cache import is_short
 from lifecycle.api.status import request_entity_too_large
 from lifecycle.api.upgrade import hand_over
 from lifecycle.api.wire import Handler, Request, Response
@@ -59,6 +62,13 @@ _SETTINGS: dict[str, Any] = {
 }
 _BAD_ESCAPE = re.compile("%(?![0-9a-fA-F]{2})")
 _REASONS = {status.value: status.phrase for status in HTTPStatus}
+
+_URL_CACHES = [
+    each for each in vars(yarl._url).values() if hasattr(each, "cache_clear")
+]
+"""Of the library that splits addresses for aiohttp: each keeps the last 128 of any
+length.
+"""
 
 
 class _BodyTooLargeError(Exception):
@@ -88,7 +98,7 @@ class _Connection(RequestHandler):
     certificate cannot change.
     """
 
-    __slots__ = ("peer",)
+    __slots__ = ("__weakref__", "peer")
 
     def __init__(self, server: web.Server, **settings: Any) -> None:
         super().__init__(server, **settings)
@@ -171,9 +181,18 @@ class HTTPSServer:
         loop = asyncio.get_running_loop()
         connection = _Connection(self._connections, loop=loop, **_SETTINGS)
 
+        reference = weakref.ref(
+            connection
+        )  # the timer must not keep alive what a closed connection last read
+
         def close_if_silent() -> None:
-            if not connection._request_count and connection.transport is not None:
-                connection.force_close()
+            silent = reference()
+            if (
+                silent is not None
+                and not silent._request_count
+                and silent.transport is not None
+            ):
+                silent.force_close()
 
         loop.call_later(FIRST_REQUEST_TIMEOUT, close_if_silent)
         return connection
@@ -224,8 +243,11 @@ class HTTPSServer:
     ) -> _Written:
         response = finish(request, response)
         body = response.body or b""
-        if len(body) > THRESHOLD and "gzip" in request.headers.get(
-            "accept-encoding", ""
+        encoded = "Content-Encoding" in response.headers
+        if (
+            len(body) > THRESHOLD
+            and not encoded
+            and "gzip" in request.headers.get("accept-encoding", "")
         ):
             body = self._compressor.compress(body)
             response.headers["Content-Encoding"] = "gzip"
@@ -330,6 +352,9 @@ def to_request(incoming: web.BaseRequest) -> Request:
     """
     target = incoming._message.path
     path, _, query = target.partition("?")
+    if not is_short(target):
+        for cache in _URL_CACHES:
+            cache.cache_clear()
     connection = incoming.protocol
     peer = connection.peer if isinstance(connection, _Connection) else None
     if peer is None:

@@ -39,6 +39,7 @@ from lifecycle.apiserver.aggregation.local_api_services import (
 from lifecycle.apiserver.apiextensions.definition_store import DefinitionStore
 from lifecycle.apiserver.apiextensions.extensions import Extensions
 from lifecycle.apiserver.authn.options import AuthenticationOptions
+from lifecycle.apiserver.authority import Authority
 from lifecycle.apiserver.authz.modes import AuthorizationOptions
 from lifecycle.apiserver.bootstrap.policy import bootstrap_objects, system_namespaces
 from lifecycle.apiserver.bootstrap.reconcile import reconciled
@@ -57,6 +58,7 @@ from lifecycle.apiserver.filters.audit_policy_reader import read_policy
 from lifecycle.apiserver.filters.metrics import RequestMetrics
 from lifecycle.apiserver.filters.work_estimate import WorkEstimator
 from lifecycle.apiserver.flags import server_flags
+from lifecycle.apiserver.go_json import reading_json_ahead
 from lifecycle.apiserver.https import HTTPSServer
 from lifecycle.apiserver.non_resource import NonResourceHandler
 from lifecycle.apiserver.non_resource.discovery import group_names
@@ -183,7 +185,8 @@ class InProcessTransport:
 class APIServer:
     """One API server over a store. `await start()` before use.
 
-    `token` is a bearer token for a user in `system:masters` (empty: none).
+    `token` is a bearer token for a user in `system:masters` (empty: none). `authority`
+    is what it signs with; None: keys of its own, which end with it.
     """
 
     def __init__(
@@ -198,8 +201,10 @@ class APIServer:
         admission: AdmissionOptions | None = None,
         audit: AuditOptions | None = None,
         cors_allowed_origins: Sequence[str] = (),
+        authority: Authority | None = None,
     ) -> None:
         self.store = store
+        self._authority = authority
         self._remote = store.remote
         self.clock = clock or Clock()
         self.names = names or NameSource()
@@ -238,6 +243,7 @@ class APIServer:
             authorization=authorization,
             admission=admission,
             audit=audit_log,
+            signing_key=authority.signing_key if authority is not None else None,
         )
         environment = Environment(
             store,
@@ -274,12 +280,14 @@ class APIServer:
         self._others = NonResourceHandler(
             self.config.openid_metadata, checks=checks, served=self.extensions
         )
-        serve: Handler = reading_ahead(self._serve)
+        serve: Handler = reading_json_ahead(reading_ahead(self._serve))
         if self.config.initializers is not None:
             serve = InitializerVisibility(
                 serve, self.config.initializers, self.clock, self.names
             )
-        self.front_proxy = FrontProxy()
+        self.front_proxy = FrontProxy(
+            authority.front_proxy if authority is not None else None
+        )
         self.aggregator = Aggregator(
             serve,
             self.reader,
@@ -302,7 +310,11 @@ class APIServer:
     @cached_property
     def certificates(self) -> CertificateAuthority:
         """The cluster's certificate authority, made when first needed."""
-        return CertificateAuthority()
+        return (
+            self._authority.certificates
+            if self._authority is not None
+            else CertificateAuthority()
+        )
 
     async def start(
         self, restore: Callable[[Store], Awaitable[None]] | None = None

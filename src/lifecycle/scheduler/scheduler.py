@@ -20,7 +20,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
+from typing import Any
 
 from lifecycle.api.clock import Clock
 from lifecycle.api.labels import Selector
@@ -448,10 +449,8 @@ class Scheduler:
             self._binding_cycle(queued, host, volumes, binders), f"bind {info.key}"
         )
 
-    def _in_background(self, work: object, name: str) -> None:
-        task: asyncio.Task[None] = asyncio.get_running_loop().create_task(
-            work, name=name
-        )  # type: ignore[arg-type]
+    def _in_background(self, work: Coroutine[Any, Any, None], name: str) -> None:
+        task = asyncio.get_running_loop().create_task(work, name=name)
         self._binding.add(task)
         task.add_done_callback(self._binding.discard)
 

@@ -23,7 +23,12 @@ from lifecycle.kubelet.images.credentials import (
     lookup_credentials,
     urls_match,
 )
-from lifecycle.kubelet.images.image_manager import ImageError, ImageManager, apply_default_image_tag, repository
+from lifecycle.kubelet.images.image_manager import (
+    ImageError,
+    ImageManager,
+    apply_default_image_tag,
+    repository,
+)
 from lifecycle.kubelet.kubelet_pods.pull_secrets import get_pull_secrets_for_pod
 
 PRIVATE = "registry.example/team/app:1"

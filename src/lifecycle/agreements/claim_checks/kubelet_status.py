@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import product
 from pathlib import Path
 from typing import Any, cast
@@ -211,9 +211,9 @@ def our_deadline() -> bool:
     pod = {**POD, "spec": {**POD["spec"], "activeDeadlineSeconds": 5}}
     started = {"startTime": "1970-01-01T00:01:40Z"}
     verdicts = [
-        ActiveDeadlineHandler(lambda uid: started, lambda at=at: at).should_evict(pod)
+        ActiveDeadlineHandler(lambda uid: started, partial(float, at)).should_evict(pod)
         for at in (104.0, 105.0)
-    ]  # type: ignore[misc]
+    ]
     return [v.evict for v in verdicts] == [False, True] and verdicts[1].reason == REASON
 
 

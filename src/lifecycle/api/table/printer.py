@@ -61,6 +61,11 @@ def _schemas(type: str) -> Any:
             f"openapi/apis/{_GROUPS.get(group, f'{group}.k8s.io')}/{version}.json",
             f"io.k8s.api.{group}.{version}",
         )
+    if kind in (
+        "ScaleSpec",
+        "ScaleStatus",
+    ):  # published only where there is something to scale
+        document = "openapi/apis/apps/v1.json"
     if group == "meta":
         name = "io.k8s.apimachinery.pkg.apis.meta.v1"
     return published(document)["components"]["schemas"][f"{name}.{kind}"]["properties"]

@@ -62,7 +62,7 @@ def default_plugins(
         NamespaceLifecycle(reader),
         LimitRanger(reader),
         ServiceAccount(reader, names),
-        NodeRestriction(reader),
+        NodeRestriction(reader, authorize),
         TaintNodesByCondition(),
         PodSecurity(reader),
         Priority(reader),

@@ -34,12 +34,17 @@ COMMON_NAME = "front-proxy-client"
 
 
 class FrontProxy:
-    """The authority and the client certificate, made when first needed."""
+    """The authority, unless one is given, and the client certificate, made when first
+    needed.
+    """
+
+    def __init__(self, authority: CertificateAuthority | None = None) -> None:
+        self._authority = authority
 
     @cached_property
     def authority(self) -> CertificateAuthority:
         """Signs for the front proxy and nobody else."""
-        return CertificateAuthority()
+        return self._authority or CertificateAuthority()
 
     @cached_property
     def certificate(self) -> tuple[bytes, bytes]:

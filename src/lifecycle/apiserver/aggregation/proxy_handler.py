@@ -128,7 +128,7 @@ class ProxyHandler:
             return _proxy_error(f"error trying to reach service: {error}", 503)
         if request.accepts_object and data[:1] == b"{":
             return Response(answer.status, kept, obj=orjson.loads(data))
-        return Response(answer.status, kept, body=data)
+        return Response(answer.status, kept, body=data, verbatim=True)
 
 
 def _proxy_error(message: str, code: int) -> Response:

@@ -117,7 +117,7 @@ class ConvertingCacher(Cacher):
         """Apply what needs no conversion, or has been converted; behind the first that
         has not, everything waits.
         """
-        if not hasattr(self, "_watch"):
+        if self._watch is None:
             return
         self._line.extend(self._watch.take() or ())
         ready = []
@@ -161,6 +161,7 @@ class ConvertingCacher(Cacher):
     async def _pump(self) -> None:
         while True:
             try:
+                assert self._watch is not None
                 async for batch in self._watch:
                     self._line.extend(batch)
                     await self._settle_patiently()

@@ -166,10 +166,10 @@ class CustomResourceHandler:
             )
             request.warnings.append(text or f"{gv} {kind} is deprecated")
         self._check_media_types(request)
-        if (
-            info.subresource
-            and handler.find(info).subresource(info.subresource) is None
-        ):  # type: ignore[union-attr]
+        resource = handler.find(info)
+        if info.subresource and (
+            resource is None or resource.subresource(info.subresource) is None
+        ):
             raise status.not_found(info.resource, info.name, info.group)
         return await handler(request)
 
@@ -183,12 +183,18 @@ class CustomResourceHandler:
 
     @staticmethod
     def _check_media_types(request: Request) -> None:
-        """Custom resources have no protobuf form. Raises StatusError 406, 415."""
+        """Custom resources have no protobuf form, but their bare metadata has. Raises
+        StatusError 406, 415.
+        """
         if request.accepts_object:
             return
         accept = request.headers.get("accept", "")
         if PROTOBUF in accept:
-            left = [clause for clause in accept.split(",") if PROTOBUF not in clause]
+            left = [
+                clause
+                for clause in accept.split(",")
+                if PROTOBUF not in clause or "as=PartialObject" in clause
+            ]
             if not left:
                 message = (
                     "only the following media types are accepted: application/json,"

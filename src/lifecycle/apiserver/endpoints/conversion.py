@@ -76,6 +76,47 @@ def converted(
     }
 
 
+def converted_bookmark(
+    accepted: Accepted,
+    resource: Resource,
+    bookmark: Object,
+    *,
+    now: float,
+    include: str,
+    headers: bool,
+    strategy: Strategy,
+) -> Object:
+    """A bookmark of a watch in the form of its events.
+
+    Upstream converts it as it does any object: as a Table it is a row of something that
+    has nothing but a revision.
+    """
+    metadata = bookmark["metadata"]
+    if accepted.kind != "Table":
+        return partial(bookmark, accepted.api_version)
+    empty, _ = strategy.decode(bookmark, resource.api_version, resource.kind)
+    empty = {**empty, "metadata": {"name": "", **metadata}}
+    table = converted(
+        accepted,
+        resource,
+        [empty],
+        None,
+        now=now,
+        include=include,
+        headers=headers,
+        strategy=strategy,
+    )
+    rows = [
+        (
+            {**row, "object": {**row["object"], "metadata": metadata}}
+            if row.get("object")
+            else row
+        )
+        for row in table["rows"]
+    ]
+    return {**table, "rows": rows}
+
+
 def _of_version(table: Object, version: str) -> Object:
     """The same Table in a version of the group; the rows carry metadata of the same
     version.

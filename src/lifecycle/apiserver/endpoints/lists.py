@@ -11,8 +11,8 @@ Upstream: `apiserver/pkg/endpoints/handlers/get.go` (`ListResource`),
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import orjson
 
@@ -24,7 +24,7 @@ from lifecycle.api.resources import Resource
 from lifecycle.api.wire import Object, Request, Response, WatchFrame
 from lifecycle.apiserver.cache_watcher import CacheWatcher, Criteria
 from lifecycle.apiserver.cached_object import Cached
-from lifecycle.apiserver.endpoints.conversion import converted
+from lifecycle.apiserver.endpoints.conversion import converted, converted_bookmark
 from lifecycle.apiserver.endpoints.negotiation import (
     JSON,
     YAML,
@@ -207,7 +207,7 @@ class ListEndpoint:
             return Response(200, stream=watcher)
         content_type, encode = frame_encoder(accepted)
         if accepted.kind:
-            encode = self._converting(scope, accepted, request)
+            encode = self._converting(scope, accepted, request, encode)
         return Response(
             200, {"Content-Type": content_type}, stream=watcher, encode_frame=encode
         )
@@ -225,8 +225,15 @@ class ListEndpoint:
         return None, initial is not False
 
     def _converting(
-        self, scope: RequestScope, accepted: Accepted, request: Request
-    ) -> Any:
+        self,
+        scope: RequestScope,
+        accepted: Accepted,
+        request: Request,
+        encode_frame: Callable[[WatchFrame], bytes],
+    ) -> Callable[[WatchFrame], bytes]:
+        """What turns the object of each event into another form, before `encode_frame`
+        makes bytes of it.
+        """
         include = request.param("includeObject") or "Metadata"
         accepted = replace(
             accepted, kind=accepted.kind.removesuffix("List")
@@ -235,25 +242,26 @@ class ListEndpoint:
 
         def encode(frame: WatchFrame) -> bytes:
             obj = frame.object
-            if frame.type not in ("BOOKMARK", "ERROR"):
-                now = self.environment.clock.now()
+            if frame.type == "ERROR":
+                return encode_frame(frame)
+            now, headers = self.environment.clock.now(), state["headers"]
+            state["headers"] = False
+            if frame.type == "BOOKMARK":
+                obj = converted_bookmark(
+                    accepted,
+                    scope.resource,
+                    obj,
+                    now=now,
+                    include=include,
+                    headers=headers,
+                    strategy=scope.strategy,
+                )
+            else:
                 obj = converted(
                     accepted, scope.resource, [obj], None, now=now, include=include,
-                    headers=state["headers"], strategy=scope.strategy
+                    headers=headers, strategy=scope.strategy
                 )  # fmt: skip
-                state["headers"] = False
-            elif frame.type == "BOOKMARK" and accepted.kind == "Table":
-                obj = {
-                    "kind": "Table",
-                    "apiVersion": accepted.api_version,
-                    "metadata": {"resourceVersion": obj["metadata"]["resourceVersion"]},
-                    "columnDefinitions": [],
-                    "rows": [],
-                }
-            return b'{"type":"%b","object":%b}\n' % (
-                frame.type.encode(),
-                orjson.dumps(obj),
-            )
+            return encode_frame(WatchFrame(frame.type, obj))
 
         return encode
 

@@ -36,6 +36,7 @@ from lifecycle.apiserver.endpoints.options import (
     check_write_options,
 )
 from lifecycle.apiserver.endpoints.patch_bodies import parse_patch
+from lifecycle.apiserver.endpoints.proxy import locate, proxy
 from lifecycle.apiserver.endpoints.routes import check_route, no_such_resource
 from lifecycle.apiserver.filters.audit import log_request_object
 from lifecycle.apiserver.must_ask import MustAsk, served
@@ -61,9 +62,9 @@ DELETE_COLLECTION_PAGE = 10_000
 Endpoint = Callable[["ResourceHandler", Request, RequestScope], Awaitable[Response]]
 
 
-CONNECTING = frozenset({"attach", "exec", "log", "portforward", "proxy"})
-"""Subresources that upstream answers by asking the kubelet, or the pod itself, over a
-connection of its own.
+CONNECTING = frozenset({"attach", "exec", "log", "portforward"})
+"""Subresources that upstream answers by asking the kubelet over a connection of its
+own.
 """
 
 
@@ -158,6 +159,10 @@ class ResourceHandler:
         ):  # a version that is published but not kept here
             raise status.generic_not_found()
         return store
+
+    def _stored(self, plural: str, namespace: str, name: str) -> Object:
+        """An object of the core group. Raises StatusError 404."""
+        return self.stores["", plural].get(namespace, name).obj
 
     # -- verbs -------------------------------------------------------------------------
 
@@ -272,7 +277,7 @@ class ResourceHandler:
         row = resource.subresource(name)
         if row is None or (len(info.parts) > 3 and name != "proxy"):
             raise status.generic_not_found()
-        if info.verb not in row.verbs:
+        if info.verb not in row.verbs and name != "proxy":
             raise status.method_not_allowed()
         virtual = self.virtual_subresources.get((resource.group, resource.plural, name))
         if virtual is not None:
@@ -291,15 +296,21 @@ class ResourceHandler:
                 request, scope, self._read(request, scope, "v1", "Binding")
             )
         if (resource.plural, name) == ("pods", "eviction"):
-            eviction = self._read(request, scope, "policy/v1", "Eviction")
+            eviction = self._read(
+                request, scope, "policy/v1", "Eviction", alias="policy/v1beta1"
+            )
             check_namespace(eviction, scope)
             budgets = self.stores["policy", "poddisruptionbudgets"]
             return Response(
                 201, obj=await evict(self.store(scope), budgets, scope, eviction)
             )
+        if name == "proxy":
+            location = locate(
+                resource.plural, scope.namespace, scope.name, self._stored
+            )
+            return await proxy(request, location, self.connector.nodes)
         if name in CONNECTING:
-            wanted = scope.name.partition(":")[0] if name == "proxy" else scope.name
-            pod = self.store(scope).get(scope.namespace, wanted)
+            pod = self.store(scope).get(scope.namespace, scope.name)
             return await self.connector.connect(request, pod.obj, name)
         if row.kind == resource.kind and info.verb in ("get", "update", "patch"):
             return await _VERBS[info.verb](self, request, scope)
@@ -343,14 +354,28 @@ class ResourceHandler:
     # -- bodies and answers ------------------------------------------------------------
 
     def _read(
-        self, request: Request, scope: RequestScope, api_version: str, kind: str
+        self,
+        request: Request,
+        scope: RequestScope,
+        api_version: str,
+        kind: str,
+        alias: str = "",
     ) -> Object:
         """The object a client sent: normal form, with defaults; it belongs to this
         request.
+
+        `alias`: an older version of the same fields, which is taken as well. Upstream:
+        `AcceptsGroupVersion`.
         """
         with span("apiserver", "decode"):
             check = scope.field_validation != "Ignore"
             sent, duplicates = parse_body(request, kind, duplicates=check)
+            if (
+                alias
+                and isinstance(sent, dict)
+                and (sent.get("apiVersion"), sent.get("kind")) == (alias, kind)
+            ):
+                sent = {**sent, "apiVersion": api_version}
             obj, strict = scope.strategy.decode(sent, api_version, kind)
             report_strict([*duplicates, *strict], scope)
             scope.strategy.set_defaults(obj)

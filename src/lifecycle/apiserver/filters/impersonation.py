@@ -58,8 +58,7 @@ def wanted_user(headers: dict[str, str]) -> UserInfo | None:
         return UserInfo(name, groups, uid, extra)
     if uid or groups or extra:
         raise bad_request(
-            f"requested {_go_value(uid, groups, extra)} without impersonating a user"
-            " name"
+            f"requested {_go_value(uid, groups, extra)} without impersonating a user name"
         )
     return None
 
@@ -94,10 +93,7 @@ def _go_value(
         if extra
         else "map[string][]string(nil)"
     )
-    return (
-        f'&user.DefaultInfo{{Name:"", UID:{go_quote(uid)}, Groups:{go_groups},'
-        f" Extra:{go_extra}}}"
-    )
+    return f'&user.DefaultInfo{{Name:"", UID:{go_quote(uid)}, Groups:{go_groups}, Extra:{go_extra}}}'
 
 
 def with_impersonation(handler: Handler, authorizer: Authorizer) -> Handler:
@@ -138,11 +134,14 @@ def with_impersonation(handler: Handler, authorizer: Authorizer) -> Handler:
 def repeated(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Header lines as one dictionary with lower-case keys. Headers of impersonation and
     of front proxies keep all values they were sent with; of any other sent twice, the
-    first counts, as in Go.
+    first counts, as in Go. Values that are not UTF-8 become so: Go keeps their bytes,
+    and shows U+FFFD wherever it writes JSON.
     """
     joined: dict[str, str] = {}
     for key, value in headers:
         key = key.lower()
+        if not value.isascii():
+            value = value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
         if key in joined and key.startswith(_REPEATED):
             joined[key] += SEPARATOR + value
         elif (

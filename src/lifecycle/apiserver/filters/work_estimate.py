@@ -15,6 +15,7 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
+from lifecycle.api.query_params import bool_parameter
 from lifecycle.api.wire import RequestInfo
 from lifecycle.apiserver.filters.queue_set import ONE_SEAT, Work
 
@@ -71,10 +72,7 @@ class WorkEstimator:
     def _list(self, info: RequestInfo, query: dict[str, list[str]], limit: int) -> Work:
         version = query.get("resourceVersion", [""])[0]
         if info.verb == "watch":
-            wants_state = query.get("sendInitialEvents", [""])[0].lower() in (
-                "true",
-                "1",
-            )
+            wants_state = bool_parameter(query, "sendInitialEvents")
             if not wants_state and version not in ("", "0"):
                 return ONE_SEAT
         stats = self._stats(info.group, info.resource)

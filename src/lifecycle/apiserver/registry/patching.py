@@ -12,6 +12,7 @@ Upstream: `apiserver/pkg/endpoints/handlers/patch.go` (`patcher.applyPatch`,
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import orjson
@@ -19,7 +20,7 @@ import orjson
 from lifecycle.api import status
 from lifecycle.api.field_errors import invalid
 from lifecycle.api.managed_fields import apply_patch, update_managed_fields
-from lifecycle.api.patch.json_patch import apply_json_patch
+from lifecycle.api.patch.json_patch import apply_in_steps
 from lifecycle.api.patch.merge_patch import apply_merge_patch
 from lifecycle.api.patch.strategic import strategic_merge_patch
 from lifecycle.api.schema import schema_for
@@ -44,12 +45,12 @@ from lifecycle.apiserver.registry.strategy import (
 )
 
 
-def patched_document(
+async def patched_document(
     content_type: str, document: Object, patch: Any, scope: RequestScope
 ) -> Object:
     """What a (not apply) patch makes of a document. Raises StatusError."""
     if content_type == JSON_PATCH:
-        result = apply_json_patch(document, patch)
+        result = await _apply_json_patch(document, patch)
     elif content_type == MERGE_PATCH:
         result = apply_merge_patch(document, patch)
     else:
@@ -64,6 +65,19 @@ def patched_document(
     if not isinstance(result, dict):
         raise status.bad_request("the patch does not leave an object")
     return result
+
+
+async def _apply_json_patch(document: Object, patch: Any) -> Any:
+    """What a JSON patch makes of a document. Others get a turn every so many
+    operations. Raises StatusError.
+    """
+    applying = apply_in_steps(document, patch)
+    while True:
+        try:
+            next(applying)
+        except StopIteration as end:
+            return end.value
+        await asyncio.sleep(0)
 
 
 def normal(
@@ -180,7 +194,7 @@ async def patch(
             )
         new = normal(
             content_type,
-            patched_document(content_type, live, patch, scope),
+            await patched_document(content_type, live, patch, scope),
             patch,
             scope,
             found,

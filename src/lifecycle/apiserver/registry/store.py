@@ -34,6 +34,7 @@ from lifecycle.apiserver.cacher import Cacher
 from lifecycle.apiserver.registry.metadata import (
     check_identity,
     check_no_revision,
+    check_object_meta,
     check_revision,
     fill_object_meta,
     in_go_order,
@@ -188,6 +189,7 @@ class ResourceStore:
                     causes,
                     resource.group,
                 )
+            check_object_meta(obj, resource)
             scope.warnings.extend(self.strategy.warnings_on_create(obj))
             self.strategy.canonicalize(obj)
             attributes.obj, attributes.name = obj, name
@@ -291,14 +293,8 @@ class ResourceStore:
         `storage.Preconditions.Check`.
         """
         if wanted and wanted != found:
-            why = (
-                f"Precondition failed: UID in precondition: {wanted}, UID in object"
-                f" meta: {found}"
-            )
-            why = (
-                f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion:"
-                f" 0, AdditionalErrorMsg: {why}"
-            )
+            why = f"Precondition failed: UID in precondition: {wanted}, UID in object meta: {found}"
+            why = f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: {why}"
             raise status.conflict(
                 self.resource.plural, scope.name, why, self.resource.group
             )

@@ -32,7 +32,10 @@ from lifecycle.kubelet.eviction.thresholds import (
     thresholds_met,
 )
 from lifecycle.kubelet.stats.summary import Summary
-from lifecycle.kubelet.status.generate import DISRUPTION_TARGET, condition
+from lifecycle.kubelet.status.generate import (
+    DISRUPTION_TARGET,
+    condition,
+)
 from lifecycle.kubelet.types.pod_update import is_critical_pod
 
 log = logging.getLogger(__name__)

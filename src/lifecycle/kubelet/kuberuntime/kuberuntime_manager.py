@@ -35,7 +35,10 @@ from lifecycle.kubelet.container.runtime_helper import (
     RecordEvent,
     RuntimeHelper,
 )
-from lifecycle.kubelet.images.image_manager import ImageError, ImageManager
+from lifecycle.kubelet.images.image_manager import (
+    ImageError,
+    ImageManager,
+)
 from lifecycle.kubelet.kuberuntime.container_config import (
     generate_container_config,
     generate_pod_sandbox_config,

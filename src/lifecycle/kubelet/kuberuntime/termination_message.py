@@ -16,12 +16,16 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 
-from lifecycle.cri.log_format import parse_entries
+from lifecycle.cri.log_format import MAX_LINE, parse_entries
 from lifecycle.cri.runtime import ContainerState, ContainerStatus
 from lifecycle.kubelet.logs.read import tail_start
 
 MAX_MESSAGE_LENGTH = 4096
 MAX_LOG_LENGTH, MAX_LOG_LINES = 2048, 80
+MAX_ENTRY = MAX_LINE + 128
+"""Bytes of one line of a log file: no runtime writes longer ones. No more of the file
+needs to be read.
+"""
 
 PATH = "io.kubernetes.container.terminationMessagePath"
 POLICY = "io.kubernetes.container.terminationMessagePolicy"
@@ -35,14 +39,16 @@ def read_at_most(path: str, size: int) -> bytes:
         return file.read(size)
 
 
-def _read(path: str, read_log: Callable[[str], bytes]) -> bytes:
+def _read(
+    path: str, read_log: Callable[[str], bytes], size: int = MAX_MESSAGE_LENGTH
+) -> bytes:
     """The end of a file on this machine, or of one that only a hollow runtime has.
     Raises OSError.
     """
     try:
-        return read_at_most(path, MAX_MESSAGE_LENGTH)
+        return read_at_most(path, size)
     except FileNotFoundError:
-        return read_log(path)[-MAX_MESSAGE_LENGTH:]
+        return read_log(path)[-size:]
 
 
 def termination_message(
@@ -76,7 +82,7 @@ def termination_message(
 
 def _end_of_log(path: str, read_log: Callable[[str], bytes]) -> str:
     try:
-        data = read_log(path)
+        data = _read(path, read_log, MAX_LOG_LINES * MAX_ENTRY)
     except OSError as error:
         return (
             ""

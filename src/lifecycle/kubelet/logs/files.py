@@ -135,13 +135,15 @@ class RealLogFile:
     def __init__(self, path: str) -> None:
         self._path = Path(path)
 
-    def read(self, offset: int = 0) -> bytes:
+    def read(self, offset: int = 0, size: int = -1) -> bytes:
         """Raises FileNotFoundError."""
         with self._path.open("rb") as stream:
-            if offset > os.fstat(stream.fileno()).st_size:
-                offset = 0  # rotated: the file begins anew
             stream.seek(offset)
-            return stream.read()
+            return stream.read(size)
+
+    def size(self) -> int:
+        """Raises FileNotFoundError."""
+        return self._path.stat().st_size
 
     async def grown(self, size: int) -> None:
         """Woken by the kernel."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs, unquote
@@ -109,11 +110,8 @@ class KubeletListener:
             )
             await answer.prepare(incoming)
             async for piece in response.stream:
-                await answer.write(
-                    response.encode_frame(piece)
-                    if response.encode_frame
-                    else bytes(piece)
-                )  # type: ignore[call-overload]
+                encode: Callable[[Any], bytes] = response.encode_frame or bytes
+                await answer.write(encode(piece))
             await answer.write_eof()
             return answer
         return web.Response(

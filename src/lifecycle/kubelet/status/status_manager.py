@@ -30,11 +30,20 @@ from lifecycle.api.tracing import span
 from lifecycle.api.wire import Object
 from lifecycle.client.rest import STRATEGIC_MERGE_PATCH, Client
 from lifecycle.kubelet.pod.pod_manager import PodManager
-from lifecycle.kubelet.status.container_fields import with_container_field
-from lifecycle.kubelet.status.generate import DISRUPTION_TARGET, KUBELET_CONDITIONS
-from lifecycle.kubelet.status.normalize_status import normalize_status
+from lifecycle.kubelet.status.container_fields import (
+    with_container_field,
+)
+from lifecycle.kubelet.status.generate import (
+    DISRUPTION_TARGET,
+    KUBELET_CONDITIONS,
+)
+from lifecycle.kubelet.status.normalize_status import (
+    normalize_status,
+)
 from lifecycle.kubelet.status.status_patch import status_patch
-from lifecycle.kubelet.status.terminal_status import terminal_status
+from lifecycle.kubelet.status.terminal_status import (
+    terminal_status,
+)
 from lifecycle.kubelet.types.pod_update import is_static_pod
 
 log = logging.getLogger(__name__)

@@ -26,7 +26,10 @@ from pathlib import Path
 from lifecycle.api.clock import Clock
 from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.wire import Object
-from lifecycle.kubelet.config.directories import PodDirectories, escape_qualified_name
+from lifecycle.kubelet.config.directories import (
+    PodDirectories,
+    escape_qualified_name,
+)
 from lifecycle.kubelet.volume import empty_dir, host_path
 from lifecycle.kubelet.volume.atomic_writer import AtomicWriter, FileProjection
 from lifecycle.kubelet.volume.empty_dir import EMPTY_DIR_PLUGIN, Mounter, NotedMounter

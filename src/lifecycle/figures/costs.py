@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from matplotlib.figure import Figure
 
-from lifecycle.trace.picture import INK, empty_axes
+from lifecycle.figures.picture import INK, empty_axes
 
 APART = 1.5
 """Factor between two labels, so that they do not cover each other."""

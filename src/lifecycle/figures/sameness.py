@@ -12,7 +12,7 @@ from typing import Protocol
 
 from matplotlib.figure import Figure
 
-from lifecycle.trace.picture import BAD, GOOD, INK, empty_axes
+from lifecycle.figures.picture import BAD, GOOD, INK, empty_axes
 
 FREE = "#8fb8a8"
 

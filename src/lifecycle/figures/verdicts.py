@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from lifecycle.trace.picture import INK, empty_axes
+from lifecycle.figures.picture import INK, empty_axes
 
 COLOURS = {
     "holds": "#2a7f62",

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from matplotlib.patches import FancyBboxPatch
 
 from lifecycle.api.wire import Object
-from lifecycle.trace.picture import INK, Picture, empty_axes
+from lifecycle.figures.picture import INK, Picture, empty_axes
 
 COLOURS = {
     "Deployment": "#7a4fb5",

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from matplotlib.ticker import MaxNLocator
 
-from lifecycle.trace.picture import BAD, GOOD, INK, Picture, empty_axes
+from lifecycle.figures.picture import BAD, GOOD, INK, Picture, empty_axes
 
 SERVING = "#4a7bd0"
 

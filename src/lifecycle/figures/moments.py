@@ -13,7 +13,7 @@ from itertools import cycle
 
 from matplotlib.axes import Axes
 
-from lifecycle.trace.picture import BAD, GOOD, INK, Picture, empty_axes
+from lifecycle.figures.picture import BAD, GOOD, INK, Picture, empty_axes
 
 MANY = 12
 """So many moments can carry a number each; more would write over one another."""
