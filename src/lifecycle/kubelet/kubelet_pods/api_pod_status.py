@@ -11,6 +11,7 @@ Upstream: `pkg/kubelet/kubelet_pods.go` (`generateAPIPodStatus`,
 
 from __future__ import annotations
 
+from lifecycle.api.conditions import is_status_condition_true
 from lifecycle.api.pod_util import is_pod_phase_terminal
 from lifecycle.api.qos import get_pod_qos
 from lifecycle.api.restart_policy import all_containers_could_restart
@@ -129,10 +130,7 @@ def _conditions(
         for c in (pod.get("status") or {}).get("conditions") or []
         if c["type"] not in KUBELET_CONDITIONS
     ]
-    was_initialized = any(
-        c["type"] == "Initialized" and c["status"] == "True"
-        for c in current.get("conditions") or ()
-    )
+    was_initialized = is_status_condition_true(current.get("conditions"), "Initialized")
     begun = has_any_regular_container_started(
         spec, {status["name"]: status for status in statuses}
     )

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from hashlib import sha256
 
+from lifecycle.api.conditions import find_status_condition, last_transition_time
 from lifecycle.api.wire import Object
 from lifecycle.cri.runtime import Image
 
@@ -113,7 +114,6 @@ def node_conditions(
     """All four, with the heartbeat now and the transition when the status last changed.
     `why`: the network is not ready. `pressures`: the conditions that are true.
     """
-    before = {c["type"]: c for c in old}
     wanted = [
         (
             (kind, "True", *_PRESSURES[kind])
@@ -130,18 +130,14 @@ def node_conditions(
         wanted.append(("Ready", "False", "KubeletNotReady", why))
     made = []
     for kind, status, reason, message in wanted:
-        known = before.get(kind)
-        changed = (
-            known["lastTransitionTime"]
-            if known is not None and known["status"] == status
-            else now
-        )
         made.append(
             {
                 "type": kind,
                 "status": status,
                 "lastHeartbeatTime": now,
-                "lastTransitionTime": changed,
+                "lastTransitionTime": last_transition_time(
+                    find_status_condition(old, kind), status, now
+                ),
                 "reason": reason,
                 "message": message,
             }

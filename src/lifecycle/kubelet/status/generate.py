@@ -7,6 +7,7 @@ Upstream: `pkg/kubelet/status/generate.go` (`GeneratePodInitializedCondition`,
 
 from __future__ import annotations
 
+from lifecycle.api.conditions import find_status_condition
 from lifecycle.api.pod_util import FAILED, SUCCEEDED, is_restartable_init_container
 from lifecycle.api.wire import Object
 
@@ -123,7 +124,7 @@ def ready(spec: Object, conditions: list[Object], containers: Object) -> Object:
     messages = []
     for gate in spec.get("readinessGates") or ():
         kind = gate["conditionType"]
-        found = next((c for c in conditions if c["type"] == kind), None)
+        found = find_status_condition(conditions, kind)
         if found is None:
             messages.append(
                 f'corresponding condition of pod readiness gate "{kind}" does not'
