@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from lifecycle.apiserver.go_json import json_complaint, read_json
-from lifecycle.apiserver.https import MAX_BODY
+from lifecycle.apiserver.server.https import MAX_BODY
+from lifecycle.apiserver.util.go_json import json_complaint, read_json
 
 COMPLAINTS = {
     b"": "unexpected end of JSON input",

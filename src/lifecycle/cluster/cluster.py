@@ -29,12 +29,12 @@ from lifecycle.api.resources import resource
 from lifecycle.api.wire import MASTERS, Object, UserInfo
 from lifecycle.apiserver.admission.options import AdmissionOptions
 from lifecycle.apiserver.admission.type_checking import type_check
+from lifecycle.apiserver.audit.options import AuditOptions
 from lifecycle.apiserver.authn.jwt import shared_key
 from lifecycle.apiserver.authn.options import AuthenticationOptions
-from lifecycle.apiserver.authority import kept_authority
 from lifecycle.apiserver.authz.modes import AuthorizationOptions
-from lifecycle.apiserver.filters.audit_options import AuditOptions
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.server.authority import kept_authority
+from lifecycle.apiserver.server.generic_api_server import APIServer
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
 from lifecycle.cluster import like
@@ -168,6 +168,8 @@ class Cluster:
         """The cluster's DNS; None if it was left out, or if nothing listens on sockets
         at all (`https=False`).
         """
+        self.scheduler: Scheduler | None = None
+        """None if it was left out."""
         self._port = 0
         self._tasks: list[asyncio.Task[None]] = []
         self._informers: SharedInformerFactory | None = None
@@ -248,14 +250,13 @@ class Cluster:
                 UserInfo("system:kube-scheduler", ("system:authenticated",)),
             )
             self._informers = SharedInformerFactory(client)
-            scheduler = Scheduler(
+            self.scheduler = Scheduler.new(
                 client,
                 self._informers,
                 clock=self.clock,
-                names=self.names,
                 rng_seed=self.config.seed,
             )
-            self._run("scheduler", scheduler.run)
+            self._run("scheduler", self.scheduler.run)
         if self.config.runtime != "hollow" and "kubelet" not in self.config.without:
             await self._start_machines(shapes)
         elif "proxy" not in self.config.without:
@@ -393,6 +394,16 @@ class Cluster:
             await self._informers.stop()
         if hasattr(self, "server"):
             await self.server.stop()
+
+    async def stop_component(self, name: str) -> None:
+        """End one of them and nothing else, as if it had crashed: `scheduler`,
+        `controllers`, `kubelet NODE`. Raises KeyError if no such thing runs.
+        """
+        running = {task.get_name(): task for task in self._tasks}
+        task = running[name]
+        self._tasks.remove(task)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
     async def failure(self) -> None:
         """Wait for ever; raises when a component dies."""

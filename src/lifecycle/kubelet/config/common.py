@@ -17,7 +17,7 @@ from typing import Any
 import orjson
 import yaml
 
-from lifecycle.api.defaults import set_defaults
+from lifecycle.api.defaults.pods import set_pod_defaults
 from lifecycle.api.wire import Object
 from lifecycle.kubelet.types.pod_update import (
     CONFIG_HASH,
@@ -56,7 +56,7 @@ def apply_defaults(
     everything = {"operator": "Exists", "effect": "NoExecute"}
     if everything not in spec.setdefault("tolerations", []):
         spec["tolerations"].append(everything)
-    set_defaults(made)
+    set_pod_defaults(made)
     made["status"] = {"phase": "Pending"}
     return made
 

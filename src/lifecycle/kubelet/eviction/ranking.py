@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from lifecycle.api.pod_resources import pod_requests
 from lifecycle.api.quantity import parse_quantity
 from lifecycle.api.wire import Object
-from lifecycle.kubelet.cm.resource_config import pod_resources
+from lifecycle.kubelet.cm.resource_config import milli_values
 from lifecycle.kubelet.eviction.thresholds import (
     INODES,
     RESOURCES,
@@ -39,7 +40,7 @@ def rank(
             return False, False, priority, 0
         used, asked = (
             usage.total(resource),
-            pod_resources(pod, "requests").get(resource, 0) // 1000,
+            milli_values(pod_requests(pod)).get(resource, 0) // 1000,
         )
         return True, used <= asked, priority, asked - used
 
