@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from lifecycle.kubelet.cgroups.resources import resource_config_for_pod
 
 from lifecycle.api.pod_resources import (
     PodResourcesOptions,
@@ -21,7 +22,6 @@ from lifecycle.api.pod_resources import (
 from lifecycle.api.quota import usage
 from lifecycle.api.resources import resource
 from lifecycle.api.wire import Object
-from lifecycle.kubelet.cgroups.resources import resource_config_for_pod
 from lifecycle.scheduler import resources as scheduler
 
 USE_STATUS = PodResourcesOptions(use_status_resources=True)
