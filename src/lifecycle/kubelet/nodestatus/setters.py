@@ -114,7 +114,7 @@ def node_conditions(
     """All four, with the heartbeat now and the transition when the status last changed.
     `why`: the network is not ready. `pressures`: the conditions that are true.
     """
-    wanted = [
+    states = [
         (
             (kind, "True", *_PRESSURES[kind])
             if kind in pressures
@@ -123,14 +123,14 @@ def node_conditions(
         for kind, reason, message in _CONDITIONS
     ]
     if network_ready:
-        wanted.append(
+        states.append(
             ("Ready", "True", "KubeletReady", "kubelet is posting ready status")
         )
     else:
-        wanted.append(("Ready", "False", "KubeletNotReady", why))
-    made = []
-    for kind, status, reason, message in wanted:
-        made.append(
+        states.append(("Ready", "False", "KubeletNotReady", why))
+    conditions = []
+    for kind, status, reason, message in states:
+        conditions.append(
             {
                 "type": kind,
                 "status": status,
@@ -142,7 +142,7 @@ def node_conditions(
                 "message": message,
             }
         )
-    return made
+    return conditions
 
 
 def node_status(
