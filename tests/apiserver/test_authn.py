@@ -21,7 +21,7 @@ from lifecycle.apiserver.authn.service_account import ISSUER, ServiceAccountToke
 from lifecycle.apiserver.authn.token_request import EXTENDED_SECONDS, WARN_ONLY_SECONDS, TokenRequests
 from lifecycle.apiserver.authn.union import Authenticator, UnionRequestAuthenticator
 from lifecycle.apiserver.authn.x509 import X509Authenticator, common_name_user_conversion
-from lifecycle.apiserver.object_reader import StaticReader
+from lifecycle.apiserver.storage.object_reader import StaticReader
 from tests.apiserver.recorded_exchanges import Replay, basic, client_certificate, exchanges
 
 DEFAULT_ACCOUNT: Object = {

@@ -21,7 +21,7 @@ from lifecycle.apiserver.authz.policy_rule import rule_allows
 from lifecycle.apiserver.authz.rbac import RBACAuthorizer
 from lifecycle.apiserver.authz.union import UnionAuthorizer
 from lifecycle.apiserver.bootstrap.policy import bootstrap_objects, node_rules, system_namespaces
-from lifecycle.apiserver.object_reader import StaticReader
+from lifecycle.apiserver.storage.object_reader import StaticReader
 from tests.apiserver.recorded_exchanges import RBAC, Replay, exchanges
 
 # -- the recorded decisions -------------------------------------------------------------------------------------------

@@ -28,8 +28,8 @@ from lifecycle.apiserver.authz.modes import AuthorizationOptions
 from lifecycle.apiserver.authz.union import UnionAuthorizer
 from lifecycle.apiserver.authz.webhook import WebhookAuthorizer, review_spec
 from lifecycle.apiserver.must_ask import MustAsk, answered
-from lifecycle.apiserver.object_reader import StaticReader
-from lifecycle.apiserver.webhook_client import WebhookClient, WebhookError, read_webhook_kubeconfig
+from lifecycle.apiserver.storage.object_reader import StaticReader
+from lifecycle.apiserver.util.webhook_client import WebhookClient, WebhookError, read_webhook_kubeconfig
 from lifecycle.cluster.cluster import Cluster, ClusterConfig
 from lifecycle.cluster.outside_services import Webhook
 
@@ -150,7 +150,11 @@ def webhook_document(file: Path, **more: Any) -> dict[str, Any]:
         **more,
     }
     entry = {"type": "Webhook", "name": "hook", "webhook": webhook}
-    return {"apiVersion": "apiserver.config.k8s.io/v1", "kind": "AuthorizationConfiguration", "authorizers": [entry]}
+    return {
+        "apiVersion": "apiserver.config.k8s.io/v1",
+        "kind": "AuthorizationConfiguration",
+        "authorizers": [entry],
+    }
 
 
 def test_a_question_is_an_access_review() -> None:

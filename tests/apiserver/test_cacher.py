@@ -14,11 +14,11 @@ from lifecycle.api.resources import resource
 from lifecycle.api.status import StatusError
 from lifecycle.api.strategy import selectable_fields
 from lifecycle.api.wire import Object, WatchFrame
-from lifecycle.apiserver import cacher as cacher_module
-from lifecycle.apiserver.cache_watcher import Criteria
-from lifecycle.apiserver.cached_object import with_resource_version
-from lifecycle.apiserver.cacher import Cacher
 from lifecycle.apiserver.endpoints.negotiation import json_frame
+from lifecycle.apiserver.storage.cacher import cacher as cacher_module
+from lifecycle.apiserver.storage.cacher.cache_watcher import Criteria
+from lifecycle.apiserver.storage.cacher.cached_object import with_resource_version
+from lifecycle.apiserver.storage.cacher.cacher import Cacher
 from lifecycle.etcd.codec import encode_value
 from lifecycle.etcd.keys import registry_key
 from lifecycle.etcd.memory import MemoryStore

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from lifecycle.apiserver.go_json import json_complaint, read_json
+from lifecycle.apiserver.util.go_json import json_complaint, read_json
 
 COMPLAINTS = {
     b"": "unexpected end of JSON input",

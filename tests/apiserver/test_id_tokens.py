@@ -19,7 +19,7 @@ from lifecycle.apiserver.authn.configuration import ConfiguredTokens, validate_a
 from lifecycle.apiserver.authn.id_token_verifier import untrusted_issuer
 from lifecycle.apiserver.authn.jwt import ES256
 from lifecycle.apiserver.authn.jwt_authenticator import JWTAuthenticator
-from lifecycle.apiserver.cel.unescaping import unescaped, without_escapes
+from lifecycle.apiserver.cel.escaping import unescaped, without_escapes
 from lifecycle.apiserver.must_ask import MustAsk, answered
 from lifecycle.cluster.outside_services import IdentityProvider
 

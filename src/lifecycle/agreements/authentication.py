@@ -16,7 +16,7 @@ from lifecycle.agreements.asked_again import MASTER, OURS, ask_again, asked_agai
 from lifecycle.api.wire import Request
 from lifecycle.apiserver.authn.authenticator import Identity
 from lifecycle.apiserver.authn.union import Authenticator
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.server.generic_api_server import APIServer
 from lifecycle.compare import AgreementTable
 from lifecycle.compare.compare import compare
 from lifecycle.compare.normalise import Normaliser

@@ -27,7 +27,7 @@ from lifecycle.apiserver.authz.policy_rule import rule_allows
 from lifecycle.apiserver.authz.rbac import RBACAuthorizer
 from lifecycle.apiserver.authz.union import UnionAuthorizer
 from lifecycle.apiserver.filters.request_info import RequestInfoFactory
-from lifecycle.apiserver.object_reader import StaticReader
+from lifecycle.apiserver.storage.object_reader import StaticReader
 from lifecycle.compare import AgreementTable
 from lifecycle.compare.compare import Comparison, Difference, compare
 from lifecycle.inspector import Exchange, Recording

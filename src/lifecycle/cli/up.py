@@ -164,8 +164,8 @@ def up(
     Prints one line, `ready <https-url>`, when the API answers and all nodes are Ready.
     """
     from lifecycle.apiserver.admission.options import AdmissionOptions
-    from lifecycle.apiserver.filters.audit_log_file import Rotation
-    from lifecycle.apiserver.filters.audit_options import AuditOptions
+    from lifecycle.apiserver.audit.log_file import Rotation
+    from lifecycle.apiserver.audit.options import AuditOptions
     from lifecycle.apiserver.filters.cors import check_allowed_origins
     from lifecycle.cluster.background import new_event_loop
     from lifecycle.cluster.cluster import ClusterConfig

@@ -90,13 +90,13 @@ BREAKAGES = (
     ),
     Breakage(
         "impersonation is asked of nobody",
-        "apiserver.chain.with_impersonation",
+        "apiserver.server.chain.with_impersonation",
         lambda handler, *_, **__: handler,
         ("authn-inflight-impersonation-audit-run-later",),
     ),
     Breakage(
         "CORS comes after authentication",
-        "apiserver.chain.with_cors",
+        "apiserver.server.chain.with_cors",
         lambda handler, *_, **__: handler,
         ("authn-cors-and-timeout-run-later",),
     ),

@@ -35,8 +35,11 @@ from lifecycle.apiserver.authz.union import UnionAuthorizer
 from lifecycle.apiserver.authz.webhook import WebhookAuthorizer
 from lifecycle.apiserver.filters.authorization import with_authorization
 from lifecycle.apiserver.must_ask import MustAsk, answered
-from lifecycle.apiserver.object_reader import StaticReader
-from lifecycle.apiserver.webhook_client import WebhookClient, read_webhook_kubeconfig
+from lifecycle.apiserver.storage.object_reader import StaticReader
+from lifecycle.apiserver.util.webhook_client import (
+    WebhookClient,
+    read_webhook_kubeconfig,
+)
 from lifecycle.cluster.outside_services import Webhook
 from lifecycle.compare.claims import Partly, check, rebuilt
 from lifecycle.inspector import Recording

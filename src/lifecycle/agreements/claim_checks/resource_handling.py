@@ -15,7 +15,7 @@ from lifecycle.api.status import StatusError
 from lifecycle.api.wire import Object, Request, Response
 from lifecycle.apiserver.endpoints.resource_handler import ResourceHandler
 from lifecycle.apiserver.registry.scope import RequestScope
-from lifecycle.apiserver.server import APIServer
+from lifecycle.apiserver.server.generic_api_server import APIServer
 from lifecycle.client.rest import Client
 from lifecycle.compare.claims import Partly, check, rebuilt
 from lifecycle.inspector import InspectorError, Recording

@@ -39,7 +39,7 @@ from lifecycle.apiserver.admission.taint_nodes_by_condition import TaintNodesByC
 from lifecycle.apiserver.admission.validating_policy import ValidatingAdmissionPolicy
 from lifecycle.apiserver.admission.validating_webhook import ValidatingAdmissionWebhook
 from lifecycle.apiserver.cel.authorizer import Ask
-from lifecycle.apiserver.object_reader import ObjectReader
+from lifecycle.apiserver.storage.object_reader import ObjectReader
 
 
 def default_plugins(

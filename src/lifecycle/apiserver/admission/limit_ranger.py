@@ -20,7 +20,7 @@ from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
 from lifecycle.apiserver.admission.chain import Plugin
 from lifecycle.apiserver.admission.namespaced_index import NamespacedIndex
 from lifecycle.apiserver.authz.union import aggregate
-from lifecycle.apiserver.object_reader import ObjectReader
+from lifecycle.apiserver.storage.object_reader import ObjectReader
 
 ANNOTATION = "kubernetes.io/limit-ranger"
 

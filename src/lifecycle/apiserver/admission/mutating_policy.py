@@ -41,7 +41,7 @@ from lifecycle.apiserver.admission.reinvocation import Reinvocation
 from lifecycle.apiserver.cel import object_literals
 from lifecycle.apiserver.cel.authorizer import Ask
 from lifecycle.apiserver.cel.environment import CompileError, EvaluationError, Program
-from lifecycle.apiserver.object_reader import ObjectReader
+from lifecycle.apiserver.storage.object_reader import ObjectReader
 
 RETURNS = {"ApplyConfiguration": "Object", "JSONPatch": "list(JSONPatch)"}
 EXPRESSIONS = {"ApplyConfiguration": "applyConfiguration", "JSONPatch": "jsonPatch"}

@@ -29,7 +29,7 @@ from lifecycle.apiserver.admission.webhooks import (
     denied,
     failed,
 )
-from lifecycle.apiserver.filters.audit import annotate
+from lifecycle.apiserver.audit.context import annotate
 
 MUTATION = "mutation.webhook.admission.k8s.io/"
 PATCH = "patch.webhook.admission.k8s.io/"

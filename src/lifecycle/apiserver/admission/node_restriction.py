@@ -23,7 +23,7 @@ from lifecycle.apiserver.admission.attributes import CREATE, DELETE, UPDATE, Att
 from lifecycle.apiserver.admission.chain import Plugin
 from lifecycle.apiserver.authz.node import NODE_LEASES, node_identity
 from lifecycle.apiserver.authz.node_graph import MIRROR_POD, references
-from lifecycle.apiserver.object_reader import ObjectReader
+from lifecycle.apiserver.storage.object_reader import ObjectReader
 
 RESTRICTION = "node-restriction.kubernetes.io"
 KUBELET_LABELS = frozenset(

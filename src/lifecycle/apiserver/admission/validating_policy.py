@@ -32,10 +32,10 @@ from lifecycle.apiserver.admission.policy_source import (
     Hook,
     PolicySource,
 )
+from lifecycle.apiserver.audit.context import annotate
 from lifecycle.apiserver.cel.authorizer import Ask
 from lifecycle.apiserver.cel.environment import CompileError, EvaluationError, Program
-from lifecycle.apiserver.filters.audit import annotate
-from lifecycle.apiserver.object_reader import ObjectReader
+from lifecycle.apiserver.storage.object_reader import ObjectReader
 
 CODES = {
     "Forbidden": 403,

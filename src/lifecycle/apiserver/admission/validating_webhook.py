@@ -22,7 +22,7 @@ from lifecycle.apiserver.admission.webhooks import (
     denied,
     failed,
 )
-from lifecycle.apiserver.filters.audit import annotate
+from lifecycle.apiserver.audit.context import annotate
 
 FAILED_OPEN = "failed-open.validating.webhook.admission.k8s.io/"
 

@@ -32,10 +32,10 @@ from lifecycle.apiserver.admission.webhook_client import (
     Target,
     service_resolver,
 )
+from lifecycle.apiserver.audit.context import annotate
 from lifecycle.apiserver.cel.authorizer import Ask
 from lifecycle.apiserver.cel.environment import EvaluationError
-from lifecycle.apiserver.filters.audit import annotate
-from lifecycle.apiserver.object_reader import ObjectReader
+from lifecycle.apiserver.storage.object_reader import ObjectReader
 
 KNOWN_VERSIONS = ("v1", "v1beta1")
 DEFAULT_TIMEOUT = 10

@@ -26,9 +26,9 @@ from lifecycle.apiserver.apiextensions.conversion_webhook import (
     ConversionError,
     WebhookConverter,
 )
-from lifecycle.apiserver.cached_object import Cached
-from lifecycle.apiserver.cacher import Cacher
 from lifecycle.apiserver.must_ask import MustAsk, recall
+from lifecycle.apiserver.storage.cacher.cached_object import Cached
+from lifecycle.apiserver.storage.cacher.cacher import Cacher
 from lifecycle.etcd.codec import decode_value
 from lifecycle.etcd.store import (
     CompactedError,

@@ -23,9 +23,9 @@ from lifecycle.apiserver.admission.webhook_client import Resolver
 from lifecycle.apiserver.apiextensions.conversion_webhook import WebhookConverter
 from lifecycle.apiserver.apiextensions.converting_cacher import ConvertingCacher
 from lifecycle.apiserver.apiextensions.strategy import CustomResourceStrategy
-from lifecycle.apiserver.cached_object import Cached
-from lifecycle.apiserver.cacher import Cacher
 from lifecycle.apiserver.registry.store import Environment, ResourceStore
+from lifecycle.apiserver.storage.cacher.cached_object import Cached
+from lifecycle.apiserver.storage.cacher.cacher import Cacher
 
 
 class CustomResourceStore(ResourceStore):

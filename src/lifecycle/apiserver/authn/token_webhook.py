@@ -22,7 +22,7 @@ from lifecycle.api.clock import Clock
 from lifecycle.api.wire import Object, UserInfo
 from lifecycle.apiserver.authn.authenticator import AuthenticationError, Identity
 from lifecycle.apiserver.must_ask import recall
-from lifecycle.apiserver.webhook_client import WebhookClient, WebhookError
+from lifecycle.apiserver.util.webhook_client import WebhookClient, WebhookError
 
 CACHE_TTL = 120.0
 CACHE_SIZE = 4096

@@ -46,8 +46,11 @@ from lifecycle.apiserver.authz.modes import (
 from lifecycle.apiserver.authz.union import UnionAuthorizer, aggregate
 from lifecycle.apiserver.authz.webhook import WebhookAuthorizer, WebhookSettings
 from lifecycle.apiserver.cel.environment import CompileError
-from lifecycle.apiserver.object_reader import ObjectReader
-from lifecycle.apiserver.webhook_client import WebhookClient, read_webhook_kubeconfig
+from lifecycle.apiserver.storage.object_reader import ObjectReader
+from lifecycle.apiserver.util.webhook_client import (
+    WebhookClient,
+    read_webhook_kubeconfig,
+)
 
 API_VERSIONS = tuple(
     f"apiserver.config.k8s.io/{version}" for version in ("v1", "v1beta1", "v1alpha1")

@@ -36,7 +36,7 @@ from lifecycle.apiserver.authz.match_conditions import conditions_match
 from lifecycle.apiserver.authz.review_selectors import review_selector
 from lifecycle.apiserver.cel.expression import Expression
 from lifecycle.apiserver.must_ask import recall
-from lifecycle.apiserver.webhook_client import WebhookClient, WebhookError
+from lifecycle.apiserver.util.webhook_client import WebhookClient, WebhookError
 
 CACHE_SIZE = 8192
 MAX_CONTROLLED_ATTRIBUTES = 10_000

@@ -22,8 +22,6 @@ from lifecycle.api.go_yaml import to_yaml
 from lifecycle.api.labels import parse_selector
 from lifecycle.api.resources import Resource
 from lifecycle.api.wire import Object, Request, Response, WatchFrame
-from lifecycle.apiserver.cache_watcher import CacheWatcher, Criteria
-from lifecycle.apiserver.cached_object import Cached
 from lifecycle.apiserver.endpoints.conversion import converted
 from lifecycle.apiserver.endpoints.negotiation import (
     JSON,
@@ -45,6 +43,8 @@ from lifecycle.apiserver.registry.listing import (
 )
 from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.registry.store import Environment
+from lifecycle.apiserver.storage.cacher.cache_watcher import CacheWatcher, Criteria
+from lifecycle.apiserver.storage.cacher.cached_object import Cached
 
 MIN_WATCH_TIMEOUT = 1800.0
 LONGEST = 365 * 86400

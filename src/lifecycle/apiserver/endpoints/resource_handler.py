@@ -19,7 +19,7 @@ from lifecycle.api.resources import Resource, find_resource
 from lifecycle.api.tracing import span
 from lifecycle.api.wire import Object, Request, RequestInfo, Response
 from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
-from lifecycle.apiserver.cached_object import Cached
+from lifecycle.apiserver.audit.context import log_request_object
 from lifecycle.apiserver.endpoints.bodies import parse_body, read_delete_options
 from lifecycle.apiserver.endpoints.component_statuses import (
     get_component_status,
@@ -37,7 +37,6 @@ from lifecycle.apiserver.endpoints.options import (
 )
 from lifecycle.apiserver.endpoints.patch_bodies import parse_patch
 from lifecycle.apiserver.endpoints.routes import check_route, no_such_resource
-from lifecycle.apiserver.filters.audit import log_request_object
 from lifecycle.apiserver.must_ask import MustAsk, served
 from lifecycle.apiserver.registry import pods, scales
 from lifecycle.apiserver.registry.deletion import DeleteOptions, delete
@@ -54,6 +53,7 @@ from lifecycle.apiserver.registry.patching import patch, report_strict
 from lifecycle.apiserver.registry.scope import RequestScope, scope_of
 from lifecycle.apiserver.registry.store import Environment, ResourceStore
 from lifecycle.apiserver.registry.strategy import APPLY_PATCH
+from lifecycle.apiserver.storage.cacher.cached_object import Cached
 
 Review = Callable[[Request, Object], Object]
 DELETE_COLLECTION_PAGE = 10_000

@@ -9,9 +9,9 @@ from __future__ import annotations
 from lifecycle.api.status import internal_error
 from lifecycle.api.tracing import span
 from lifecycle.api.wire import ANONYMOUS, Handler, Request, Response
+from lifecycle.apiserver.audit.context import annotate
 from lifecycle.apiserver.authz.authorizer import Authorizer
 from lifecycle.apiserver.authz.forbidden import forbidden_status_error
-from lifecycle.apiserver.filters.audit import annotate
 from lifecycle.apiserver.filters.refusal import refuse
 from lifecycle.apiserver.must_ask import MustAsk, answered
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from lifecycle.api.field_errors import FieldError
 from lifecycle.api.resources import Resource, resource
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.registry.autoscaler_versions import to_v1, to_v2
+from lifecycle.apiserver.apis.autoscaler_versions import to_v1, to_v2
 from lifecycle.apiserver.registry.store import ResourceStore
 from lifecycle.apiserver.registry.strategy import Strategy
 

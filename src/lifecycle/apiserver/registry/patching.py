@@ -27,7 +27,6 @@ from lifecycle.api.schema.decode import unrecognized
 from lifecycle.api.schema.from_unstructured import conversion_complaint
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
-from lifecycle.apiserver.cached_object import Cached
 from lifecycle.apiserver.registry.metadata import (
     AFTER_ADMISSION,
     check_identity,
@@ -42,6 +41,7 @@ from lifecycle.apiserver.registry.strategy import (
     MERGE_PATCH,
     STRATEGIC_MERGE_PATCH,
 )
+from lifecycle.apiserver.storage.cacher.cached_object import Cached
 
 
 def patched_document(

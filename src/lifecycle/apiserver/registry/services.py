@@ -23,7 +23,6 @@ from lifecycle.api import status
 from lifecycle.api.resources import Resource
 from lifecycle.api.strategy.services import needs_cluster_ip
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.cached_object import Cached
 from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.registry.service_addresses import (
     ALLOCATED,
@@ -43,6 +42,7 @@ from lifecycle.apiserver.registry.service_node_ports import (
     update_node_ports,
 )
 from lifecycle.apiserver.registry.store import Environment, ResourceStore
+from lifecycle.apiserver.storage.cacher.cached_object import Cached
 
 DRY_RUN_ADDRESS = str(SERVICE_CIDR.network_address)
 """A dry run takes nothing. It answers with what nobody can have: the network's own

@@ -29,8 +29,6 @@ from lifecycle.api.tracing import span
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import CREATE, UPDATE, Attributes
 from lifecycle.apiserver.admission.chain import AdmissionChain
-from lifecycle.apiserver.cached_object import Cached
-from lifecycle.apiserver.cacher import Cacher
 from lifecycle.apiserver.registry.metadata import (
     check_identity,
     check_no_revision,
@@ -41,6 +39,8 @@ from lifecycle.apiserver.registry.metadata import (
 )
 from lifecycle.apiserver.registry.scope import RequestScope
 from lifecycle.apiserver.registry.strategy import BUILT_IN, Strategy
+from lifecycle.apiserver.storage.cacher.cached_object import Cached
+from lifecycle.apiserver.storage.cacher.cacher import Cacher
 from lifecycle.etcd.codec import JSON, encode_value
 from lifecycle.etcd.keys import registry_key
 from lifecycle.etcd.lease_manager import LeaseManager

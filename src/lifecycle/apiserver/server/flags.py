@@ -12,14 +12,14 @@ from typing import Any
 
 from lifecycle.api.go_duration import go_duration
 from lifecycle.apiserver.admission.options import AdmissionOptions
+from lifecycle.apiserver.audit.options import AuditOptions
 from lifecycle.apiserver.authn.options import AuthenticationOptions
 from lifecycle.apiserver.authz.modes import AuthorizationOptions
-from lifecycle.apiserver.chain import REQUEST_TIMEOUT
-from lifecycle.apiserver.filters.audit_options import AuditOptions
 from lifecycle.apiserver.filters.max_in_flight import (
     MAX_MUTATING_REQUESTS,
     MAX_REQUESTS,
 )
+from lifecycle.apiserver.server.chain import REQUEST_TIMEOUT
 
 KUBEADM_PLUGINS = ("NodeRestriction",)
 

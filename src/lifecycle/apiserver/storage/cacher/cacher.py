@@ -25,8 +25,8 @@ from itertools import takewhile
 from lifecycle.api.resources import Resource
 from lifecycle.api.status import failure
 from lifecycle.api.wire import Object, WatchFrame
-from lifecycle.apiserver.cache_watcher import CacheWatcher, Criteria
-from lifecycle.apiserver.cached_object import Cached, Change
+from lifecycle.apiserver.storage.cacher.cache_watcher import CacheWatcher, Criteria
+from lifecycle.apiserver.storage.cacher.cached_object import Cached, Change
 from lifecycle.etcd.codec import decode_value
 from lifecycle.etcd.keys import resource_prefix
 from lifecycle.etcd.store import (

@@ -29,23 +29,23 @@ from lifecycle.apiserver.admission.resource_quota import ResourceQuota
 from lifecycle.apiserver.admission.role_escalation import RoleEscalation
 from lifecycle.apiserver.authn.bootstrap_token import BootstrapTokenAuthenticator
 from lifecycle.apiserver.authn.legacy_service_account import LegacyServiceAccountTokens
-from lifecycle.apiserver.authn.openid_metadata import OpenIDMetadata
 from lifecycle.apiserver.authn.options import (
     AuthenticationOptions,
     build_authentication,
 )
-from lifecycle.apiserver.authn.reviews import AuthenticationReviews
 from lifecycle.apiserver.authn.service_account import ServiceAccountTokens
 from lifecycle.apiserver.authn.token_request import TokenRequests
 from lifecycle.apiserver.authz.configuration import build_authorization
 from lifecycle.apiserver.authz.escalation import EscalationCheck
 from lifecycle.apiserver.authz.modes import AuthorizationOptions
 from lifecycle.apiserver.authz.rbac import RBACAuthorizer
-from lifecycle.apiserver.authz.reviews import AccessReviews, Review
-from lifecycle.apiserver.chain import ChainConfig
 from lifecycle.apiserver.filters.audit import AuditLog
 from lifecycle.apiserver.filters.priority_and_fairness import FlowController
-from lifecycle.apiserver.object_reader import ObjectReader
+from lifecycle.apiserver.non_resource.openid_metadata import OpenIDMetadata
+from lifecycle.apiserver.registry.authentication.reviews import AuthenticationReviews
+from lifecycle.apiserver.registry.authorization.reviews import AccessReviews, Review
+from lifecycle.apiserver.server.chain import ChainConfig
+from lifecycle.apiserver.storage.object_reader import ObjectReader
 
 
 class Config:

@@ -11,29 +11,16 @@ from __future__ import annotations
 
 from lifecycle.api.clock import Clock
 from lifecycle.api.status import bad_request, failure
-from lifecycle.api.wire import ANONYMOUS, Object, Request, UserInfo
+from lifecycle.api.wire import ANONYMOUS, Object, Request
 from lifecycle.apiserver.authn.authenticator import (
     AuthenticationError,
     TokenAuthenticator,
 )
 from lifecycle.apiserver.authn.bearer_token import recognise
-from lifecycle.apiserver.authz.reviews import Review
+from lifecycle.apiserver.authn.user_info import user_info_object
+from lifecycle.apiserver.registry.authorization.reviews import Review
 
 GROUP = "authentication.k8s.io"
-
-
-def user_info_object(user: UserInfo) -> Object:
-    """`authentication.k8s.io/v1` `UserInfo`, without what is empty."""
-    info: Object = {"username": user.name}
-    if user.uid:
-        info["uid"] = user.uid
-    if user.groups:
-        info["groups"] = list(user.groups)
-    if user.extra:
-        info["extra"] = {
-            key: list(values) for key, values in sorted(user.extra.items())
-        }
-    return info
 
 
 class AuthenticationReviews:

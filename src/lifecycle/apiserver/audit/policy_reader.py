@@ -18,7 +18,7 @@ from lifecycle.api.aggregate import aggregate
 from lifecycle.api.field_errors import FieldError, invalid, not_supported, required
 from lifecycle.api.validation.content import name_is_dns_subdomain
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.filters.audit_policy import LEVELS, AuditPolicy
+from lifecycle.apiserver.audit.policy import LEVELS, AuditPolicy
 
 API_VERSION = "audit.k8s.io/v1"
 STAGES = ("RequestReceived", "ResponseStarted", "ResponseComplete", "Panic")

@@ -28,6 +28,7 @@ from lifecycle.api.wire import MASTERS, Handler, Object, Request, Response, User
 from lifecycle.apiserver.admission.initializer_visibility import InitializerVisibility
 from lifecycle.apiserver.admission.options import AdmissionOptions
 from lifecycle.apiserver.aggregation.aggregator import Aggregator
+from lifecycle.apiserver.aggregation.api_services import availability
 from lifecycle.apiserver.aggregation.changes import ChangeFollower
 from lifecycle.apiserver.aggregation.front_proxy import (
     FrontProxy,
@@ -38,45 +39,48 @@ from lifecycle.apiserver.aggregation.local_api_services import (
 )
 from lifecycle.apiserver.apiextensions.definition_store import DefinitionStore
 from lifecycle.apiserver.apiextensions.extensions import Extensions
+from lifecycle.apiserver.apis.autoscaler_versions import AUTOSCALING_V1, to_v1
+from lifecycle.apiserver.apis.event_versions import EVENTS, from_core, to_core
+from lifecycle.apiserver.audit.backends import Backends
+from lifecycle.apiserver.audit.options import AuditOptions, build_backends
+from lifecycle.apiserver.audit.policy_reader import read_policy
 from lifecycle.apiserver.authn.options import AuthenticationOptions
 from lifecycle.apiserver.authz.modes import AuthorizationOptions
+from lifecycle.apiserver.authz.reconcile import reconciled
 from lifecycle.apiserver.bootstrap.policy import bootstrap_objects, system_namespaces
-from lifecycle.apiserver.bootstrap.reconcile import reconciled
-from lifecycle.apiserver.cacher import Cacher
-from lifecycle.apiserver.certificates import CertificateAuthority
-from lifecycle.apiserver.chain import ChainConfig, default_build_handler_chain
-from lifecycle.apiserver.config import Config
-from lifecycle.apiserver.consistent_reads import needs_the_newest
-from lifecycle.apiserver.default_service_cidr import default_service_cidr, sync_status
 from lifecycle.apiserver.endpoints.connect import NodeTransport, PodConnector
+from lifecycle.apiserver.endpoints.document import text
 from lifecycle.apiserver.endpoints.resource_handler import ResourceHandler, storable
+from lifecycle.apiserver.endpoints.yaml_input import reading_ahead
 from lifecycle.apiserver.filters.audit import AuditLog
-from lifecycle.apiserver.filters.audit_backends import Backends
-from lifecycle.apiserver.filters.audit_options import AuditOptions, build_backends
-from lifecycle.apiserver.filters.audit_policy_reader import read_policy
 from lifecycle.apiserver.filters.metrics import RequestMetrics
 from lifecycle.apiserver.filters.work_estimate import WorkEstimator
-from lifecycle.apiserver.flags import server_flags
-from lifecycle.apiserver.https import HTTPSServer
 from lifecycle.apiserver.non_resource import NonResourceHandler
 from lifecycle.apiserver.non_resource.discovery import group_names
-from lifecycle.apiserver.non_resource.document import text
 from lifecycle.apiserver.non_resource.flagz import PATH as FLAGZ
 from lifecycle.apiserver.non_resource.flagz import Flagz
 from lifecycle.apiserver.non_resource.flow_control_dump import PREFIX, dump
 from lifecycle.apiserver.non_resource.metrics import Metrics
 from lifecycle.apiserver.non_resource.statusz import PATH as STATUSZ
 from lifecycle.apiserver.non_resource.statusz import Statusz
-from lifecycle.apiserver.object_reader import Counter
-from lifecycle.apiserver.precedence import Precedence
 from lifecycle.apiserver.registry.autoscaler_store import AutoscalerV1Store
-from lifecycle.apiserver.registry.autoscaler_versions import AUTOSCALING_V1, to_v1
 from lifecycle.apiserver.registry.certificate_requests import CertificateRequestStore
-from lifecycle.apiserver.registry.event_versions import EVENTS, from_core, to_core
 from lifecycle.apiserver.registry.services import ServiceStore
 from lifecycle.apiserver.registry.store import Environment, ResourceStore
-from lifecycle.apiserver.storage_stats import StorageStats
-from lifecycle.apiserver.yaml_input import reading_ahead
+from lifecycle.apiserver.server.chain import ChainConfig, default_build_handler_chain
+from lifecycle.apiserver.server.config import Config
+from lifecycle.apiserver.server.consistent_reads import needs_the_newest
+from lifecycle.apiserver.server.default_service_cidr import (
+    default_service_cidr,
+    sync_status,
+)
+from lifecycle.apiserver.server.flags import server_flags
+from lifecycle.apiserver.server.https import HTTPSServer
+from lifecycle.apiserver.server.precedence import Precedence
+from lifecycle.apiserver.storage.cacher.cacher import Cacher
+from lifecycle.apiserver.storage.object_reader import Counter
+from lifecycle.apiserver.storage.stats import StorageStats
+from lifecycle.apiserver.util.certificates import CertificateAuthority
 from lifecycle.client.rest import Client
 from lifecycle.etcd.codec import storage_media_type
 from lifecycle.etcd.store import Bell, Store, StoreError
@@ -332,7 +336,7 @@ class APIServer:
             lambda: (
                 (group, plural, len(cacher)) for (group, plural), cacher in counts
             ),
-            lambda: self.reader.list(row),
+            lambda: availability(self.reader.list(row)),
         )
         zpages = (
             (STATUSZ, Statusz(self.clock, self.names).serve),

@@ -9,12 +9,21 @@ size is that of a few objects, and not of all.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from lifecycle.api.wire import RequestInfo
-from lifecycle.apiserver.cacher import Cacher
-from lifecycle.apiserver.filters.work_estimate import Stats
+from lifecycle.apiserver.storage.cacher.cacher import Cacher
 
 SAMPLE = 10
+
+
+class Stats(NamedTuple):
+    """How many objects of a resource there are, and how many bytes one has on average
+    (0: unknown).
+    """
+
+    objects: int
+    average_size: int
 
 
 class StorageStats:

@@ -23,7 +23,7 @@ from lifecycle.api.fields import FieldSelector
 from lifecycle.api.labels import Selector
 from lifecycle.api.resources import Resource
 from lifecycle.api.wire import Object, WatchFrame
-from lifecycle.apiserver.cached_object import Change
+from lifecycle.apiserver.storage.cacher.cached_object import Change
 
 MAX_PENDING = 100_000
 """Frames a client may leave unread before it is cut off."""

@@ -12,13 +12,16 @@ from pathlib import Path
 from lifecycle.api.aggregate import aggregate
 from lifecycle.api.clock import Clock
 from lifecycle.api.go_format import go_quote
-from lifecycle.apiserver.filters.audit_backends import (
+from lifecycle.apiserver.audit.backends import (
     Backend,
     LogBackend,
     WebhookBackend,
 )
-from lifecycle.apiserver.filters.audit_log_file import Rotation
-from lifecycle.apiserver.webhook_client import WebhookClient, read_webhook_kubeconfig
+from lifecycle.apiserver.audit.log_file import Rotation
+from lifecycle.apiserver.util.webhook_client import (
+    WebhookClient,
+    read_webhook_kubeconfig,
+)
 
 FORMATS = ("legacy", "json")
 

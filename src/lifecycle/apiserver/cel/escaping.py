@@ -7,7 +7,7 @@ Here the expression is rewritten once instead, to what it means:
 `claims["kubernetes.io"]`. The maps stay as they are, and so does what counts or walks
 over their keys.
 
-Upstream: `apiserver/pkg/cel/escaping.go` (`Unescape`),
+Upstream: `apiserver/pkg/cel/escaping.go` (`Escape`, `Unescape`),
 `plugin/pkg/authenticator/token/oidc/oidc.go` (`unescapeMapper.Find`), v1.36.
 """
 
@@ -28,6 +28,18 @@ _TOKEN = re.compile(
     rf"(?P<index>\[\s*\??\s*)?(?P<literal>{_LITERAL})|\.\s*(?P<optional>\??)\s*(?P<field>[A-Za-z_]\w*)(?!\w|\s*\()"
 )
 _HAS = re.compile(r"\bhas\s*\(")
+
+
+def escaped(name: str) -> str:
+    """A property's name as CEL writes it: `in` is `__in__`, `x-prop` is
+    `x__dash__prop`.
+    """
+    if name in RESERVED:
+        return f"__{name}__"
+    name = name.replace("__", "__underscores__")
+    return (
+        name.replace(".", "__dot__").replace("-", "__dash__").replace("/", "__slash__")
+    )
 
 
 def unescaped(name: str) -> str:

@@ -23,9 +23,9 @@ from typing import Protocol
 import orjson
 
 from lifecycle.api.clock import Clock
-from lifecycle.apiserver.filters.audit_event import event_string
-from lifecycle.apiserver.filters.audit_log_file import RotatingFile, Rotation
-from lifecycle.apiserver.webhook_client import WebhookClient, WebhookError
+from lifecycle.apiserver.audit.event import event_string
+from lifecycle.apiserver.audit.log_file import RotatingFile, Rotation
+from lifecycle.apiserver.util.webhook_client import WebhookClient, WebhookError
 
 BUFFER_SIZE = 10_000
 MAX_BATCH_SIZE = 400

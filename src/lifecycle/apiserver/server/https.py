@@ -35,11 +35,11 @@ from aiohttp.web_protocol import RequestHandler
 from lifecycle.api.status import request_entity_too_large
 from lifecycle.api.upgrade import hand_over
 from lifecycle.api.wire import Handler, Request, Response
-from lifecycle.apiserver.compression import THRESHOLD, Compressor
 from lifecycle.apiserver.endpoints.negotiation import finish
-from lifecycle.apiserver.filters.impersonation import repeated
 from lifecycle.apiserver.filters.refusal import refuse
 from lifecycle.apiserver.filters.warning import warning_headers
+from lifecycle.apiserver.server.compression import THRESHOLD, Compressor
+from lifecycle.apiserver.util.headers import joined_headers
 
 MAX_BODY = 3 * 1024 * 1024
 BODY_TIMEOUT = 60.0
@@ -340,7 +340,7 @@ def to_request(incoming: web.BaseRequest) -> Request:
         method=incoming.method,
         path=unquote(path) if "%" in path else path,
         query=parse_qs(query, keep_blank_values=True) if query else {},
-        headers=repeated(incoming.headers.items()),
+        headers=joined_headers(incoming.headers.items()),
         peer_certificate=peer[1],
         remote_addr=peer[0],
         target=target,

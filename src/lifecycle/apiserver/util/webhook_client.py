@@ -25,7 +25,7 @@ import yaml
 
 from lifecycle.api.generic_server_response import generic_server_response
 from lifecycle.api.wire import Object
-from lifecycle.apiserver.go_dial_errors import go_error, untrusted
+from lifecycle.apiserver.util.go_dial_errors import go_error, untrusted
 from lifecycle.client.transport_https import ConnectionConfig, ssl_context
 
 RETRY_DELAY, RETRY_FACTOR, TRIES = 0.5, 1.5, 5
