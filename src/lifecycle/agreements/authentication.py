@@ -30,7 +30,7 @@ ABOUT_ITSELF = "/version"
 class Judged(Protocol):
     """Somebody who authenticates requests, as `Authenticator` does."""
 
-    def authenticate_request(self, request: Request) -> Identity:
+    async def authenticate_request(self, request: Request) -> Identity:
         """Who sent the request. Raises AuthenticationError."""
         ...
 

@@ -18,7 +18,11 @@ from lifecycle.api.clock import Clock
 from lifecycle.api.names import NameSource
 from lifecycle.api.wire import Request, RequestInfo, Response, UserInfo
 from lifecycle.apiserver.admission.default_plugins import default_plugins
-from lifecycle.apiserver.authn.authenticator import AuthenticationError, Identity
+from lifecycle.apiserver.authn.authenticator import (
+    AuthenticationError,
+    Identity,
+    settled,
+)
 from lifecycle.apiserver.authn.bearer_token import (
     BearerTokenAuthenticator,
     StaticTokenAuthenticator,
@@ -87,10 +91,9 @@ def identity(
         peer_certificate=der,
     )
     try:
-        found: Identity | None = authenticator.authenticate_request(request)
+        return on_a_loop(settled(authenticator.authenticate_request(request)))
     except AuthenticationError:
         return None
-    return found
 
 
 def through(
@@ -204,7 +207,7 @@ def aggregate_error() -> Partly:
     request = Request("GET", "/api", headers={"authorization": "Bearer x"})
     request.peer_certificate = certificate(CertificateAuthority(), "joe")
     try:
-        union.authenticate_request(request)
+        on_a_loop(union.authenticate_request(request))
         logged = ""
     except AuthenticationError as error:
         logged = str(error)

@@ -47,7 +47,7 @@ class MutatingAdmissionWebhook(WebhookPlugin):
         if rounds.second:
             memory.begin(attributes.obj)
         for index, hook in enumerate(hooks):
-            match = self.should_call(hook, attributes)
+            match = await self.should_call(hook, attributes)
             if match is None or (rounds.second and hook.uid not in memory.again):
                 continue
             place = f"round_{int(rounds.second)}_index_{index}"

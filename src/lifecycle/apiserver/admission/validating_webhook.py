@@ -42,7 +42,7 @@ class ValidatingAdmissionWebhook(WebhookPlugin):
         relevant = [
             (hook, match)
             for hook in hooks
-            if (match := self.should_call(hook, attributes)) is not None
+            if (match := await self.should_call(hook, attributes)) is not None
         ]
         asked: list[tuple[Webhook, Any]] = []
         for hook, match in relevant:  # all are under way before the first is waited for

@@ -166,10 +166,9 @@ class CustomResourceHandler:
             )
             request.warnings.append(text or f"{gv} {kind} is deprecated")
         self._check_media_types(request)
-        if (
-            info.subresource
-            and handler.find(info).subresource(info.subresource) is None
-        ):  # type: ignore[union-attr]
+        row = handler.find(info)
+        assert row is not None
+        if info.subresource and row.subresource(info.subresource) is None:
             raise status.not_found(info.resource, info.name, info.group)
         return await handler(request)
 

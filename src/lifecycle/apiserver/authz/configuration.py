@@ -33,7 +33,7 @@ from lifecycle.api.go_duration import go_duration, parse_duration
 from lifecycle.api.validation.content import dns1123_subdomain
 from lifecycle.api.wire import Object, RequestInfo, UserInfo
 from lifecycle.apiserver.authz.always import PrivilegedGroups
-from lifecycle.apiserver.authz.authorizer import Authorizer, UserRules, Verdict
+from lifecycle.apiserver.authz.authorizer import Answer, Authorizer, UserRules
 from lifecycle.apiserver.authz.match_conditions import match_condition
 from lifecycle.apiserver.authz.modes import (
     ABAC,
@@ -96,7 +96,7 @@ class ConfiguredAuthorizer:
         """Those in force, in order."""
         return tuple(self._union.authorizers)
 
-    def authorize(self, user: UserInfo, info: RequestInfo) -> Verdict:
+    def authorize(self, user: UserInfo, info: RequestInfo) -> Answer:
         """What the authorizers in force say."""
         return self._union.authorize(user, info)
 

@@ -37,8 +37,8 @@ from lifecycle.apiserver.endpoints.options import (
 )
 from lifecycle.apiserver.endpoints.patch_bodies import parse_patch
 from lifecycle.apiserver.endpoints.routes import check_route, no_such_resource
-from lifecycle.apiserver.must_ask import MustAsk, served
 from lifecycle.apiserver.registry import pods, scales
+from lifecycle.apiserver.registry.authorization.reviews import Review
 from lifecycle.apiserver.registry.deletion import DeleteOptions, delete
 from lifecycle.apiserver.registry.eviction import evict
 from lifecycle.apiserver.registry.listing import parse_revision
@@ -55,7 +55,6 @@ from lifecycle.apiserver.registry.store import Environment, ResourceStore
 from lifecycle.apiserver.registry.strategy import APPLY_PATCH
 from lifecycle.apiserver.storage.cacher.cached_object import Cached
 
-Review = Callable[[Request, Object], Object]
 DELETE_COLLECTION_PAGE = 10_000
 
 Endpoint = Callable[["ResourceHandler", Request, RequestScope], Awaitable[Response]]
@@ -90,10 +89,6 @@ class ResourceHandler:
         """Answer a resource request. Raises StatusError for every refusal."""
         try:
             return await self._serve(request)
-        except MustAsk as waiting:
-            # a review, or the check against escalation, needs an authorizer that asks
-            # outside
-            return await served(lambda: self._again(request), waiting)
         except (RecursionError, TypeError) as error:
             if (
                 isinstance(error, RecursionError)
@@ -101,10 +96,6 @@ class ResourceHandler:
             ):  # the latter is orjson's
                 raise status.bad_request("exceeded max depth") from None
             raise
-
-    async def _again(self, request: Request) -> Response:
-        request.warnings.clear()  # the first attempt has given them, too
-        return await self._serve(request)
 
     async def _serve(self, request: Request) -> Response:
         info = request.info
@@ -187,7 +178,7 @@ class ResourceHandler:
         )
         if review is not None:
             self._track(None, obj, scope)
-            return Response(201, obj=review(request, obj))
+            return Response(201, obj=await review(request, obj))
         if (scope.resource.group, scope.resource.plural) == ("", "bindings"):
             return await self._bind(request, scope, obj)
         check_namespace(obj, scope)

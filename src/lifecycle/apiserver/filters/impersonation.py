@@ -20,7 +20,6 @@ from lifecycle.apiserver.audit.context import log_impersonated_user
 from lifecycle.apiserver.authz.authorizer import Authorizer
 from lifecycle.apiserver.filters.impersonation_mode import impersonated_user
 from lifecycle.apiserver.filters.refusal import refuse
-from lifecycle.apiserver.must_ask import MustAsk, answered
 from lifecycle.apiserver.util.headers import SEPARATOR, unescaped_extra_key
 
 USER_HEADER = "impersonate-user"
@@ -90,15 +89,9 @@ def with_impersonation(handler: Handler, authorizer: Authorizer) -> Handler:
             try:
                 wanted = wanted_user(request.headers)
                 if wanted is not None:
-                    who = wanted
-                    try:
-                        become = impersonated_user(authorizer, requestor, who, info)
-                    except MustAsk as waiting:
-                        become = await answered(
-                            lambda: impersonated_user(authorizer, requestor, who, info),
-                            waiting,
-                        )
-                    request.user, constraint = become
+                    request.user, constraint = await impersonated_user(
+                        authorizer, requestor, wanted, info
+                    )
                     log_impersonated_user(request.user, constraint)
             except StatusError as error:
                 return refuse(error)

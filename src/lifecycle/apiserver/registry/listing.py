@@ -161,8 +161,8 @@ async def _past(
     except FutureRevisionError as error:
         raise status.too_large_resource_version(revision, error.current) from None
     rows = [
-        Cached(kv.key, cacher.decode(kv.value, kv.mod_revision), kv.mod_revision)
-        for kv in page.kvs
+        Cached(kv.key, obj, kv.mod_revision)
+        for kv, obj in zip(page.kvs, await cacher.decode_past(page.kvs), strict=True)
     ]
     return (
         [row for row in rows if row.key == prefix + criteria.name]

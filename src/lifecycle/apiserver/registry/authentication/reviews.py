@@ -40,7 +40,7 @@ class AuthenticationReviews:
             (GROUP, "selfsubjectreviews"): self.self_subject,
         }
 
-    def self_subject(self, request: Request, obj: Object) -> Object:
+    async def self_subject(self, request: Request, obj: Object) -> Object:
         """Who am I? The user after impersonation, as every later stage sees them."""
         return {
             "kind": "SelfSubjectReview",
@@ -49,7 +49,7 @@ class AuthenticationReviews:
             "status": {"userInfo": user_info_object(request.user or ANONYMOUS)},
         }
 
-    def token(self, request: Request, obj: Object) -> Object:
+    async def token(self, request: Request, obj: Object) -> Object:
         """Whose token is this? A bad token is an answer, not an error."""
         spec = obj.get("spec") or {}
         token = spec.get("token", "")
@@ -58,7 +58,7 @@ class AuthenticationReviews:
         audiences = tuple(spec.get("audiences") or self._audiences)
         status: Object = {"user": {}}
         try:
-            identity = recognise(self._tokens, token, audiences)
+            identity = await recognise(self._tokens, token, audiences)
         except AuthenticationError as error:
             status["error"] = str(error)
         else:

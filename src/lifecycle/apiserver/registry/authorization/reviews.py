@@ -10,19 +10,19 @@ siblings, `pkg/apis/authorization/validation/validation.go`, v1.36.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from lifecycle.api.field_errors import FieldError, invalid, invalid_object
 from lifecycle.api.schema.internal_types import internal_value
 from lifecycle.api.status import bad_request
 from lifecycle.api.wire import ANONYMOUS, Object, Request, UserInfo
 from lifecycle.apiserver.authz.access_review_spec import request_info_from, user_from
-from lifecycle.apiserver.authz.authorizer import Authorizer, Decision
+from lifecycle.apiserver.authz.authorizer import Authorizer, Decision, decide
 from lifecycle.apiserver.authz.union import aggregate
 
 GROUP = "authorization.k8s.io"
 
-Review = Callable[[Request, Object], Object]
+Review = Callable[[Request, Object], Awaitable[Object]]
 """A virtual resource's create: the request and the posted object in, the answer out.
 Raises StatusError.
 """
@@ -43,13 +43,13 @@ class AccessReviews:
             (GROUP, "selfsubjectrulesreviews"): self.self_rules,
         }
 
-    def subject(self, request: Request, obj: Object) -> Object:
+    async def subject(self, request: Request, obj: Object) -> Object:
         """May some user do something?"""
         spec = obj.get("spec") or {}
         errors = _spec_errors(spec) + _user_errors(spec) + _metadata_errors(obj)
-        return self._answer(obj, user_from(spec), errors)
+        return await self._answer(obj, user_from(spec), errors)
 
-    def local_subject(self, request: Request, obj: Object) -> Object:
+    async def local_subject(self, request: Request, obj: Object) -> Object:
         """The same, within one namespace."""
         spec = obj.get("spec") or {}
         namespace = request.info.namespace if request.info else ""
@@ -81,14 +81,14 @@ class AccessReviews:
                     message,
                 )
             )
-        return self._answer(obj, user_from(spec), errors)
+        return await self._answer(obj, user_from(spec), errors)
 
-    def self_subject(self, request: Request, obj: Object) -> Object:
+    async def self_subject(self, request: Request, obj: Object) -> Object:
         """May I do something?"""
         errors = _spec_errors(obj.get("spec") or {}) + _metadata_errors(obj)
-        return self._answer(obj, request.user or ANONYMOUS, errors)
+        return await self._answer(obj, request.user or ANONYMOUS, errors)
 
-    def self_rules(self, request: Request, obj: Object) -> Object:
+    async def self_rules(self, request: Request, obj: Object) -> Object:
         """What may I do in a namespace? The answer is a new object, without the spec
         that asked.
         """
@@ -111,12 +111,16 @@ class AccessReviews:
             "status": status,
         }
 
-    def _answer(self, obj: Object, user: UserInfo, errors: list[FieldError]) -> Object:
+    async def _answer(
+        self, obj: Object, user: UserInfo, errors: list[FieldError]
+    ) -> Object:
         if errors:
             raise invalid_object(
                 "", GROUP, "", errors
             )  # upstream names the kind of the internal object, which has none
-        verdict = self._authorizer.authorize(user, request_info_from(obj["spec"]))
+        verdict = await decide(
+            self._authorizer.authorize, user, request_info_from(obj["spec"])
+        )
         status: Object = {"allowed": verdict.allowed}
         if verdict.decision is Decision.DENY:
             status["denied"] = True

@@ -19,7 +19,7 @@ import asyncio
 import logging
 from bisect import bisect_left, insort
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import takewhile
 
 from lifecycle.api.resources import Resource
@@ -164,6 +164,10 @@ class Cacher:
         """A stored value in the version of this resource."""
         obj = decode_value(value, revision)
         return self._from_storage(obj) if self._from_storage is not None else obj
+
+    async def decode_past(self, kvs: Sequence[KeyValue]) -> list[Object]:
+        """What was stored at an older revision, in the version of this resource."""
+        return [self.decode(kv.value, kv.mod_revision) for kv in kvs]
 
     def _decoded(self, kv: KeyValue) -> Cached | None:
         """What is under a key; None, and a line in the log, if somebody put there what
