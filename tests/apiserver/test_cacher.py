@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import orjson
 import pytest
 from hypothesis import given, settings
@@ -15,13 +17,15 @@ from lifecycle.api.status import StatusError
 from lifecycle.api.strategy import selectable_fields
 from lifecycle.api.wire import Object, WatchFrame
 from lifecycle.apiserver.endpoints.negotiation import json_frame
+from lifecycle.apiserver.server.generic_api_server import APIServer
 from lifecycle.apiserver.storage.cacher import cacher as cacher_module
 from lifecycle.apiserver.storage.cacher.cache_watcher import Criteria
 from lifecycle.apiserver.storage.cacher.cached_object import with_resource_version
 from lifecycle.apiserver.storage.cacher.cacher import Cacher
 from lifecycle.etcd.codec import encode_value
-from lifecycle.etcd.keys import registry_key
+from lifecycle.etcd.keys import registry_key, resource_prefix
 from lifecycle.etcd.memory import MemoryStore
+from lifecycle.etcd.store import RangeResult, StoreError
 
 PODS = resource("pods")
 
@@ -37,6 +41,38 @@ async def started(store: MemoryStore) -> Cacher:
     made = Cacher(store, PODS, selectable_fields)
     await made.start()
     return made
+
+
+class Unreadable(MemoryStore):
+    """A store whose pods cannot be read."""
+
+    async def range(self, *asked: Any, **options: Any) -> RangeResult:
+        if asked[0].startswith(resource_prefix(PODS)):
+            raise StoreError("etcdserver: request timed out")
+        return await super().range(*asked, **options)
+
+
+def test_a_cache_that_could_not_be_filled_can_be_stopped() -> None:
+    async def main() -> None:
+        cacher = Cacher(Unreadable(), PODS, selectable_fields)
+        with pytest.raises(StoreError, match="timed out"):
+            await cacher.start()
+        cacher.catch_up()
+        await cacher.stop()
+
+    run_virtual(main())
+
+
+def test_a_server_whose_start_failed_says_why_and_stops() -> None:
+    async def main() -> None:
+        server = APIServer(Unreadable())
+        try:
+            with pytest.raises(StoreError, match="timed out"):
+                await server.start()
+        finally:
+            await server.stop()
+
+    run_virtual(main())
 
 
 async def put(store: MemoryStore, obj: Object) -> int:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
 
+from lifecycle.api.go_regexp import parse_error
 from lifecycle.apiserver.apiextensions.definition_validation import validate_definition
 from lifecycle.apiserver.apiextensions.field_paths import PathError, field_at
-from lifecycle.apiserver.apiextensions.regular_expressions import parse_error
+from lifecycle.apiserver.apiextensions.schema_validation import validate_value
 from tests.apiserver.custom_server import definition
 from tests.apiserver.test_crd import SCHEMA, errors_of
 
@@ -129,10 +131,36 @@ def test_an_embedded_resource_has_plain_metadata() -> None:
         ("a(", "error parsing regexp: missing closing ): `a(`"),
         ("a)", "error parsing regexp: unexpected ): `a)`"),
         ("*", "error parsing regexp: missing argument to repetition operator: `*`"),
+        ("a*+", "error parsing regexp: invalid nested repetition operator: `*+`"),
+        ("\\é", "error parsing regexp: invalid escape sequence: `\\é`"),
+        ("a\\C", "error parsing regexp: invalid escape sequence: `\\C`"),
+        ("\\\\C\\Q\\C\\E", ""),
+        ("a\\", "error parsing regexp: trailing backslash at end of expression: ``"),
+        ("[z-a]", "error parsing regexp: invalid character class range: `z-a`"),
+        ("(?=x)", "error parsing regexp: invalid or unsupported Perl syntax: `(?=`"),
+        ("x(?<=a)b", "error parsing regexp: invalid named capture: `(?<=a)b`"),
+        ("(?P<n", "error parsing regexp: invalid named capture: `(?P<n`"),
+        ("((a{100}){100}){100}", "error parsing regexp: invalid repeat count: `{100}`"),
+        ("(?<n>x)[(]", ""),
+        ("(" * 1001 + ")" * 1001, f"error parsing regexp: expression nests too deeply: `{'(' * 1001}{')' * 1001}`"),
+        ("[(]" * 1001, ""),
     ],
 )
 def test_go_says_what_is_wrong_with_a_pattern(pattern: str, error: str) -> None:
     assert parse_error(pattern) == error
+
+
+def test_no_pattern_takes_longer_than_its_text_is_long() -> None:
+    schema = {"type": "string", "pattern": "^(a+)+$"}
+    (said,) = validate_value("a" * 40 + "b", schema, "spec")  # some hours, if one alternative is tried after the other
+    assert said.detail == "spec in body should match '^(a+)+$'"
+    (said,) = validate_value("x", {"type": "string", "pattern": "["}, "spec")
+    why = "error parsing regexp: missing closing ]: `[`"
+    assert said.detail == f"spec in body should match '[, but pattern is invalid: {why}'"
+    for name, value in (("duration", "1" * 1_000_000), ("email", f"a@{'b' * 1_000_000}@")):
+        start = time.process_time()
+        assert validate_value(value, {"type": "string", "format": name}, "spec")
+        assert time.process_time() - start < 1
 
 
 def test_a_path_may_go_through_a_map() -> None:

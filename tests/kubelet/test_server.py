@@ -21,6 +21,7 @@ from lifecycle.api.wire import Request, Response, UserInfo
 from lifecycle.cluster.kubelet_connections import KubeletConnection
 from lifecycle.cri.log_format import format_entry
 from lifecycle.cri.runtime import RuntimeServiceError
+from lifecycle.kubelet.logs import read
 from lifecycle.kubelet.logs.files import RealLogFile, link_log, log_symlink, remove_dead_links
 from lifecycle.kubelet.logs.read import LogOptions, read_logs, tail_start
 from lifecycle.kubelet.logs.rotate import rotate_log
@@ -103,6 +104,22 @@ def test_logs_are_cut_as_asked() -> None:
             assert stamped.index(" ") == len("2026-11-21T02:06:56.123456789Z")
             await asyncio.sleep(2)
             assert await text(await ask(cluster, "talk/log?sinceSeconds=1")) == ""
+
+    run_virtual(main())
+
+
+@pytest.mark.parametrize("yes", ["True", "TRUE", "1", "yes", ""])
+def test_a_boolean_may_be_spelled_as_clients_spell_it(yes: str) -> None:
+    async def main() -> None:
+        async with small_cluster(nodes=ONE_NODE) as cluster:
+            await talker(cluster)
+            assert (await text(await ask(cluster, f"talk/log?timestamps={yes}&tailLines=1")))[10] == "T"
+            response = await ask(cluster, f"web/exec?stdout={yes}&command=ls")
+            assert (response.status, response.body) == (400, b"Upgrade request required")
+            for no in ("False", "false", "0"):
+                assert await text(await ask(cluster, f"talk/log?timestamps={no}&tailLines=1")) == "three\n"
+                refused = await text(await ask(cluster, f"web/exec?stdout={no}&command=ls"))
+                assert "you must specify at least 1 of stdin, stdout, stderr" in refused
 
     run_virtual(main())
 
@@ -324,9 +341,16 @@ class Fixed:
 
     def __init__(self, data: bytes) -> None:
         self.data = data
+        self.most, self.all = 0, 0
+        """Bytes read at once, and altogether."""
 
-    def read(self, offset: int = 0) -> bytes:
-        return self.data[offset:]
+    def read(self, offset: int = 0, size: int = -1) -> bytes:
+        block = self.data[offset : None if size < 0 else offset + size]
+        self.most, self.all = max(self.most, len(block)), self.all + len(block)
+        return block
+
+    def size(self) -> int:
+        return len(self.data)
 
     async def grown(self, size: int) -> None:
         await asyncio.get_running_loop().create_future()
@@ -348,7 +372,81 @@ def test_the_tail_is_the_last_lines(texts: list[str], count: int) -> None:
     data = b"".join(format_entry(i, "stdout", True, line.encode()) for i, line in enumerate(texts))
     expected = [line.encode() + b"\n" for line in texts[len(texts) - min(count, len(texts)) :]]
     assert lines_of(data, LogOptions(tail=count)) == b"".join(expected)
-    assert tail_start(data, None) == 0
+    assert lines_of(data, LogOptions()) == b"".join(line.encode() + b"\n" for line in texts)
+
+
+@given(st.lists(st.binary(max_size=12), max_size=12), st.integers(0, 14), st.integers(1, 40))
+def test_the_tail_is_found_block_by_block(pieces: list[bytes], count: int, block: int) -> None:
+    data = b"\n".join(pieces)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(read, "BLOCK_SIZE", block)
+        start = run_virtual(read.find_tail_line_start_index(Fixed(data), count))
+    assert start == 0 or data[start - 1 : start] == b"\n"
+    assert data[start:].count(b"\n") == min(count, data.count(b"\n"))
+    assert start == tail_start(data, count)
+
+
+def test_a_line_longer_than_a_block_is_read_whole() -> None:
+    texts = [b"short", b"x" * 300_000, b"end"]
+    data = b"".join(format_entry(1, "stdout", True, text) for text in texts)
+    assert lines_of(data, LogOptions()) == b"\n".join(texts) + b"\n"
+    assert lines_of(data, LogOptions(tail=2)) == b"\n".join(texts[1:]) + b"\n"
+
+
+def test_a_long_log_is_read_in_blocks_between_which_others_have_their_turn() -> None:
+    data = format_entry(1, "stdout", True, b"x" * 50) * 100_000
+    file = Fixed(data)
+
+    async def main() -> int:
+        turns = length = 0
+
+        async def other() -> None:
+            nonlocal turns
+            while True:
+                turns += 1
+                await asyncio.sleep(0)
+
+        task = asyncio.ensure_future(other())
+        async for piece in read_logs(file, LogOptions(), lambda: False):
+            length += len(piece)
+        task.cancel()
+        assert length == 51 * 100_000
+        return turns
+
+    turns = run_virtual(main())
+    assert turns >= len(data) // read.BLOCK_SIZE
+    assert file.most <= read.BLOCK_SIZE
+    assert file.all < 1.1 * len(data)
+
+
+@pytest.mark.parametrize("options", [LogOptions(tail=10), LogOptions(limit=1000)])
+def test_no_more_of_a_log_is_read_than_is_asked_for(options: LogOptions) -> None:
+    file = Fixed(format_entry(1, "stdout", True, b"x" * 50) * 100_000)
+
+    async def main() -> int:
+        return sum([len(piece) async for piece in read_logs(file, options, lambda: False)])
+
+    assert run_virtual(main()) == (options.limit or 10 * 51)
+    assert file.all <= 3 * read.BLOCK_SIZE
+
+
+def test_a_log_that_was_rotated_is_followed_from_its_beginning_once(tmp_path: Path) -> None:
+    log = tmp_path / "0.log"
+    log.write_bytes(b"".join(format_entry(1, "stdout", True, b"old") for _ in range(10)))
+
+    class Rotating(RealLogFile):
+        async def grown(self, size: int) -> None:
+            if log.read_bytes().endswith(b"old\n"):
+                log.write_bytes(format_entry(2, "stdout", True, b"new"))
+            else:
+                ended.set()
+
+    async def main() -> bytes:
+        pieces = read_logs(Rotating(str(log)), LogOptions(follow=True), lambda: not ended.is_set(), ended)
+        return b"".join([piece async for piece in pieces])
+
+    ended = asyncio.Event()
+    assert run_virtual(asyncio.wait_for(main(), 10)) == b"old\n" * 10 + b"new\n"
 
 
 def test_pieces_of_a_line_are_one_line_again() -> None:

@@ -36,9 +36,7 @@ class Recorded(NamedTuple):
     object: Object
 
 
-def recorded_events(
-    recording: Recording, scenario: str = "journey"
-) -> dict[str, list[Recorded]]:
+def recorded_events(recording: Recording, scenario: str = "journey") -> dict[str, list[Recorded]]:
     """The events of each watched path, in order of revision; bookmarks and refused
     watches left out.
     """
@@ -47,9 +45,7 @@ def recorded_events(
         event = line["event"]
         if event.get("type") in ("ADDED", "MODIFIED", "DELETED"):
             revision = int(event["object"]["metadata"]["resourceVersion"])
-            found.setdefault(line["path"], []).append(
-                Recorded(revision, line["t"], event["type"], event["object"])
-            )
+            found.setdefault(line["path"], []).append(Recorded(revision, line["t"], event["type"], event["object"]))
     for events in found.values():
         events.sort(key=lambda event: event.revision)
     return found
@@ -62,9 +58,7 @@ class ReplayedServer:
     While it is not `reachable` every request fails with an OSError.
     """
 
-    def __init__(
-        self, events: Mapping[str, list[Recorded]], *, streams_lists: bool = True
-    ) -> None:
+    def __init__(self, events: Mapping[str, list[Recorded]], *, streams_lists: bool = True) -> None:
         self.events = events
         self.revision = 0
         self.reachable = True
@@ -138,8 +132,7 @@ class ReplayedServer:
             if request.param("sendInitialEvents"):
                 if not self._streams_lists:
                     raise bad_request(
-                        "sendInitialEvents is forbidden for watch unless the WatchList"
-                        " feature gate is enabled"
+                        "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled"
                     )
                 self.asked["stream", path] += 1
                 return Response(stream=self._initial(path))
@@ -178,10 +171,7 @@ class ReplayedServer:
         while connection == self._connection:
             moved = self._moved
             for event in self.events.get(path, ()):
-                if (
-                    reached < event.revision <= self.revision
-                    and connection == self._connection
-                ):
+                if reached < event.revision <= self.revision and connection == self._connection:
                     reached = event.revision
                     yield WatchFrame(event.type, event.object)
             if moved is self._moved:

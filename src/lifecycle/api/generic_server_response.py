@@ -27,31 +27,21 @@ _OF_CODE = {
     503: ("ServiceUnavailable", "the server is currently unable to handle the request"),
     504: (
         "Timeout",
-        (
-            "the server was unable to return a response in the time allotted, but may"
-            " still be processing the request"
-        ),
+        ("the server was unable to return a response in the time allotted, but may still be processing the request"),
     ),
 }
 _SAID_BY_SERVER = {403: "Forbidden", 415: "UnsupportedMediaType"}
 
 
-def generic_server_response(
-    code: int, said: str = "unknown", *, method: str = ""
-) -> StatusError:
+def generic_server_response(code: int, said: str = "unknown", *, method: str = "") -> StatusError:
     """The error for a status code; `said` is the body where it was text. Only some
     codes repeat it.
     """
     if code in _SAID_BY_SERVER:
         return failure(code, _SAID_BY_SERVER[code], said)
     if code == 406:
-        words = (
-            "the server was unable to respond with a content type that the client"
-            " supports"
-        )
-        return failure(
-            code, "NotAcceptable", words if said in ("", "unknown") else said
-        )
+        words = "the server was unable to respond with a content type that the client supports"
+        return failure(code, "NotAcceptable", words if said in ("", "unknown") else said)
     if code == 409:
         return failure(
             code,
@@ -61,14 +51,10 @@ def generic_server_response(
     if code in _OF_CODE:
         return failure(code, *_OF_CODE[code])
     if code >= 500:
-        words = (
-            f"an error on the server ({go_quote(said)}) has prevented the request from"
-            " succeeding"
-        )
+        words = f"an error on the server ({go_quote(said)}) has prevented the request from succeeding"
         return failure(code, "InternalError", words)
     return failure(
         code,
         "",
-        f"the server responded with the status code {code} but did not return more"
-        " information",
+        f"the server responded with the status code {code} but did not return more information",
     )

@@ -1,9 +1,9 @@
 """Refusals: one line on stderr that says what is wrong and what to do, and an exit code
 other than zero; never a traceback.
 
-Usage errors leave with 2, as click's own do; Ctrl-C with 130, as a shell says it;
-everything else with 1. Whoever stops reading in the middle (`| head`) gets no
-complaint.
+Usage errors leave with 2, as click's own do; Ctrl-C with 130, as a shell says it, and
+SIGTERM before anything is done with 143; everything else with 1. Whoever stops reading
+in the middle (`| head`) gets no complaint.
 """
 
 from __future__ import annotations
@@ -28,6 +28,16 @@ class Misused(Refusal):
     """The command line asks for something that does not exist: exit code 2."""
 
     exit_code = 2
+
+
+class Interrupted(Refusal):
+    """A signal came before the command had done what it is for: 128 and the signal's
+    number, as a shell says it.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__("ended by a signal before the cluster was ready")
+        self.exit_code = 128 + number  # type: ignore[misc] # click has it on the class
 
 
 class Words(click.Group):
@@ -89,9 +99,7 @@ def refusals() -> Iterator[None]:
         raise Refusal(str(error) or "it took too long") from None
     except OSError as error:
         where = error.filename2 or error.filename
-        raise Refusal(
-            f"{where}: {error.strerror}" if where and error.strerror else str(error)
-        ) from None
+        raise Refusal(f"{where}: {error.strerror}" if where and error.strerror else str(error)) from None
     except (
         InspectorError,
         UnicodeDecodeError,

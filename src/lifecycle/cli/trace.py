@@ -87,10 +87,10 @@ def trace(
     from lifecycle.cluster.background import new_event_loop
     from lifecycle.cluster.cluster import ClusterConfig
     from lifecycle.cluster.follow import DEFAULT_COMMAND, FollowError, follow
+    from lifecycle.figures.timeline import to_html, to_png, to_svg
     from lifecycle.inspector import open_recording
     from lifecycle.trace import text
     from lifecycle.trace.recorded import recorded_journey
-    from lifecycle.trace.timeline import to_html, to_png, to_svg
 
     argv = command[1:] if command[:1] == ("kubectl",) else command
     for file in (html, png, svg, json_file):
@@ -105,14 +105,10 @@ def trace(
         except (FollowError, LookupError) as error:
             raise Refusal(str(error)) from None
         console = Console(width=None if sys.stdout.isatty() else WIDTH)
-        console.print(
-            f"$ {followed.command}\n{followed.printed}", highlight=False, markup=False
-        )
+        console.print(f"$ {followed.command}\n{followed.printed}", highlight=False, markup=False)
         for journey in (followed.journey, *theirs):
             console.print(
-                text.render(journey, limit=10_000)
-                if everything
-                else stages_table(journey),
+                text.render(journey, limit=10_000) if everything else stages_table(journey),
                 highlight=False,
             )
         journeys = [followed.journey, *theirs]
@@ -123,9 +119,7 @@ def trace(
         if svg:
             svg.write_text(to_svg(journeys))
         if json_file:
-            json_file.write_text(
-                json.dumps([as_document(journey) for journey in journeys], indent=1)
-            )
+            json_file.write_text(json.dumps([as_document(journey) for journey in journeys], indent=1))
         for file in (html, png, svg, json_file):
             if file is not None:
                 click.echo(f"wrote {file}", err=True)
@@ -138,12 +132,10 @@ def stages_table(journey: Journey) -> Table:
     from rich.table import Table
     from rich.text import Text
 
+    from lifecycle.figures.timeline import colour_of
     from lifecycle.trace.text import milliseconds
-    from lifecycle.trace.timeline import colour_of
 
-    title = (
-        f"{journey.title} – {milliseconds(journey.duration)} on {journey.provenance}"
-    )
+    title = f"{journey.title} – {milliseconds(journey.duration)} on {journey.provenance}"
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     table.add_column("component")
     table.add_column("stage")

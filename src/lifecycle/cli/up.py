@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from lifecycle.cli.refusal import refusals
+from lifecycle.cli.refusal import Interrupted, refusals
 
 DEFAULT_KUBECONFIG = Path("lifecycle.kubeconfig")
 
@@ -32,6 +32,11 @@ DEFAULT_KUBECONFIG = Path("lifecycle.kubeconfig")
     default="memory",
     show_default=True,
     help="Where objects live: memory, sqlite:PATH or etcd:URL.",
+)
+@click.option(
+    "--cert-dir",
+    type=click.Path(path_type=Path),
+    help=("Where the cluster's keys and certificates are kept; by default PATH.pki beside sqlite:PATH, else nowhere."),
 )
 @click.option(
     "--port",
@@ -68,9 +73,7 @@ DEFAULT_KUBECONFIG = Path("lifecycle.kubeconfig")
     default=0.0,
     help="Seconds each step of a container's start takes.",
 )
-@click.option(
-    "--token", default="", help="A bearer token for a user in system:masters."
-)
+@click.option("--token", default="", help="A bearer token for a user in system:masters.")
 @click.option(
     "--without",
     default="",
@@ -118,9 +121,7 @@ DEFAULT_KUBECONFIG = Path("lifecycle.kubeconfig")
     show_default=True,
     help="Days that full ones are kept; 0: for ever.",
 )
-@click.option(
-    "--audit-log-compress", is_flag=True, help="Compress full log files with gzip."
-)
+@click.option("--audit-log-compress", is_flag=True, help="Compress full log files with gzip.")
 @click.option(
     "--audit-log-format",
     default="json",
@@ -161,7 +162,9 @@ def up(
 ) -> None:
     """Start a whole cluster in this process; serve until Ctrl-C.
 
-    Prints one line, `ready <https-url>`, when the API answers and all nodes are Ready.
+    The kubeconfig is written as soon as the API answers. Prints one line, `ready
+    <https-url>`, when also all nodes are Ready, as far as that does not take a
+    component that --without leaves out.
     """
     from lifecycle.apiserver.admission.options import AdmissionOptions
     from lifecycle.apiserver.audit.log_file import Rotation
@@ -175,9 +178,7 @@ def up(
 
     with refusals():
         admission = AdmissionOptions(enable=names(enable), disable=names(disable))
-        rotation = Rotation(
-            audit_log_maxsize, audit_log_maxbackup, audit_log_maxage, audit_log_compress
-        )
+        rotation = Rotation(audit_log_maxsize, audit_log_maxbackup, audit_log_maxage, audit_log_compress)
         audit = AuditOptions(
             audit_policy_file,
             audit_log_path,
@@ -199,33 +200,39 @@ def up(
             runner.run(_serve(config, kubeconfig, context))
 
 
+def _stop(waiting: asyncio.Future[int], number: int) -> None:
+    """A signal has come; only the first one counts."""
+    if not waiting.done():
+        waiting.set_result(number)
+
+
 async def _serve(config: Any, kubeconfig: Path, context: str) -> None:
     from lifecycle.cluster.background import favour_throughput
     from lifecycle.cluster.cluster import Cluster
 
     loop = asyncio.get_running_loop()
-    stopped = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stopped.set)
+    waiting: asyncio.Future[Any] = loop.create_future()
+    ends = [signal.SIGINT, signal.SIGTERM]
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+        ends.append(signal.SIGHUP)  # the terminal is gone; `nohup` has it ignored
+    for number in ends:
+        loop.add_signal_handler(number, _stop, waiting, number)
     cluster = Cluster(config)
-    waiting = asyncio.ensure_future(stopped.wait())
     try:
-        starting = asyncio.ensure_future(cluster.start())
+        starting: asyncio.Future[Any] = asyncio.ensure_future(
+            cluster.start(lambda: cluster.write_kubeconfig(kubeconfig, context))
+        )
         await asyncio.wait([starting, waiting], return_when=asyncio.FIRST_COMPLETED)
         if not starting.done():
             starting.cancel()
             await asyncio.wait([starting])  # it takes back what it has begun
-            return
+            raise Interrupted(waiting.result())
         await starting
         favour_throughput()
-        cluster.write_kubeconfig(kubeconfig, context)
         print(f"ready {cluster.url}", flush=True)
         print(f"kubeconfig: {kubeconfig}", file=sys.stderr, flush=True)
         if cluster.dns is not None:
-            ask = (
-                f"dig @127.0.0.1 -p {cluster.dns.port}"
-                " kubernetes.default.svc.cluster.local"
-            )
+            ask = f"dig @127.0.0.1 -p {cluster.dns.port} kubernetes.default.svc.cluster.local"
             print(
                 f"dns: 127.0.0.1:{cluster.dns.port} (try {ask})",
                 file=sys.stderr,
@@ -233,7 +240,7 @@ async def _serve(config: Any, kubeconfig: Path, context: str) -> None:
             )
         if cluster.machines is not None:
             print(cluster.machines.where, file=sys.stderr, flush=True)
-        failing = asyncio.ensure_future(cluster.failure())
+        failing: asyncio.Future[Any] = asyncio.ensure_future(cluster.failure())
         await asyncio.wait([failing, waiting], return_when=asyncio.FIRST_COMPLETED)
         if failing.done():
             await failing

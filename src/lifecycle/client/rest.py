@@ -10,7 +10,7 @@ Upstream: `client-go/rest/request.go` (`Request`), `client-go/dynamic/interface.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from typing import Any, Protocol
 
 from lifecycle.api.resources import Resource
@@ -54,34 +54,55 @@ class Client:
         self.transport = transport
         self.headers = {"user-agent": user_agent, **(headers or {})}
 
+    def new_request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str | list[str]] | None = None,
+        obj: Any = None,
+        body: bytes = b"",
+        content_type: str = "application/json",
+        accept: str = "",
+        accepts_object: bool = True,
+    ) -> Request:
+        """A request with this client's headers; parameters without a value are left
+        out.
+
+        `obj` is sent as JSON (in process: as it is), `body` as the bytes it is.
+        `accepts_object`: in process the answer may be the object itself, whatever form
+        `accept` asks for. Upstream: `NewRequest` and the methods of `Request`.
+        """
+        headers = self.headers
+        if accept:
+            headers = {**headers, "accept": accept}
+        if obj is not None or body:
+            headers = {**headers, "content-type": content_type}
+        return Request(
+            method=method,
+            path=path,
+            query={key: [value] if isinstance(value, str) else value for key, value in (query or {}).items() if value},
+            headers=headers,
+            obj=obj,
+            body=body,
+            accepts_object=accepts_object,
+        )
+
     async def request(
         self,
         method: str,
         path: str,
         *,
-        query: dict[str, str] | None = None,
+        query: Mapping[str, str | list[str]] | None = None,
         obj: Any = None,
         content_type: str = "application/json",
     ) -> Response:
         """Any request. Raises StatusError for an answer of 400 or more."""
-        headers = self.headers
-        if obj is not None:
-            headers = {**headers, "content-type": content_type}
         response = await self.transport.round_trip(
-            Request(
-                method=method,
-                path=path,
-                query={key: [value] for key, value in (query or {}).items() if value},
-                headers=headers,
-                obj=obj,
-                accepts_object=True,
-            )
+            self.new_request(method, path, query=query, obj=obj, content_type=content_type)
         )
         if response.status >= 400:
-            raise StatusError(
-                response.obj
-                or {"code": response.status, "message": (response.body or b"").decode()}
-            )
+            raise StatusError(response.obj or {"code": response.status, "message": (response.body or b"").decode()})
         return response
 
     async def _object(
@@ -92,9 +113,7 @@ class Client:
         obj: Any = None,
         content_type: str = "application/json",
     ) -> Object:
-        response = await self.request(
-            method, path, query=query, obj=obj, content_type=content_type
-        )
+        response = await self.request(method, path, query=query, obj=obj, content_type=content_type)
         return response.obj or {}
 
     async def get(
@@ -106,9 +125,7 @@ class Client:
         subresource: str = "",
     ) -> Object:
         """One object."""
-        return await self._object(
-            "GET", resource.path(namespace, name, subresource), {}
-        )
+        return await self._object("GET", resource.path(namespace, name, subresource), {})
 
     async def list(
         self,
@@ -203,9 +220,7 @@ class Client:
         it, the object.
         """
         options: Object = {"kind": "DeleteOptions", "apiVersion": "v1"}
-        preconditions = {
-            k: v for k, v in (("uid", uid), ("resourceVersion", resource_version)) if v
-        }
+        preconditions = {k: v for k, v in (("uid", uid), ("resourceVersion", resource_version)) if v}
         if preconditions:
             options["preconditions"] = preconditions
         if grace_period is not None:

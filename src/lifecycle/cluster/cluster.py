@@ -33,6 +33,7 @@ from lifecycle.apiserver.audit.options import AuditOptions
 from lifecycle.apiserver.authn.jwt import shared_key
 from lifecycle.apiserver.authn.options import AuthenticationOptions
 from lifecycle.apiserver.authz.modes import AuthorizationOptions
+from lifecycle.apiserver.server.authority import kept_authority
 from lifecycle.apiserver.server.generic_api_server import APIServer
 from lifecycle.client.rest import Client
 from lifecycle.client.shared_informer import SharedInformerFactory
@@ -47,8 +48,8 @@ from lifecycle.cluster.cluster_addons import (
 )
 from lifecycle.cluster.kubeconfig_file import kubeconfig, write_kubeconfig
 from lifecycle.cluster.kubelet_connections import KubeletConnection
-from lifecycle.cluster.nodes import NodeShape, kind_nodes, pod_network
-from lifecycle.cluster.stores import check_address, open_store
+from lifecycle.cluster.nodes import NodeShape, kind_nodes, pod_network, with_pod_cidrs
+from lifecycle.cluster.stores import authority_folder, check_address, open_store
 from lifecycle.controllers.manager import ControllerManager
 from lifecycle.cri.hollow import HollowRuntime
 from lifecycle.cri.hollow_images import KIND_IMAGES
@@ -76,6 +77,9 @@ class ClusterConfig:
     """What a cluster is made of. `nodes` counts all machines; `port` 0 picks a free
     one; `without` names components to leave out.
 
+    `cert_dir`: the folder of its keys and certificates; None: as the store has it
+    (`authority_folder`).
+
     `authentication`, `authorization` and `admission` are what stands in
     kube-apiserver's flags of those names; None: as kubeadm sets them. `latency`:
     seconds that the hollow runtime takes for each step of starting a container; 0:
@@ -85,6 +89,7 @@ class ClusterConfig:
 
     nodes: int = 3
     store: str = "memory"
+    cert_dir: Path | None = None
     port: int = 0
     runtime: str = "hollow"
     overlay: str = "vxlan"
@@ -108,29 +113,16 @@ class ClusterConfig:
             raise ValueError(f"--nodes must be at least 1, not {self.nodes}")
         unknown = [name for name in self.without if name not in COMPONENTS]
         if unknown:
-            raise ValueError(
-                f"--without knows {', '.join(COMPONENTS)}; not {', '.join(unknown)}"
-            )
+            raise ValueError(f"--without knows {', '.join(COMPONENTS)}; not {', '.join(unknown)}")
         kind, colon, socket = self.runtime.partition(":")
         if kind not in RUNTIMES or (colon and (kind != "containerd" or not socket)):
-            raise ValueError(
-                f"--runtime knows {', '.join(RUNTIMES)}, containerd:SOCKET; not"
-                f" {self.runtime}"
-            )
+            raise ValueError(f"--runtime knows {', '.join(RUNTIMES)}, containerd:SOCKET; not {self.runtime}")
         if colon and self.nodes != 1:
-            raise ValueError(
-                f"--runtime {self.runtime} is one machine: use --nodes 1, or --runtime"
-                " containerd"
-            )
+            raise ValueError(f"--runtime {self.runtime} is one machine: use --nodes 1, or --runtime containerd")
         if self.overlay not in OVERLAYS:
-            raise ValueError(
-                f"--overlay knows {', '.join(OVERLAYS)}; not {self.overlay}"
-            )
+            raise ValueError(f"--overlay knows {', '.join(OVERLAYS)}; not {self.overlay}")
         if self.runtime != "hollow" and (self.like or self.node_shapes):
-            raise ValueError(
-                "--like describes nodes that are not here: it needs --runtime hollow,"
-                f" not {self.runtime}"
-            )
+            raise ValueError(f"--like describes nodes that are not here: it needs --runtime hollow, not {self.runtime}")
         check_address(self.store)
 
 
@@ -169,15 +161,25 @@ class Cluster:
 
     # -- life --------------------------------------------------------------------------
 
-    async def start(self) -> None:
-        """Bring everything up. Raises TimeoutError naming the nodes that did not become
-        Ready, or what a component raised.
+    async def start(self, serving: Callable[[], None] | None = None) -> None:
+        """Bring everything up; what is left out is not waited for.
+
+        `serving` is called once the API answers: what takes the place of something left
+        out may come from then on. Raises TimeoutError naming the nodes that did not
+        become Ready, or what a component raised.
         """
         self._failed = asyncio.get_running_loop().create_future()
         store = await open_store(self.config.store)
         seed = like.read(self.config.like) if self.config.like else None
+        folder = self.config.cert_dir or authority_folder(self.config.store)
+        try:
+            authority = await asyncio.to_thread(kept_authority, folder) if folder is not None else None
+        except BaseException:
+            await store.close()
+            raise
         self.server = APIServer(
             store,
+            authority=authority,
             clock=self.clock,
             names=self.names,
             token=self.config.token,
@@ -187,26 +189,20 @@ class Cluster:
             audit=self.config.audit,
             cors_allowed_origins=self.config.cors_allowed_origins,
         )
-        if not self.config.https:
+        if not self.config.https and authority is None:
             self.server.config.tokens.key = shared_key()
         certificates = self.server.certificates
-        await self.server.start(
-            (lambda store: like.plant(store, seed, certificates.ca_pem.decode()))
-            if seed
-            else None
-        )
+        await self.server.start((lambda store: like.plant(store, seed, certificates.ca_pem.decode())) if seed else None)
         if self.config.https:
             self._port = await self.server.serve_https("127.0.0.1", self.config.port)
-        shapes = self.config.node_shapes or (
-            seed.nodes if seed else kind_nodes(self.config.nodes)
-        )
+        if serving is not None:
+            serving()
+        shapes = self.config.node_shapes or (seed.nodes if seed else kind_nodes(self.config.nodes))
         if "controllers" not in self.config.without:
             manager = ControllerManager(
                 self.client(
                     "kube-controller-manager",
-                    UserInfo(
-                        "system:kube-controller-manager", ("system:authenticated",)
-                    ),
+                    UserInfo("system:kube-controller-manager", ("system:authenticated",)),
                 ),
                 clock=self.clock,
                 names=self.names,
@@ -217,6 +213,9 @@ class Cluster:
                 issue_token=self.server.config.legacy_tokens.issue,
             )
             self._run("controllers", manager.run)
+        else:
+            # nobody gives the nodes ranges of pod addresses, so they bring them along
+            shapes = with_pod_cidrs(shapes)
         if "scheduler" not in self.config.without:
             client = self.client(
                 "kube-scheduler",
@@ -234,12 +233,8 @@ class Cluster:
         if self.config.runtime != "hollow" and "kubelet" not in self.config.without:
             await self._start_machines(shapes)
         elif "proxy" not in self.config.without:
-            client = self.client(
-                "kube-proxy", UserInfo(PROXY_USER, ("system:authenticated",))
-            )
-            self.proxies = NodeProxies(
-                client, clock=self.clock, cluster_cidr=pod_network(len(shapes))
-            )
+            client = self.client("kube-proxy", UserInfo(PROXY_USER, ("system:authenticated",)))
+            self.proxies = NodeProxies(client, clock=self.clock, cluster_cidr=pod_network(len(shapes)))
         if "dns" not in self.config.without and self.config.https:
             await install_dns(self.client("kubeadm"))
             addon = DNSAddon(
@@ -259,16 +254,12 @@ class Cluster:
         """Let a machine join: a kubelet with its runtime, under the identity of its
         node.
         """
-        user = UserInfo(
-            f"system:node:{shape.name}", ("system:nodes", "system:authenticated")
-        )
+        user = UserInfo(f"system:node:{shape.name}", ("system:nodes", "system:authenticated"))
         runtime: Runtime
         real: dict[str, Any] = {}
         if self.machines is not None:
             runtime = self.machines.runtime(shape.name)
-            real = self.machines.kubelet_options(
-                shape.name, self.server.certificates.server_context
-            )
+            real = self.machines.kubelet_options(shape.name, self.server.certificates.server_context)
         else:
             runtime = self.runtimes[shape.name] = HollowRuntime(
                 clock=self.clock,
@@ -299,9 +290,7 @@ class Cluster:
                 partial(node_summary, runtime),
                 parse_thresholds(KIND_EVICTION_HARD),
             )
-            eviction_manager = attach(
-                kubelet, self.client("kubelet", user), self.clock, measure, hard
-            )
+            eviction_manager = attach(kubelet, self.client("kubelet", user), self.clock, measure, hard)
             self._run(f"eviction manager {shape.name}", eviction_manager.run)
 
     async def _start_machines(self, shapes: list[NodeShape]) -> None:
@@ -384,9 +373,7 @@ class Cluster:
         admin's.
         """
         user = user or UserInfo("kubernetes-admin", (MASTERS, "system:authenticated"))
-        return Client(
-            self.server.in_process_transport(user), component_user_agent(component)
-        )
+        return Client(self.server.in_process_transport(user), component_user_agent(component))
 
     @property
     def url(self) -> str:
@@ -396,9 +383,7 @@ class Cluster:
     def kubeconfig(self, name: str = "lifecycle") -> Object:
         """A kubeconfig for the admin."""
         certificates = self.server.certificates
-        certificate, key = certificates.client_certificate(
-            "kubernetes-admin", [MASTERS]
-        )
+        certificate, key = certificates.client_certificate("kubernetes-admin", [MASTERS])
         return kubeconfig(self.url, certificates.ca_pem, certificate, key, name=name)
 
     def write_kubeconfig(self, path: Path, name: str = "lifecycle") -> None:
@@ -435,6 +420,7 @@ class Cluster:
     async def _until_ready(self, shapes: list[NodeShape]) -> None:
         waiting = {shape.name for shape in shapes}
         unmarked = {shape.name: shape for shape in shapes if shape.labels}
+        managed = "controllers" not in self.config.without
 
         async def watch_nodes() -> None:
             nodes = resource("nodes")
@@ -444,7 +430,7 @@ class Cluster:
                 name = frame.object["metadata"]["name"]
                 if name in unmarked:
                     await self._mark_control_plane(unmarked.pop(name))
-                if is_ready(frame.object):
+                if is_ready(frame.object, managed=managed):
                     waiting.discard(name)
                 if not waiting:
                     return
@@ -453,26 +439,23 @@ class Cluster:
         watching = asyncio.ensure_future(watch_nodes())
         try:
             async with asyncio.timeout(self.config.ready_timeout):
-                await asyncio.wait(
-                    [watching, self._failed], return_when=asyncio.FIRST_COMPLETED
-                )
+                await asyncio.wait([watching, self._failed], return_when=asyncio.FIRST_COMPLETED)
                 if self._failed.done():
                     await self._failed
                 await watching
         except TimeoutError:
             raise TimeoutError(
-                f"not Ready after {self.config.ready_timeout:.0f} s:"
-                f" {', '.join(sorted(waiting))}"
+                f"not Ready after {self.config.ready_timeout:.0f} s: {', '.join(sorted(waiting))}"
             ) from None
         finally:
             watching.cancel()
 
 
-def is_ready(node: Object) -> bool:
-    """Whether a Node's Ready condition is True and the not-ready taint is gone."""
+def is_ready(node: Object, *, managed: bool = True) -> bool:
+    """Whether a Node's Ready condition is True and, if a controller manages nodes, the
+    not-ready taint is gone.
+    """
     conditions = node.get("status", {}).get("conditions", ())
     ready = any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
     taints = node.get("spec", {}).get("taints", ())
-    return ready and not any(
-        taint["key"] == "node.kubernetes.io/not-ready" for taint in taints
-    )
+    return ready and not (managed and any(taint["key"] == "node.kubernetes.io/not-ready" for taint in taints))

@@ -36,9 +36,7 @@ STAND_IN = "a namespace made for the recording"
 Pair = tuple[Exchange | None, Exchange | None]
 
 
-def compare_recordings(
-    ours: Recording, theirs: Recording, scenario: str
-) -> AgreementTable:
+def compare_recordings(ours: Recording, theirs: Recording, scenario: str) -> AgreementTable:
     """Compare two recordings over one scenario, watches included where both have
     them.
     """
@@ -66,9 +64,7 @@ def compare_recordings(
     return table
 
 
-def in_own_place(
-    recording: Recording, scenario: str, renamed: Counter[str]
-) -> Sequence[Exchange]:
+def in_own_place(recording: Recording, scenario: str, renamed: Counter[str]) -> Sequence[Exchange]:
     """A scenario's exchanges, told as if they had been made in the namespace that a
     stand-in was made for; `renamed` counts them.
     """
@@ -76,9 +72,7 @@ def in_own_place(
     for made, instead_of in recording.stand_ins(scenario).items():
         word = re.compile(rf"(?<![a-z0-9.-]){re.escape(made)}(?![a-z0-9-])")
         told = [_told(exchange, word, instead_of) for exchange in exchanges]
-        renamed[STAND_IN] += sum(
-            1 for before, after in zip(exchanges, told, strict=True) if before != after
-        )
+        renamed[STAND_IN] += sum(1 for before, after in zip(exchanges, told, strict=True) if before != after)
         exchanges = told
     return exchanges
 
@@ -95,13 +89,9 @@ Watched = tuple[Sequence[dict[str, Any]], Sequence[Exchange]]
 """Watch lines, and the exchanges whose moments divide them."""
 
 
-def add_watches(
-    table: AgreementTable, scenario: str, ours: Watched, theirs: Watched
-) -> None:
+def add_watches(table: AgreementTable, scenario: str, ours: Watched, theirs: Watched) -> None:
     """Compare what watchers saw, a row per kind."""
-    for kind, comparison in compare_watches(
-        ours[0], theirs[0], _settled(ours[1]), _settled(theirs[1])
-    ).items():
+    for kind, comparison in compare_watches(ours[0], theirs[0], _settled(ours[1]), _settled(theirs[1])).items():
         table.add(
             f"{scenario}: watch",
             f"{kind} events",
@@ -145,11 +135,7 @@ def align(ours: Iterable[Exchange], theirs: Iterable[Exchange]) -> list[Pair]:
 
 def _asked(exchange: Exchange) -> tuple[str, ...]:
     question = exchange.question
-    query = sorted(
-        f"{k}={v}"
-        for k, v in question.query
-        if k not in ("continue", "resourceVersion")
-    )
+    query = sorted(f"{k}={v}" for k, v in question.query if k not in ("continue", "resourceVersion"))
     return (
         question.method,
         question.path,
@@ -174,20 +160,14 @@ def _compare_scope(scenario: str, pairs: list[Pair], table: AgreementTable) -> N
                 continue
             in_flight = exchange.method != "GET" or scenario in UNSETTLED
             body = normaliser.normalise(document["body"], in_flight=in_flight)
-            shown.append(
-                normaliser.normalise({k: v for k, v in document.items() if k != "body"})
-                | {"body": body}
-            )
+            shown.append(normaliser.normalise({k: v for k, v in document.items() if k != "body"}) | {"body": body})
         sides.append(shown)
     bijection = pair_siblings(*([d for d in side if d is not None] for side in sides))
     for (mine, yours), ours, theirs in zip(pairs, *sides, strict=True):
         exchange = mine or yours
         assert exchange is not None
         stage = f"{scenario}: {exchange.moment}" if exchange.moment else f"{scenario}:"
-        question = (
-            f"{exchange.method}"
-            f" {exchange.path.partition('?')[0] if len(exchange.path) > 120 else exchange.path}"
-        )
+        question = f"{exchange.method} {exchange.path.partition('?')[0] if len(exchange.path) > 120 else exchange.path}"
         if mine is None or yours is None:
             comparison = Comparison(total=1)
             comparison.differences = []
@@ -204,14 +184,8 @@ def _compare_scope(scenario: str, pairs: list[Pair], table: AgreementTable) -> N
         )
 
 
-def _absent(
-    comparison: Comparison, mine: Exchange | None, yours: Exchange | None
-) -> None:
-    comparison.differences.append(
-        Difference(
-            " (asked)", "asked" if mine else ABSENT, "asked" if yours else ABSENT
-        )
-    )
+def _absent(comparison: Comparison, mine: Exchange | None, yours: Exchange | None) -> None:
+    comparison.differences.append(Difference(" (asked)", "asked" if mine else ABSENT, "asked" if yours else ABSENT))
 
 
 def _settled(exchanges: Sequence[Exchange]) -> list[float]:

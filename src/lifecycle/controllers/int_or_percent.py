@@ -16,9 +16,6 @@ def scaled_value(value: int | str | None, total: int, *, round_up: bool) -> int:
     if isinstance(value, int):
         return value
     if not value.endswith("%"):
-        raise ValueError(
-            "invalid value for IntOrString: invalid type: string is not a percentage:"
-            f" {value}"
-        )
+        raise ValueError(f"invalid value for IntOrString: invalid type: string is not a percentage: {value}")
     product = int(value[:-1]) * total
     return -(-product // 100) if round_up else product // 100

@@ -53,6 +53,5 @@ class HollowContainer:
         """Raises RuntimeServiceError, in containerd's words, unless it runs."""
         if not self.running:
             raise RuntimeServiceError(
-                "rpc error: code = Unknown desc = container is in"
-                f" {self.status.state.value} state"
+                f"rpc error: code = Unknown desc = container is in {self.status.state.value} state"
             )

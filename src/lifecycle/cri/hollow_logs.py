@@ -43,9 +43,7 @@ class HollowLogs:
     def append(self, path: str, time: int, stream: str, text: str) -> None:
         """One or more lines that a program wrote. `time` in nanoseconds."""
         pieces, rest = split_output(text.encode())
-        entries = b"".join(
-            format_entry(time, stream, complete, piece) for complete, piece in pieces
-        )
+        entries = b"".join(format_entry(time, stream, complete, piece) for complete, piece in pieces)
         if rest:
             entries += format_entry(time, stream, True, rest)
         for listener in list(self._listeners.get(path, ())):
@@ -61,13 +59,9 @@ class HollowLogs:
 
     def put(self, path: str, data: bytes, *, append: bool) -> None:
         """A file of another kind, as it is."""
-        self._files[path] = (
-            self._files.get(path, bytearray()) if append else bytearray()
-        ) + data
+        self._files[path] = (self._files.get(path, bytearray()) if append else bytearray()) + data
 
-    def listen(
-        self, path: str, listener: Callable[[str, bytes], None]
-    ) -> Callable[[], None]:
+    def listen(self, path: str, listener: Callable[[str, bytes], None]) -> Callable[[], None]:
         """Tell `listener` the stream and the bytes of everything written from now on;
         the function returned ends that.
         """
@@ -78,12 +72,19 @@ class HollowLogs:
         """The file has been rotated away: begin anew."""
         self._files[path] = bytearray()
 
-    def read(self, path: str, offset: int = 0) -> bytes:
-        """Raises FileNotFoundError."""
+    def _file(self, path: str) -> bytearray:
         try:
-            return bytes(self._files[path][offset:])
+            return self._files[path]
         except KeyError:
             raise FileNotFoundError(f"open {path}: no such file or directory") from None
+
+    def read(self, path: str, offset: int = 0, size: int = -1) -> bytes:
+        """At most `size` bytes; -1: to the end. Raises FileNotFoundError."""
+        return bytes(self._file(path)[offset : None if size < 0 else offset + size])
+
+    def size(self, path: str) -> int:
+        """Raises FileNotFoundError."""
+        return len(self._file(path))
 
     async def grown(self, path: str, size: int) -> None:
         """Return when there is more than `size` bytes."""

@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -73,10 +74,7 @@ INSERT INTO compaction VALUES (0);
 
 STATE = "key, value, created, revision, version, lease"
 NEWEST = f"SELECT {STATE} FROM change WHERE key = ? ORDER BY revision DESC LIMIT 1"
-AT = (
-    f"SELECT {STATE} FROM change WHERE key = ? AND revision <= ? ORDER BY revision DESC"
-    " LIMIT 1"
-)
+AT = f"SELECT {STATE} FROM change WHERE key = ? AND revision <= ? ORDER BY revision DESC LIMIT 1"
 # in SQLite the other columns of a group come from the row that holds the maximum
 LAST_OF_EACH = (
     "SELECT key, value, created, max(revision), version, lease FROM change "
@@ -127,9 +125,7 @@ class SQLiteStore:
         self._db = _open(self._path, synchronous)
         ((self._compacted,),) = self._db.execute("SELECT revision FROM compaction")
         ((newest,),) = self._db.execute("SELECT coalesce(max(revision), 1) FROM change")
-        self._revision = max(
-            newest, self._compacted
-        )  # the newest row may have been a deletion, and compacted away
+        self._revision = max(newest, self._compacted)  # the newest row may have been a deletion, and compacted away
         self._queue: list[_Write] = []
         self._watches = Watches()
         self._leases = Leases(self._expire)
@@ -152,18 +148,12 @@ class SQLiteStore:
         row = self._db.execute(AT, (key, revision or self._revision)).fetchone()
         return KeyValue(*row) if row and row[4] else None
 
-    async def range(
-        self, start: str, end: str, *, revision: int = 0, limit: int = 0
-    ) -> RangeResult:
+    async def range(self, start: str, end: str, *, revision: int = 0, limit: int = 0) -> RangeResult:
         """Keys in `[start, end)`, in order, of one consistent picture."""
         self._check(revision)
         where = (start, end, revision or self._revision)
         kvs = [KeyValue(*row) for row in self._db.execute(RANGE, (*where, limit or -1))]
-        count = (
-            self._db.execute(COUNT, where).fetchone()[0]
-            if limit and len(kvs) == limit
-            else len(kvs)
-        )
+        count = self._db.execute(COUNT, where).fetchone()[0] if limit and len(kvs) == limit else len(kvs)
         return RangeResult(kvs, self._revision, count, len(kvs) < count)
 
     def _check(self, revision: int) -> None:
@@ -174,9 +164,7 @@ class SQLiteStore:
 
     # -- writes ------------------------------------------------------------------------
 
-    async def put(
-        self, key: str, value: bytes, *, expected: int | None = None, lease: int = 0
-    ) -> int | None:
+    async def put(self, key: str, value: bytes, *, expected: int | None = None, lease: int = 0) -> int | None:
         """Compare and swap; the new revision, or None if the comparison failed."""
         check_request_size(key, value)
         self._leases.check(lease)
@@ -188,9 +176,7 @@ class SQLiteStore:
         """
         return await self._enqueue(key, None, expected, 0)
 
-    async def _enqueue(
-        self, key: str, value: bytes | None, expected: int | None, lease: int
-    ) -> int | None:
+    async def _enqueue(self, key: str, value: bytes | None, expected: int | None, lease: int) -> int | None:
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[int | None] = loop.create_future()
         if not self._queue:
@@ -230,9 +216,7 @@ class SQLiteStore:
             self._watches.tell(event)
         line = revision - self._history
         if self._history and line > self._compacted + COMPACT_EVERY:
-            with contextlib.suppress(
-                StoreError
-            ):  # a full disk is for the writers to hear of
+            with contextlib.suppress(StoreError):  # a full disk is for the writers to hear of
                 self._forget_before(line)
         return None
 
@@ -248,11 +232,7 @@ class SQLiteStore:
                 return None
             kv = KeyValue(key, b"", 0, revision, 0)
         else:
-            created, version = (
-                (before.create_revision, before.version + 1)
-                if before
-                else (revision, 1)
-            )
+            created, version = (before.create_revision, before.version + 1) if before else (revision, 1)
             kv = KeyValue(key, write.value, created, revision, version, write.lease)
         previous = before.mod_revision if before else 0
         self._db.execute(
@@ -277,9 +257,7 @@ class SQLiteStore:
             yield
             self._db.execute("COMMIT")
         except sqlite3.Error as error:
-            with contextlib.suppress(
-                sqlite3.Error
-            ):  # a full disk has rolled back already
+            with contextlib.suppress(sqlite3.Error):  # a full disk has rolled back already
                 self._db.execute("ROLLBACK")
             if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_FULL:
                 raise NoSpaceError from None
@@ -287,9 +265,7 @@ class SQLiteStore:
 
     # -- watches -----------------------------------------------------------------------
 
-    def watch(
-        self, start: str, end: str, *, revision: int = 0, progress: bool = False
-    ) -> EventWatch:
+    def watch(self, start: str, end: str, *, revision: int = 0, progress: bool = False) -> EventWatch:
         """Changes in `[start, end)` from a revision on (0: from now on)."""
         watch = EventWatch(self._watches, start, end, revision)
         if revision and revision <= self._compacted:
@@ -298,9 +274,7 @@ class SQLiteStore:
         if revision and revision <= self._revision:
             for row in self._db.execute(SINCE, (revision, start, end)):
                 before = KeyValue(*row[6:]) if row[6] is not None else None
-                watch.feed(
-                    Event("PUT" if row[4] else "DELETE", KeyValue(*row[:6]), before)
-                )
+                watch.feed(Event("PUT" if row[4] else "DELETE", KeyValue(*row[:6]), before))
         self._watches.add(watch)
         return watch
 
@@ -319,20 +293,14 @@ class SQLiteStore:
         self._end_lease(lease)
 
     def _expire(self, lease: int) -> None:
-        with contextlib.suppress(
-            StoreError
-        ):  # the keys stay, and so does the lease, until the next start
+        with contextlib.suppress(StoreError):  # the keys stay, and so does the lease, until the next start
             self._end_lease(lease)
 
     def _end_lease(self, lease: int) -> None:
-        found = self._db.execute(
-            "SELECT DISTINCT key FROM change WHERE lease = ? ORDER BY key", (lease,)
-        ).fetchall()
+        found = self._db.execute("SELECT DISTINCT key FROM change WHERE lease = ? ORDER BY key", (lease,)).fetchall()
         for (key,) in found:
             row = self._db.execute(NEWEST, (key,)).fetchone()
-            if (
-                row[4] and row[5] == lease
-            ):  # else it was deleted, or written again without it
+            if row[4] and row[5] == lease:  # else it was deleted, or written again without it
                 self._queue.append(_Write(key, None, row[3], 0, None))
         error = self._commit()
         if error is not None:
@@ -358,15 +326,10 @@ class SQLiteStore:
         """
         span = (self._compacted, revision)
         with self._transaction():
-            superseded = (
-                "SELECT previous FROM change WHERE revision > ? AND revision <= ?"
-            )
+            superseded = "SELECT previous FROM change WHERE revision > ? AND revision <= ?"
+            self._db.execute(f"DELETE FROM change WHERE revision IN ({superseded})", span)
             self._db.execute(
-                f"DELETE FROM change WHERE revision IN ({superseded})", span
-            )
-            self._db.execute(
-                "DELETE FROM change WHERE version = 0 AND revision > ? AND revision"
-                " <= ?",
+                "DELETE FROM change WHERE version = 0 AND revision > ? AND revision <= ?",
                 span,
             )
             self._db.execute("UPDATE compaction SET revision = ?", (revision,))
@@ -384,6 +347,7 @@ def _open(path: Path, synchronous: str) -> sqlite3.Connection:
     """The file, locked for this process, with our tables in it."""
     if synchronous not in ("NORMAL", "FULL"):
         raise ValueError(f"synchronous is NORMAL or FULL; not {synchronous}")
+    _create_private(path)
     try:
         db = sqlite3.connect(path, timeout=0, isolation_level=None)
     except sqlite3.Error as error:
@@ -397,6 +361,7 @@ def _open(path: Path, synchronous: str) -> sqlite3.Connection:
         ((tables,),) = db.execute("SELECT count(*) FROM sqlite_schema")
         if tables and mark != APPLICATION_ID:
             raise ValueError(f"{path} is a database of something else")
+        _make_private(path)
         if not tables:
             for statement in SCHEMA.split(";\n"):
                 db.execute(statement)
@@ -407,11 +372,34 @@ def _open(path: Path, synchronous: str) -> sqlite3.Connection:
         code = getattr(error, "sqlite_errorcode", 0)
         if code == sqlite3.SQLITE_NOTADB:
             raise ValueError(f"{path} is not an SQLite file") from None
-        raise OSError(
-            f"{path}:"
-            f" {'in use by another process' if code == sqlite3.SQLITE_BUSY else error}"
-        ) from None
+        raise OSError(f"{path}: {'in use by another process' if code == sqlite3.SQLITE_BUSY else error}") from None
     except ValueError:
         db.close()
         raise
     return db
+
+
+def _create_private(path: Path) -> None:
+    """An empty file that only its owner can read: it will hold Secrets. SQLite gives
+    its log and index the same mode.
+
+    An existing file is not opened: closing it again would take the locks away that
+    another store of this process holds on it. Other errors are left for SQLite to
+    report.
+    """
+    with contextlib.suppress(OSError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+
+
+def _make_private(path: Path) -> None:
+    """The same for a file of ours that others could read until now, and for what a
+    killed process left beside it.
+    """
+    for each in (
+        path,
+        path.with_name(f"{path.name}-wal"),
+        path.with_name(f"{path.name}-shm"),
+    ):
+        with contextlib.suppress(FileNotFoundError, PermissionError):
+            if each.stat().st_mode & 0o077:
+                each.chmod(0o600)

@@ -47,10 +47,7 @@ def cases() -> Iterator[Case]:
     for desired, surge, unavailable in product((0, 1, 2, 3, 4, 10, 99), VALUES, VALUES):
         new, old = random.randint(0, max(desired, 1)), random.randint(0, desired + 3)
         deployment = _deployment(desired, surge, unavailable)
-        label = (
-            f"{desired} pods, surge {surge}, unavailable {unavailable}, new {new}, old"
-            f" {old}"
-        )
+        label = f"{desired} pods, surge {surge}, unavailable {unavailable}, new {new}, old {old}"
         yield _case(
             "sizes and percentages",
             label,
@@ -58,9 +55,7 @@ def cases() -> Iterator[Case]:
             _replica_set(new),
             [_replica_set(old)],
         )
-    for desired, new, sizes in product(
-        (3, 10), (0, 1, 2), ((), (1, 1), (0, 2, 1), (4, 3, 2, 1))
-    ):
+    for desired, new, sizes in product((3, 10), (0, 1, 2), ((), (1, 1), (0, 2, 1), (4, 3, 2, 1))):
         deployment = _deployment(desired, "25%", "25%")
         label = f"{desired} pods, new {new}, old {', '.join(map(str, sizes)) or 'none'}"
         yield _case(
@@ -74,9 +69,7 @@ def cases() -> Iterator[Case]:
 
 def _recorded() -> Iterator[Case]:
     journey = RecordedJourney(open_recording())
-    for event in journey.requests(
-        "deployment-controller", "update", "/replicasets/", 200
-    ):
+    for event in journey.requests("deployment-controller", "update", "/replicasets/", 200):
         revision = int(event["responseObject"]["metadata"]["resourceVersion"])
         sets = journey.as_of("replicasets", revision)
         for deployment in journey.as_of("deployments", revision):
@@ -92,9 +85,7 @@ def _recorded() -> Iterator[Case]:
                 )
 
 
-def _case(
-    group: str, label: str, deployment: Object, new: Object, old: list[Object]
-) -> Case:
+def _case(group: str, label: str, deployment: Object, new: Object, old: list[Object]) -> Case:
     ask: Callable[[Attempt], object] = lambda attempt: attempt(deployment, new, old)  # noqa: E731
     return Case(group, label, _ours(deployment, new, old), ask, [deployment, new, old])
 

@@ -67,10 +67,7 @@ class RecordedNode:
             moment = moments[-1]
         if moment not in moments:
             known = ", ".join(m or "(end)" for m in moments)
-            raise InspectorError(
-                f"{self.name}: {command!r} was not recorded at {moment!r}; recorded at:"
-                f" {known}"
-            )
+            raise InspectorError(f"{self.name}: {command!r} was not recorded at {moment!r}; recorded at: {known}")
         return self._text(short, moment)[1]
 
     def _text(self, short: str, moment: str) -> tuple[str, str]:
@@ -85,10 +82,7 @@ class RecordedNode:
         for short, moments in files.items():
             if self._text(short, moments[0])[0] == command:
                 return short
-        raise InspectorError(
-            f"{self.name}: {command!r} was never recorded; recorded:"
-            f" {', '.join(files) or 'nothing'}"
-        )
+        raise InspectorError(f"{self.name}: {command!r} was never recorded; recorded: {', '.join(files) or 'nothing'}")
 
 
 class KindNode:
@@ -105,13 +99,10 @@ class KindNode:
         has only the present.
         """
         if moment:
-            raise InspectorError(
-                f"{self.name} is live: it can be asked now, not at {moment!r}"
-            )
+            raise InspectorError(f"{self.name} is live: it can be asked now, not at {moment!r}")
         if shutil.which("docker") is None:
             raise InspectorError(
-                "docker is not on PATH: a live kind node is a container, and only"
-                " docker can look into it"
+                "docker is not on PATH: a live kind node is a container, and only docker can look into it"
             )
         line = self._commands.get(command, command)
         done = subprocess.run(
@@ -122,7 +113,6 @@ class KindNode:
         )
         if done.returncode:
             raise InspectorError(
-                f"{self.name}: {line!r} failed with exit code {done.returncode}:"
-                f" {done.stderr.strip()}"
+                f"{self.name}: {line!r} failed with exit code {done.returncode}: {done.stderr.strip()}"
             )
         return done.stdout

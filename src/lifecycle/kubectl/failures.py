@@ -91,9 +91,7 @@ def message_for(error: CommandError | StatusError) -> str:
 def _message(error: CommandError | StatusError) -> str:
     if isinstance(error, ConnectionFailed):
         return _no_answer(error)
-    if isinstance(error, (NoResourceError, SeveralFailures)) or (
-        isinstance(error, PartlyPrinted) and error.several
-    ):
+    if isinstance(error, (NoResourceError, SeveralFailures)) or (isinstance(error, PartlyPrinted) and error.several):
         return str(error)
     if isinstance(error, CommandError):
         return str(error) if str(error).startswith(_SAID) else f"error: {error}"
@@ -108,11 +106,7 @@ def _in_a_list(error: CommandError | StatusError) -> str:
     """
     if isinstance(error, StatusError):
         return _refused(error)
-    return (
-        message_for(error)
-        if isinstance(error, (ConnectionFailed, SeveralFailures))
-        else str(error)
-    )
+    return message_for(error) if isinstance(error, (ConnectionFailed, SeveralFailures)) else str(error)
 
 
 def _refused(error: StatusError) -> str:
@@ -127,10 +121,7 @@ def _refused(error: StatusError) -> str:
 
 def _no_answer(error: ConnectionFailed) -> str:
     if error.kind == "refused":
-        return (
-            f"The connection to the server {error.host} was refused - did you specify"
-            " the right host or port?"
-        )
+        return f"The connection to the server {error.host} was refused - did you specify the right host or port?"
     reason = str(error).partition('": ')[2]
     return f"Unable to connect to the server: {reason}"
 
@@ -138,25 +129,14 @@ def _no_answer(error: ConnectionFailed) -> str:
 def _invalid(error: StatusError) -> str:
     details = error.status.get("details")
     if details is None:
-        return (
-            f"The request is invalid: {error.message}"
-            if error.message
-            else "The request is invalid"
-        )
+        return f"The request is invalid: {error.message}" if error.message else "The request is invalid"
     causes = details.get("causes") or []
     text = "The request is invalid"
     if details.get("kind") or details.get("name"):
-        text = (
-            f"The {details.get('kind', '')} {go_quote(details.get('name', ''))} is"
-            " invalid"
-        )
+        text = f"The {details.get('kind', '')} {go_quote(details.get('name', ''))} is invalid"
     elif error.message and not causes:
         text += f": {error.message}"
-    messages = list(
-        dict.fromkeys(
-            f"{cause.get('field', '')}: {cause.get('message', '')}" for cause in causes
-        )
-    )
+    messages = list(dict.fromkeys(f"{cause.get('field', '')}: {cause.get('message', '')}" for cause in causes))
     if len(messages) > 1:
         return f"{text}: \n" + "\n".join(f"* {message}" for message in messages)
     return f"{text}: {messages[0]}" if messages else text

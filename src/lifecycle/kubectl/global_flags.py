@@ -15,8 +15,7 @@ from lifecycle.kubectl.failures import CommandError, FlagError
 from lifecycle.kubectl.flags import COMMON
 
 _OF_KIND = {
-    kind: tuple(each.name for each in COMMON if each.kind == kind)
-    for kind in ("string", "int32", "bool", "array")
+    kind: tuple(each.name for each in COMMON if each.kind == kind) for kind in ("string", "int32", "bool", "array")
 }
 SHORT = {each.short: each.name for each in COMMON if each.short and each.kind != "bool"}
 
@@ -42,8 +41,7 @@ class GlobalFlags:
         text = self["v"]
         if text and not text.lstrip("-").isdecimal():
             raise FlagError(
-                f'invalid argument "{text}" for "-v, --v" flag: strconv.ParseInt:'
-                f' parsing "{text}": invalid syntax',
+                f'invalid argument "{text}" for "-v, --v" flag: strconv.ParseInt: parsing "{text}": invalid syntax',
                 self.command,
             )
         return int(text or 0)

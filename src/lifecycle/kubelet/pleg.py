@@ -61,9 +61,7 @@ class PodLifecycleEvent:
     container_id: str
 
 
-def generate_events(
-    pod_uid: str, container_id: str, old: str, new: str
-) -> list[PodLifecycleEvent]:
+def generate_events(pod_uid: str, container_id: str, old: str, new: str) -> list[PodLifecycleEvent]:
     """What happened, told from two looks."""
     if old == new:
         return []
@@ -81,9 +79,7 @@ def generate_events(
 class GenericPLEG:
     """Looks at a runtime; `handler` hears of each event."""
 
-    def __init__(
-        self, runtime: RuntimeService, handler: Callable[[PodLifecycleEvent], None]
-    ) -> None:
+    def __init__(self, runtime: RuntimeService, handler: Callable[[PodLifecycleEvent], None]) -> None:
         self._runtime = runtime
         self._handler = handler
         self._seen: dict[str, tuple[str, str]] = {}
@@ -122,18 +118,13 @@ class GenericPLEG:
             return "pleg has yet to be successful"
         silent = asyncio.get_running_loop().time() - self.last_relist
         if silent > threshold:
-            return (
-                f"pleg was last seen active {silent:.0f}s ago; threshold is"
-                f" {threshold // 60:.0f}m0s"
-            )
+            return f"pleg was last seen active {silent:.0f}s ago; threshold is {threshold // 60:.0f}m0s"
         return ""
 
     async def run(self) -> None:
         """Look every second until cancelled."""
         while True:
-            with contextlib.suppress(
-                RuntimeServiceError
-            ):  # `healthy` tells if no look succeeds any more
+            with contextlib.suppress(RuntimeServiceError):  # `healthy` tells if no look succeeds any more
                 await self.relist()
             await asyncio.sleep(RELIST_PERIOD)
 
@@ -150,9 +141,7 @@ class EventedPLEG:
     `handler` hears of each once.
     """
 
-    def __init__(
-        self, runtime: RuntimeService, handler: Callable[[ContainerEventResponse], None]
-    ) -> None:
+    def __init__(self, runtime: RuntimeService, handler: Callable[[ContainerEventResponse], None]) -> None:
         self._handler = handler
         self._generic = GenericPLEG(runtime, self._found)
         self._told: set[str] = set()
@@ -170,11 +159,7 @@ class EventedPLEG:
     def _found(self, event: PodLifecycleEvent) -> None:
         if event.container_id not in self._told:
             self._missed = True
-            self._handler(
-                ContainerEventResponse(
-                    event.container_id, _RESPONSES[event.type], 0, "", event.pod_uid
-                )
-            )
+            self._handler(ContainerEventResponse(event.container_id, _RESPONSES[event.type], 0, "", event.pod_uid))
 
     async def look(self) -> float:
         """Look once; in how many seconds to look again. Raises RuntimeServiceError."""
@@ -192,16 +177,12 @@ class EventedPLEG:
         """Why not, or nothing. What has not begun to look is healthy."""
         if self._generic.last_relist is None:
             return ""
-        return self._generic.healthy(
-            EVENTED_RELIST_THRESHOLD if self.events_serve else RELIST_THRESHOLD
-        )
+        return self._generic.healthy(EVENTED_RELIST_THRESHOLD if self.events_serve else RELIST_THRESHOLD)
 
     async def run(self) -> None:
         """Look until cancelled."""
         while True:
             wait = RELIST_PERIOD
-            with contextlib.suppress(
-                RuntimeServiceError
-            ):  # `healthy` tells if no look succeeds any more
+            with contextlib.suppress(RuntimeServiceError):  # `healthy` tells if no look succeeds any more
                 wait = await self.look()
             await asyncio.sleep(wait)

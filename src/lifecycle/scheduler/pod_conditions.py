@@ -15,9 +15,7 @@ from typing import Any
 from lifecycle.api.wire import Object
 
 
-def condition_patch(
-    pod: Object, condition: Object, now: str, more: Object | None = None
-) -> Object:
+def condition_patch(pod: Object, condition: Object, now: str, more: Object | None = None) -> Object:
     """The patch that sets a condition, and other status fields in `more`; empty if
     nothing changes.
 
@@ -30,11 +28,7 @@ def condition_patch(
     generation = pod["metadata"].get("generation")
     if generation:
         wanted["observedGeneration"] = generation
-    changed: Object = {
-        key: value
-        for key, value in (more or {}).items()
-        if (status.get(key) or "") != (value or "")
-    }
+    changed: Object = {key: value for key, value in (more or {}).items() if (status.get(key) or "") != (value or "")}
     existing = next((c for c in conditions if c["type"] == condition["type"]), None)
     if existing is None:
         changed["conditions"] = [wanted]
@@ -46,9 +40,7 @@ def condition_patch(
     else:
         if existing.get("status") == wanted["status"]:
             wanted["lastTransitionTime"] = existing.get("lastTransitionTime")
-        different: dict[str, Any] = {
-            key: value for key, value in wanted.items() if existing.get(key) != value
-        }
+        different: dict[str, Any] = {key: value for key, value in wanted.items() if existing.get(key) != value}
         if different:
             changed["conditions"] = [{**different, "type": condition["type"]}]
             changed["$setElementOrder/conditions"] = _types(conditions)

@@ -39,10 +39,7 @@ class Conflicts(Exception):
     def _message(self) -> str:
         if len(self.found) == 1:
             entry, path = self.found[0]
-            return (
-                f"Apply failed with 1 conflict: conflict with {_manager(entry)}:"
-                f" {path_text(path)}"
-            )
+            return f"Apply failed with 1 conflict: conflict with {_manager(entry)}: {path_text(path)}"
         lines: list[str] = []
         named: Entry | None = None
         for entry, path in self.found:
@@ -56,9 +53,7 @@ class Conflicts(Exception):
 def conflicts_from(disputed: list[tuple[Entry, Fields]]) -> Conflicts:
     """Conflicts, managers in order of their names."""
     disputed.sort(key=lambda pair: (pair[0].manager, pair[0].identifier))
-    return Conflicts(
-        [(entry, path) for entry, fields in disputed for path in paths(fields)]
-    )
+    return Conflicts([(entry, path) for entry, fields in disputed for path in paths(fields)])
 
 
 def _manager(entry: Entry) -> str:

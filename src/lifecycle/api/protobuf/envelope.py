@@ -77,8 +77,7 @@ def decode(data: bytes) -> Object:
         raise ValueError("empty data")
     if not data.startswith(MAGIC):
         raise ValueError(
-            "provided data does not appear to be a protobuf message, expected prefix"
-            f" [{' '.join(map(str, MAGIC))}]"
+            f"provided data does not appear to be a protobuf message, expected prefix [{' '.join(map(str, MAGIC))}]"
         )
     if len(data) == len(MAGIC):
         raise ValueError("empty body")
@@ -107,10 +106,7 @@ def decode_raw(raw: bytes, api_version: str, kind: str) -> Object:
     without a protobuf form.
     """
     if not kind:
-        raise ValueError(
-            "Object 'Kind' is missing in"
-            f' \'&runtime.TypeMeta{{APIVersion:"{api_version}", Kind:""}}\''
-        )
+        raise ValueError(f"Object 'Kind' is missing in '&runtime.TypeMeta{{APIVersion:\"{api_version}\", Kind:\"\"}}'")
     message = message_for(api_version, kind)
     if message is None:
         raise ValueError(f'no kind "{kind}" is registered for version "{api_version}"')

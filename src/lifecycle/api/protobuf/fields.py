@@ -29,9 +29,7 @@ _META_KINDS = frozenset(
 )  # fmt: skip
 """Kinds of `meta/v1` that every group and version knows."""
 
-_META_OF_CORE = frozenset(
-    {"APIVersions", "APIGroup", "APIGroupList", "APIResourceList"}
-)
+_META_OF_CORE = frozenset({"APIVersions", "APIGroup", "APIGroupList", "APIResourceList"})
 
 
 @dataclass(slots=True, frozen=True)
@@ -73,6 +71,11 @@ def message_for(api_version: str, kind: str) -> str | None:
     message = f"{group.partition('.')[0] or 'core'}/{version}.{kind}"
     if message in messages():
         return message
+    if (api_version, kind) == (
+        "meta.k8s.io/v1beta1",
+        "PartialObjectMetadata",
+    ):  # the same fields
+        return f"meta/v1.{kind}"
     if kind in _META_KINDS or (kind in _META_OF_CORE and api_version == "v1"):
         return f"meta/v1.{kind}"
     return None

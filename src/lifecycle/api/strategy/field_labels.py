@@ -63,10 +63,7 @@ def field_label_error(kind: str, label: str) -> str:
         return f'field label "{label}" not supported for batchv1.Job'
     if kind in _LABELS and kind != "ResourceSlice":
         return f"field label not supported: {label}"
-    return (
-        f'"{label}" is not a known field selector: only "metadata.name",'
-        ' "metadata.namespace"'
-    )
+    return f'"{label}" is not a known field selector: only "metadata.name", "metadata.namespace"'
 
 
 def selectable_fields(obj: Object) -> dict[str, str]:

@@ -22,11 +22,7 @@ def _print_policy(obj: Object, now: float) -> Cells:
     spec = obj.get("spec") or {}
     param = spec.get("paramKind")
     rules = spec.get("validations") or spec.get("mutations") or ()
-    kind = (
-        "<unset>"
-        if param is None
-        else f"{param.get('apiVersion', '')}/{param.get('kind', '')}"
-    )
+    kind = "<unset>" if param is None else f"{param.get('apiVersion', '')}/{param.get('kind', '')}"
     return [obj["metadata"]["name"], len(rules), kind, age(obj, now)]
 
 
@@ -60,11 +56,7 @@ def _print_api_service(obj: Object, now: float) -> Cells:
         state = available["status"]
         if state != "True" and available.get("reason"):
             state = f"{state} ({available['reason']})"
-    where = (
-        "Local"
-        if service is None
-        else f"{service.get('namespace', '')}/{service.get('name', '')}"
-    )
+    where = "Local" if service is None else f"{service.get('namespace', '')}/{service.get('name', '')}"
     return [obj["metadata"]["name"], where, state, age(obj, now)]
 
 
@@ -73,8 +65,7 @@ _WEBHOOKS = Printer(
         NAME,
         Column(
             "Webhooks",
-            "Webhooks indicates the number of webhooks registered in this"
-            " configuration",
+            "Webhooks indicates the number of webhooks registered in this configuration",
             "integer",
         ),
         AGE,
@@ -90,8 +81,7 @@ _BINDING = Printer(
         NAME,
         Column(
             "PolicyName",
-            "PolicyName indicates the policy definition which the policy binding"
-            " binded to",
+            "PolicyName indicates the policy definition which the policy binding binded to",
         ),
         Column(
             "ParamRef",
@@ -111,8 +101,7 @@ PRINTERS = {
             NAME,
             Column(
                 "Validations",
-                "Validations indicates the number of validation rules defined in this"
-                " configuration",
+                "Validations indicates the number of validation rules defined in this configuration",
                 "integer",
             ),
             _PARAM_KIND,
@@ -125,8 +114,7 @@ PRINTERS = {
             NAME,
             Column(
                 "Mutations",
-                "Mutation indicates the number of mutations rules defined in this"
-                " configuration",
+                "Mutation indicates the number of mutations rules defined in this configuration",
                 "integer",
             ),
             _PARAM_KIND,
@@ -139,9 +127,7 @@ PRINTERS = {
     "apiservices.apiregistration.k8s.io": Printer(
         (
             NAME,
-            Column(
-                "Service", "The reference to the service that hosts this API endpoint."
-            ),
+            Column("Service", "The reference to the service that hosts this API endpoint."),
             Column("Available", "Whether this service is available."),
             AGE,
         ),

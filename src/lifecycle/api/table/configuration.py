@@ -38,10 +38,7 @@ def _print_resource_quota(obj: Object, now: float) -> Cells:
     requests: list[str] = []
     limits: list[str] = []
     for resource, hard in sorted((status.get("hard") or {}).items()):
-        text = (
-            f"{resource}:"
-            f" {canonical_quantity(used.get(resource, '0'))}/{canonical_quantity(hard)}"
-        )
+        text = f"{resource}: {canonical_quantity(used.get(resource, '0'))}/{canonical_quantity(hard)}"
         (limits if resource.startswith("limits.") else requests).append(text)
     return [
         obj["metadata"]["name"],
@@ -81,8 +78,7 @@ PRINTERS = {
             NAME,
             Column(
                 "Request",
-                "Request represents a minimum amount of cpu/memory that a container may"
-                " consume.",
+                "Request represents a minimum amount of cpu/memory that a container may consume.",
             ),
             Column(
                 "Limit",
@@ -96,12 +92,8 @@ PRINTERS = {
     "poddisruptionbudgets.policy": Printer(
         (
             NAME,
-            Column(
-                "Min Available", "The minimum number of pods that must be available."
-            ),
-            Column(
-                "Max Unavailable", "The maximum number of pods that may be unavailable."
-            ),
+            Column("Min Available", "The minimum number of pods that must be available."),
+            Column("Max Unavailable", "The maximum number of pods that may be unavailable."),
             Column(
                 "Allowed Disruptions",
                 "Calculated number of pods that may be disrupted at this time.",

@@ -7,13 +7,12 @@ it, its own Node without new taints or labels that would draw work to it, tokens
 pods that run on it.
 
 Upstream: `plugin/pkg/admission/noderestriction/admission.go` (`Plugin.Admit`), v1.36.
-Left out: claims' status and resource slices beyond their node name, the audience check
-of tokens.
+Left out: claims' status and resource slices beyond their node name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.resources import resource
@@ -21,6 +20,8 @@ from lifecycle.api.status import not_found
 from lifecycle.api.wire import Object
 from lifecycle.apiserver.admission.attributes import CREATE, DELETE, UPDATE, Attributes
 from lifecycle.apiserver.admission.chain import Plugin
+from lifecycle.apiserver.admission.node_audiences import NodeAudiences
+from lifecycle.apiserver.authz.authorizer import Authorize
 from lifecycle.apiserver.authz.node import NODE_LEASES, node_identity
 from lifecycle.apiserver.authz.node_graph import MIRROR_POD, references
 from lifecycle.apiserver.storage.object_reader import ObjectReader
@@ -45,7 +46,9 @@ KUBELET_LABEL_NAMESPACES = ("kubelet.kubernetes.io", "node.kubernetes.io")
 
 
 class NodeRestriction(Plugin):
-    """Looks at what kubelets write."""
+    """Looks at what kubelets write. `authorize` answers which further token audiences a
+    node may use.
+    """
 
     name = "NodeRestriction"
     operations = frozenset({CREATE, UPDATE, DELETE})
@@ -61,11 +64,12 @@ class NodeRestriction(Plugin):
     )
     subresources = None
 
-    def __init__(self, reader: ObjectReader) -> None:
+    def __init__(self, reader: ObjectReader, authorize: Authorize | None = None) -> None:
         self._reader = reader
+        self._audiences = NodeAudiences(reader, authorize)
         self._pods = resource("pods")
         self._nodes = resource("nodes")
-        self._checks: dict[tuple[str, str], Callable[[str, Attributes], None]] = {
+        self._checks: dict[tuple[str, str], Callable[[str, Attributes], Awaitable[None] | None]] = {
             ("pods", ""): self._pod,
             ("pods", "status"): self._pod_status,
             ("pods", "eviction"): self._pod_eviction,
@@ -77,27 +81,25 @@ class NodeRestriction(Plugin):
             ("resourceslices", ""): self._resource_slice,
         }
 
-    def admit(self, attributes: Attributes) -> None:
+    def admit(self, attributes: Attributes) -> Awaitable[None] | None:
         """Refuse what is not the node's own; other users pass."""
         user = attributes.user
         if user is None or not user.name.startswith("system:node:"):
-            return
+            return None
         node, is_node = node_identity(user)
         if not is_node:
-            return
+            return None
         if not node:
-            raise attributes.forbidden(
-                f"could not determine node from user {go_quote(user.name)}"
-            )
+            raise attributes.forbidden(f"could not determine node from user {go_quote(user.name)}")
         check = self._checks.get((attributes.resource.plural, attributes.subresource))
         if check is not None:
-            check(node, attributes)
-        elif attributes.resource.plural == "pods":
+            return check(node, attributes)
+        if attributes.resource.plural == "pods":
             allowed = "status and eviction"
             raise attributes.forbidden(
-                f"unexpected pod subresource {go_quote(attributes.subresource)}, only"
-                f" {allowed} are allowed"
+                f"unexpected pod subresource {go_quote(attributes.subresource)}, only {allowed} are allowed"
             )
+        return None
 
     def _existing_pod(self, attributes: Attributes, name: str) -> Object:
         pod = self._reader.get(self._pods, attributes.namespace, name)
@@ -112,13 +114,9 @@ class NodeRestriction(Plugin):
             if why:
                 raise attributes.forbidden(why)
         elif attributes.operation == DELETE:
-            if (
-                self._existing_pod(attributes, attributes.name)["spec"].get("nodeName")
-                != node
-            ):
+            if self._existing_pod(attributes, attributes.name)["spec"].get("nodeName") != node:
                 raise attributes.forbidden(
-                    f"node {go_quote(node)} can only delete pods with spec.nodeName set"
-                    " to itself"
+                    f"node {go_quote(node)} can only delete pods with spec.nodeName set to itself"
                 )
         else:
             raise attributes.forbidden(
@@ -130,17 +128,12 @@ class NodeRestriction(Plugin):
         """What is wrong with a pod that a node creates; "" if nothing."""
         me, meta = f"node {go_quote(node)}", pod["metadata"]
         if MIRROR_POD not in (meta.get("annotations") or {}):
-            return (
-                f"pod does not have {go_quote(MIRROR_POD)} annotation, {me} can only"
-                " create mirror pods"
-            )
+            return f"pod does not have {go_quote(MIRROR_POD)} annotation, {me} can only create mirror pods"
         if pod["spec"].get("nodeName", "") != node:
             return f"{me} can only create pods with spec.nodeName set to itself"
         owners = meta.get("ownerReferences") or []
         if len(owners) > 1:
-            return (
-                f"{me} can only create pods with a single owner reference set to itself"
-            )
+            return f"{me} can only create pods with a single owner reference set to itself"
         to_itself = f"{me} can only create pods with an owner reference set to itself"
         if not owners:
             return to_itself
@@ -152,20 +145,14 @@ class NodeRestriction(Plugin):
         ):
             return to_itself
         if not owner.get("controller"):
-            return (
-                f"{me} can only create pods with a controller owner reference set to"
-                " itself"
-            )
+            return f"{me} can only create pods with a controller owner reference set to itself"
         if owner.get("blockOwnerDeletion"):
             return f"{me} must not set blockOwnerDeletion on an owner reference"
         stored = self._reader.get(self._nodes, "", node)
         if stored is None:
             raise not_found("nodes", node)
         if owner.get("uid") != stored["metadata"].get("uid"):
-            return (
-                f"node {node} UID mismatch: expected {owner.get('uid')} got"
-                f" {stored['metadata'].get('uid')}"
-            )
+            return f"node {node} UID mismatch: expected {owner.get('uid')} got {stored['metadata'].get('uid')}"
         if pod["spec"].get("serviceAccountName"):
             return f"{me} can not create pods that reference a service account"
         kinds = {kind for kind, _ in references(pod)}
@@ -180,44 +167,42 @@ class NodeRestriction(Plugin):
 
     def _pod_status(self, node: str, attributes: Attributes) -> None:
         if attributes.operation != UPDATE:
-            raise attributes.forbidden(
-                f"unexpected operation {go_quote(attributes.operation)}"
-            )
+            raise attributes.forbidden(f"unexpected operation {go_quote(attributes.operation)}")
         old, new = attributes.old_obj or {}, attributes.obj or {}
         if (old.get("spec") or {}).get("nodeName") != node:
             raise attributes.forbidden(
-                f"node {go_quote(node)} can only update pod status for pods with"
-                " spec.nodeName set to itself"
+                f"node {go_quote(node)} can only update pod status for pods with spec.nodeName set to itself"
             )
-        if (old["metadata"].get("labels") or {}) != (
-            new["metadata"].get("labels") or {}
-        ):
-            raise attributes.forbidden(
-                f"node {go_quote(node)} cannot update labels through pod status"
-            )
+        if (old["metadata"].get("labels") or {}) != (new["metadata"].get("labels") or {}):
+            raise attributes.forbidden(f"node {go_quote(node)} cannot update labels through pod status")
 
     def _pod_eviction(self, node: str, attributes: Attributes) -> None:
-        name = attributes.name or ((attributes.obj or {}).get("metadata") or {}).get(
-            "name", ""
-        )
+        name = attributes.name or ((attributes.obj or {}).get("metadata") or {}).get("name", "")
         if not name:
             raise attributes.forbidden("could not determine pod from request data")
         if self._existing_pod(attributes, name)["spec"].get("nodeName") != node:
-            raise attributes.forbidden(
-                f"node {node} can only evict pods with spec.nodeName set to itself"
-            )
+            raise attributes.forbidden(f"node {node} can only evict pods with spec.nodeName set to itself")
 
     def _node(self, node: str, attributes: Attributes) -> None:
         name = attributes.name
         if attributes.operation == CREATE and not name:
             name = (attributes.obj or {}).get("metadata", {}).get("name", "")
         if name != node:
-            raise attributes.forbidden(
-                f"node {go_quote(node)} is not allowed to modify node {go_quote(name)}"
-            )
+            raise attributes.forbidden(f"node {go_quote(node)} is not allowed to modify node {go_quote(name)}")
         if attributes.operation == DELETE or attributes.obj is None:
             return
         old: Object = attributes.old_obj or {"metadata": {}}
+        # The node authorizer lets a node read what its spec refers to: it must not
+        # write the reference itself.
+        config_source = (attributes.obj.get("spec") or {}).get("configSource")
+        if config_source is not None and attributes.operation == CREATE:
+            raise attributes.forbidden(
+                f"node {go_quote(node)} is not allowed to create pods with a non-nil configSource"
+            )
+        if config_source is not None and config_source != (old.get("spec") or {}).get("configSource"):
+            raise attributes.forbidden(
+                f"node {go_quote(node)} is not allowed to update configSource to a new non-nil configSource"
+            )
         new_labels = attributes.obj["metadata"].get("labels") or {}
         old_labels = old["metadata"].get("labels") or {}
         forbidden = [
@@ -229,30 +214,19 @@ class NodeRestriction(Plugin):
             if forbidden:
                 listed = ", ".join(forbidden)
                 raise attributes.forbidden(
-                    f"node {go_quote(node)} is not allowed to set the following labels:"
-                    f" {listed}"
+                    f"node {go_quote(node)} is not allowed to set the following labels: {listed}"
                 )
             return
-        if ((attributes.obj.get("spec") or {}).get("taints") or []) != (
-            (old.get("spec") or {}).get("taints") or []
-        ):
-            raise attributes.forbidden(
-                f"node {go_quote(node)} is not allowed to modify taints"
-            )
-        if (attributes.obj["metadata"].get("ownerReferences") or []) != (
-            old["metadata"].get("ownerReferences") or []
-        ):
-            raise attributes.forbidden(
-                f"node {go_quote(node)} is not allowed to modify ownerReferences"
-            )
+        if ((attributes.obj.get("spec") or {}).get("taints") or []) != ((old.get("spec") or {}).get("taints") or []):
+            raise attributes.forbidden(f"node {go_quote(node)} is not allowed to modify taints")
+        if (attributes.obj["metadata"].get("ownerReferences") or []) != (old["metadata"].get("ownerReferences") or []):
+            raise attributes.forbidden(f"node {go_quote(node)} is not allowed to modify ownerReferences")
         if forbidden:
-            raise attributes.forbidden(
-                f"is not allowed to modify labels: {', '.join(forbidden)}"
-            )
+            raise attributes.forbidden(f"is not allowed to modify labels: {', '.join(forbidden)}")
 
-    def _token(self, node: str, attributes: Attributes) -> None:
+    def _token(self, node: str, attributes: Attributes) -> Awaitable[None] | None:
         if attributes.operation != CREATE:
-            return
+            return None
         bound = ((attributes.obj or {}).get("spec") or {}).get("boundObjectRef") or {}
         if (bound.get("apiVersion"), bound.get("kind")) != (
             "v1",
@@ -260,9 +234,7 @@ class NodeRestriction(Plugin):
         ) or not bound.get("name"):
             raise attributes.forbidden("node requested token not bound to a pod")
         if not bound.get("uid"):
-            raise attributes.forbidden(
-                "node requested token with a pod binding without a uid"
-            )
+            raise attributes.forbidden("node requested token with a pod binding without a uid")
         pod = self._existing_pod(attributes, bound["name"])
         uid = pod["metadata"].get("uid")
         if bound["uid"] != uid:
@@ -272,36 +244,22 @@ class NodeRestriction(Plugin):
                 " then recreated"
             )
         if pod["spec"].get("nodeName") != node:
-            raise attributes.forbidden(
-                "node requested token bound to a pod scheduled on a different node"
-            )
+            raise attributes.forbidden("node requested token bound to a pod scheduled on a different node")
+        return self._audiences.validate(attributes, pod)
 
     def _lease(self, node: str, attributes: Attributes) -> None:
         if attributes.namespace != NODE_LEASES:
-            raise attributes.forbidden(
-                f"can only access leases in the {go_quote(NODE_LEASES)} system"
-                " namespace"
-            )
+            raise attributes.forbidden(f"can only access leases in the {go_quote(NODE_LEASES)} system namespace")
         if _name(attributes) != node:
-            raise attributes.forbidden(
-                "can only access node lease with the same name as the requesting node"
-            )
+            raise attributes.forbidden("can only access node lease with the same name as the requesting node")
 
     def _csi_node(self, node: str, attributes: Attributes) -> None:
         if _name(attributes) != node:
-            raise attributes.forbidden(
-                "can only access CSINode with the same name as the requesting node"
-            )
+            raise attributes.forbidden("can only access CSINode with the same name as the requesting node")
 
     def _resource_slice(self, node: str, attributes: Attributes) -> None:
-        if (
-            attributes.operation == CREATE
-            and (attributes.obj or {}).get("spec", {}).get("nodeName") != node
-        ):
-            raise attributes.forbidden(
-                "can only create ResourceSlice with the same NodeName as the requesting"
-                " node"
-            )
+        if attributes.operation == CREATE and (attributes.obj or {}).get("spec", {}).get("nodeName") != node:
+            raise attributes.forbidden("can only create ResourceSlice with the same NodeName as the requesting node")
 
 
 def _name(attributes: Attributes) -> str:
@@ -316,13 +274,7 @@ def _may_label(label: str) -> bool:
     namespace = label.partition("/")[0] if "/" in label else ""
     if namespace == RESTRICTION or namespace.endswith(f".{RESTRICTION}"):
         return False
-    kubernetes = any(
-        namespace == own or namespace.endswith(f".{own}")
-        for own in ("kubernetes.io", "k8s.io")
-    )
+    kubernetes = any(namespace == own or namespace.endswith(f".{own}") for own in ("kubernetes.io", "k8s.io"))
     if not kubernetes or label in KUBELET_LABELS:
         return True
-    return any(
-        namespace == own or namespace.endswith(f".{own}")
-        for own in KUBELET_LABEL_NAMESPACES
-    )
+    return any(namespace == own or namespace.endswith(f".{own}") for own in KUBELET_LABEL_NAMESPACES)

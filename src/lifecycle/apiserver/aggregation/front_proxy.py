@@ -34,12 +34,17 @@ COMMON_NAME = "front-proxy-client"
 
 
 class FrontProxy:
-    """The authority and the client certificate, made when first needed."""
+    """The authority, unless one is given, and the client certificate, made when first
+    needed.
+    """
+
+    def __init__(self, authority: CertificateAuthority | None = None) -> None:
+        self._authority = authority
 
     @cached_property
     def authority(self) -> CertificateAuthority:
         """Signs for the front proxy and nobody else."""
-        return CertificateAuthority()
+        return self._authority or CertificateAuthority()
 
     @cached_property
     def certificate(self) -> tuple[bytes, bytes]:
@@ -69,17 +74,13 @@ def authentication_config_map(client_ca: bytes, config: RequestHeaderConfig) -> 
     }
 
 
-async def publish_authentication_config(
-    store: Store, clock: Clock, client_ca: bytes, front_proxy: FrontProxy
-) -> None:
+async def publish_authentication_config(store: Store, clock: Clock, client_ca: bytes, front_proxy: FrontProxy) -> None:
     """Write the config map into the store; what an earlier start left there is
     replaced. Raises StoreError.
     """
     row = resource("configmaps")
     key = registry_key(row, NAMESPACE, NAME)
-    wanted = authentication_config_map(
-        client_ca, RequestHeaderConfig(front_proxy.authority.ca_pem)
-    )
+    wanted = authentication_config_map(client_ca, RequestHeaderConfig(front_proxy.authority.ca_pem))
     before = await store.get(key)
     metadata = {"uid": NameSource().uid(), "creationTimestamp": clock.timestamp()}
     if before is not None:

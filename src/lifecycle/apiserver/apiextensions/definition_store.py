@@ -23,10 +23,7 @@ from lifecycle.apiserver.apiextensions.formats import FORMATS
 from lifecycle.apiserver.registry.store import Environment, ResourceStore
 from lifecycle.apiserver.registry.strategy import Strategy
 
-PENDING = (
-    "CustomResourceDefinition marked for deletion; CustomResource deletion will begin"
-    " soon"
-)
+PENDING = "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon"
 
 
 class DefinitionStrategy(Strategy):
@@ -36,9 +33,7 @@ class DefinitionStrategy(Strategy):
         """See `definition_validation`."""
         return validate_definition(obj)
 
-    def validate_update(
-        self, new: Object, old: Object, subresource: str
-    ) -> list[FieldError]:
+    def validate_update(self, new: Object, old: Object, subresource: str) -> list[FieldError]:
         """See `definition_validation`."""
         if subresource == "status":
             return validate_definition_status_update(new, old)
@@ -71,12 +66,7 @@ def _formats(schema: Any, found: dict[str, None]) -> None:
             _formats(each, found)
     elif isinstance(schema, dict):
         form = schema.get("format")
-        if (
-            isinstance(form, str)
-            and form
-            and form not in FORMATS
-            and form not in _UNCHECKED
-        ):
+        if isinstance(form, str) and form and form not in FORMATS and form not in _UNCHECKED:
             found[form] = None
         for key, value in schema.items():
             if key == "properties":

@@ -38,9 +38,7 @@ class ClaimResolver:
     `ca` (PEM) is whom to trust.
     """
 
-    def __init__(
-        self, claim: str, ca: str, verifier_for: Callable[[str], IDTokenVerifier]
-    ) -> None:
+    def __init__(self, claim: str, ca: str, verifier_for: Callable[[str], IDTokenVerifier]) -> None:
         self._claim = claim
         self._ca = ca
         self._verifier_for = verifier_for
@@ -60,40 +58,31 @@ class ClaimResolver:
         endpoint = (claims[CLAIM_SOURCES] or {}).get(source) or {}
         if not isinstance(endpoint, dict):
             raise _failed(
-                "oidc: could not parse claim sources: json: cannot unmarshal into Go"
-                " value of type oidc.endpoint"
+                "oidc: could not parse claim sources: json: cannot unmarshal into Go value of type oidc.endpoint"
             )
         if not endpoint.get("endpoint"):
             return claims
         return {
             **claims,
-            self._claim: await self._resolve(
-                endpoint["endpoint"], endpoint.get("access_token") or ""
-            ),
+            self._claim: await self._resolve(endpoint["endpoint"], endpoint.get("access_token") or ""),
         }
 
     async def _resolve(self, url: str, access_token: str) -> Any:
         try:
             token = await self._fetch(url, access_token)
         except ProviderError as error:
-            raise _failed(
-                f"while getting distributed claim {go_quote(self._claim)}: {error}"
-            ) from error
+            raise _failed(f"while getting distributed claim {go_quote(self._claim)}: {error}") from error
         try:
             issuer = untrusted_issuer(token)
         except ValueError as error:
-            about = (
-                f"getting untrusted issuer from endpoint {url} failed for claim"
-                f" {go_quote(self._claim)}"
-            )
+            about = f"getting untrusted issuer from endpoint {url} failed for claim {go_quote(self._claim)}"
             raise _failed(f"{about}: {error}") from error
         verifier = self._verifiers.get(issuer)
         if verifier is None:
             verifier = self._verifiers[issuer] = self._verifier_for(issuer)
         if not await verifier.keys.ready():
             raise _failed(
-                f"verifying untrusted issuer {issuer} failed: verifier not initialized"
-                f" for issuer: {go_quote(issuer)}"
+                f"verifying untrusted issuer {issuer} failed: verifier not initialized for issuer: {go_quote(issuer)}"
             )
         try:
             found = await verifier.verify(token)
@@ -101,8 +90,7 @@ class ClaimResolver:
             raise _failed(f"verify distributed claim token: {error}") from error
         if self._claim not in found:
             raise _failed(
-                f"jwt returned by distributed claim endpoint {go_quote(url)} did not"
-                f" contain claim: {self._claim}"
+                f"jwt returned by distributed claim endpoint {go_quote(url)} did not contain claim: {self._claim}"
             )
         return found[self._claim]
 
@@ -116,9 +104,7 @@ class ClaimResolver:
             ):
                 if not 200 <= answer.status <= 226:
                     status = f"{answer.status} {answer.reason}"
-                    raise ProviderError(
-                        f"error while getting distributed claim JWT: {status}"
-                    )
+                    raise ProviderError(f"error while getting distributed claim JWT: {status}")
                 return await answer.text()
         except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
             raise ProviderError(f'Get "{url}": {error}') from error

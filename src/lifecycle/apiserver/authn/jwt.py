@@ -2,11 +2,12 @@
 
 A token (a JWT) is three base64 parts joined by dots: a header that names the key, the
 claims, and a signature over both. The key pair is made when first needed and lives as
-long as the server; its public half is published for others (`/openid/v1/jwks`).
+long as the server, or as its file (`authority.py`). Its public half is published for
+others (`/openid/v1/jwks`).
 
 Upstream: `pkg/serviceaccount/jwt.go` (`JWTTokenGenerator`, `keyIDFromPublicKey`),
-`openidmetadata.go`, v1.36. The format itself is PyJWT's business. Left out: reading
-keys from files, external signers.
+`openidmetadata.go`, v1.36. The format itself is PyJWT's business. Left out: several
+keys at a time, external signers.
 """
 
 from __future__ import annotations
@@ -24,10 +25,7 @@ from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
 RS256 = "RS256"
 ES256 = "ES256"
-_SIGNATURE_ONLY: Any = {
-    f"verify_{claim}": False
-    for claim in ("exp", "nbf", "iat", "aud", "iss", "sub", "jti")
-}
+_SIGNATURE_ONLY: Any = {f"verify_{claim}": False for claim in ("exp", "nbf", "iat", "aud", "iss", "sub", "jti")}
 
 
 class TokenFormatError(ValueError):
@@ -46,13 +44,32 @@ class SigningKey:
         self._made: rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | None = None
         self._making = threading.Lock()
 
+    @classmethod
+    def from_pem(cls, pem: bytes) -> SigningKey:
+        """A key that was kept. Raises ValueError if it is none that can sign tokens."""
+        try:
+            private = serialization.load_pem_private_key(pem, None)
+        except TypeError:
+            raise ValueError("the key wants a password") from None
+        if isinstance(private, rsa.RSAPrivateKey):
+            key = cls(RS256)
+        elif isinstance(private, ec.EllipticCurvePrivateKey) and isinstance(private.curve, ec.SECP256R1):
+            key = cls(ES256)
+        else:
+            raise ValueError("the key is neither RSA nor of the curve P-256")
+        key._made = private
+        return key
+
+    def pem(self) -> bytes:
+        """The private key as it stands in a file."""
+        form = serialization.PrivateFormat.PKCS8
+        return self._private.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption())
+
     def prepare(self) -> None:
         """Begin to make the key, beside everything else: an RSA key takes up to a
         quarter of a second, and the first pod would wait.
         """
-        threading.Thread(
-            target=lambda: self._private, name="signing key", daemon=True
-        ).start()
+        threading.Thread(target=lambda: self._private, name="signing key", daemon=True).start()
 
     @property
     def _private(self) -> rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey:
@@ -60,9 +77,7 @@ class SigningKey:
             if self._made is None and self.algorithm == ES256:
                 self._made = ec.generate_private_key(ec.SECP256R1())
             elif self._made is None:
-                self._made = rsa.generate_private_key(
-                    public_exponent=65537, key_size=2048
-                )
+                self._made = rsa.generate_private_key(public_exponent=65537, key_size=2048)
             return self._made
 
     @cached_property
@@ -72,12 +87,8 @@ class SigningKey:
     @cached_property
     def key_id(self) -> str:
         """The hash of the public key that tokens name their key by."""
-        der = self._public.public_bytes(
-            serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
-        )
-        return (
-            base64.urlsafe_b64encode(hashlib.sha256(der).digest()).rstrip(b"=").decode()
-        )
+        der = self._public.public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
+        return base64.urlsafe_b64encode(hashlib.sha256(der).digest()).rstrip(b"=").decode()
 
     def sign(self, claims: dict[str, Any]) -> str:
         """The claims as a signed token. Its header names the key and no type, like
@@ -98,9 +109,7 @@ class SigningKey:
         try:
             # The key decides on the algorithm. What the token says about itself must
             # agree, and is otherwise not believed.
-            claims: dict[str, Any] = jwt.decode(
-                token, self._public, [self.algorithm], options=_SIGNATURE_ONLY
-            )
+            claims: dict[str, Any] = jwt.decode(token, self._public, [self.algorithm], options=_SIGNATURE_ONLY)
         except (jwt.InvalidTokenError, ValueError) as error:
             raise TokenFormatError("the token was not issued here") from error
         return claims
@@ -110,9 +119,7 @@ class SigningKey:
         if it is no token.
         """
         try:
-            return str(
-                jwt.decode(token, options={"verify_signature": False}).get("iss", "")
-            )
+            return str(jwt.decode(token, options={"verify_signature": False}).get("iss", ""))
         except (jwt.InvalidTokenError, ValueError) as error:
             raise TokenFormatError("not a JSON web token") from error
 
@@ -124,11 +131,7 @@ class SigningKey:
         else:
             numbers = ECAlgorithm.to_jwk(public, as_dict=True)
         own = {"use": "sig", "kid": self.key_id, "alg": self.algorithm}
-        return own | {
-            name: numbers[name]
-            for name in ("kty", "n", "e", "crv", "x", "y")
-            if name in numbers
-        }
+        return own | {name: numbers[name] for name in ("kty", "n", "e", "crv", "x", "y") if name in numbers}
 
 
 @cache

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from lifecycle.api.bounded_cache import BoundedCache
 from lifecycle.api.go_format import go_quote
 from lifecycle.api.resources import resource
 from lifecycle.api.status import not_found
@@ -30,7 +31,7 @@ from lifecycle.apiserver.authz.union import aggregate
 from lifecycle.apiserver.storage.object_reader import ObjectReader
 
 GROUP = "rbac.authorization.k8s.io"
-MEMO_SIZE = 20_000
+MEMO_SIZE = 8192
 RESOURCE_RULE = ("verbs", "apiGroups", "resources", "resourceNames")
 NON_RESOURCE_RULE = ("verbs", "nonResourceURLs")
 
@@ -57,9 +58,9 @@ class _Snapshot:
     state: tuple[int, ...]
     users: dict[str, list[Grant]] = field(default_factory=dict)
     groups: dict[str, list[Grant]] = field(default_factory=dict)
-    memo: dict[
-        tuple[object, ...], tuple[tuple[tuple[str, ...] | None, Verdict], ...]
-    ] = field(default_factory=dict)
+    memo: BoundedCache[tuple[object, ...], tuple[tuple[tuple[str, ...] | None, Verdict], ...]] = field(
+        default_factory=lambda: BoundedCache(MEMO_SIZE)
+    )
 
 
 class RBACAuthorizer:
@@ -89,18 +90,13 @@ class RBACAuthorizer:
             )
         candidates = snapshot.memo.get(key)
         if candidates is None:
-            if len(snapshot.memo) >= MEMO_SIZE:
-                snapshot.memo.clear()
-            candidates = snapshot.memo[key] = tuple(
-                self._candidates(snapshot, user, info)
-            )
+            candidates = tuple(self._candidates(snapshot, user, info))
+            snapshot.memo.put(key, candidates)
         name = info.name
         for names, verdict in candidates:
             if names is None or name in names:
                 return verdict
-        return candidates[-1][
-            1
-        ]  # not reached: the last candidate, "no opinion", takes every name
+        return candidates[-1][1]  # not reached: the last candidate, "no opinion", takes every name
 
     def grants(self, user: UserInfo, namespace: str) -> list[Grant]:
         """The bindings that name the user, cluster-wide ones first, each once and by
@@ -123,18 +119,12 @@ class RBACAuthorizer:
                 listed.errors.append(grant.error)
             for rule in grant.rules:
                 if rule.get("resources"):
-                    listed.resource_rules.append(
-                        {key: rule[key] for key in RESOURCE_RULE if rule.get(key)}
-                    )
+                    listed.resource_rules.append({key: rule[key] for key in RESOURCE_RULE if rule.get(key)})
                 if rule.get("nonResourceURLs"):
-                    listed.non_resource_rules.append(
-                        {key: rule[key] for key in NON_RESOURCE_RULE if rule.get(key)}
-                    )
+                    listed.non_resource_rules.append({key: rule[key] for key in NON_RESOURCE_RULE if rule.get(key)})
         return listed
 
-    def role_rules(
-        self, role_ref: Object, namespace: str
-    ) -> tuple[tuple[Object, ...], str]:
+    def role_rules(self, role_ref: Object, namespace: str) -> tuple[tuple[Object, ...], str]:
         """The rules of the role a binding refers to, and what went wrong ("" if
         nothing).
 
@@ -165,11 +155,7 @@ class RBACAuthorizer:
                 errors.append(grant.error)
             for rule in grant.rules:
                 if rule_allows_kind(rule, info):
-                    names = (
-                        tuple(rule.get("resourceNames") or ())
-                        if info.is_resource_request
-                        else ()
-                    )
+                    names = tuple(rule.get("resourceNames") or ()) if info.is_resource_request else ()
                     yield names or None, Verdict(Decision.ALLOW, grant.reason)
                     if not names:
                         return
@@ -200,19 +186,14 @@ class RBACAuthorizer:
             role_ref = binding.get("roleRef") or {}
             rules, error = self.role_rules(role_ref, namespace)
             for place, subject in enumerate(binding.get("subjects") or ()):
-                reason = (
-                    "RBAC: allowed by"
-                    f" {_describe(binding, role_ref, subject, namespace)}"
-                )
+                reason = f"RBAC: allowed by {_describe(binding, role_ref, subject, namespace)}"
                 grant = Grant(order, place, namespace, reason, rules, error, role_ref)
                 kind, name = subject.get("kind"), subject.get("name", "")
                 if kind == "User":
                     snapshot.users.setdefault(name, []).append(grant)
                 elif kind == "Group":
                     snapshot.groups.setdefault(name, []).append(grant)
-                elif kind == "ServiceAccount" and (
-                    subject.get("namespace") or namespace
-                ):
+                elif kind == "ServiceAccount" and (subject.get("namespace") or namespace):
                     username = f"system:serviceaccount:{subject.get('namespace') or namespace}:{name}"
                     snapshot.users.setdefault(username, []).append(grant)
         return snapshot
@@ -226,21 +207,14 @@ def _keep_first_subject(found: dict[int, Grant], grant: Grant, namespace: str) -
         found[grant.order] = grant
 
 
-def _describe(
-    binding: Object, role_ref: Object, subject: Object, namespace: str
-) -> str:
+def _describe(binding: Object, role_ref: Object, subject: Object, namespace: str) -> str:
     """A binding in the words of the audit log."""
     name = binding["metadata"]["name"]
     binding_text = (
-        f"RoleBinding {go_quote(f'{name}/{namespace}')}"
-        if namespace
-        else f"ClusterRoleBinding {go_quote(name)}"
+        f"RoleBinding {go_quote(f'{name}/{namespace}')}" if namespace else f"ClusterRoleBinding {go_quote(name)}"
     )
     subject_name = subject.get("name", "")
     if subject.get("kind") == "ServiceAccount":
         subject_name = f"{subject_name}/{subject.get('namespace') or namespace}"
     role_text = f"{role_ref.get('kind', '')} {go_quote(role_ref.get('name', ''))}"
-    return (
-        f"{binding_text} of {role_text} to {subject.get('kind', '')}"
-        f" {go_quote(subject_name)}"
-    )
+    return f"{binding_text} of {role_text} to {subject.get('kind', '')} {go_quote(subject_name)}"

@@ -3,8 +3,7 @@
 Positions count characters. What is out of range is an error of the expression, as
 everything is that these functions cannot do.
 
-Upstream: `cel-go/ext/strings.go`, `apiserver/pkg/cel/library/regex.go`, v1.36. Left
-out: RE2's own syntax where Python's differs.
+Upstream: `cel-go/ext/strings.go`, `apiserver/pkg/cel/library/regex.go`, v1.36.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ import re
 from typing import Any
 
 from lifecycle.api.go_format import ESCAPES
+from lifecycle.api.go_regexp import compile_regexp
 from lifecycle.apiserver.cel.declare import T, declared, function
 
 WHITE = "".join(
@@ -64,11 +64,7 @@ def _split(text: str, separator: str, limit: int = -1) -> list[str]:
         return []
     if not separator:
         parts = list(text)
-        return (
-            parts
-            if limit < 0 or len(parts) <= limit
-            else [*parts[: limit - 1], "".join(parts[limit - 1 :])]
-        )
+        return parts if limit < 0 or len(parts) <= limit else [*parts[: limit - 1], "".join(parts[limit - 1 :])]
     return text.split(separator, limit - 1 if limit > 0 else -1)
 
 
@@ -111,7 +107,9 @@ def shown(value: Any) -> str:
     if isinstance(value, list):
         return f"[{', '.join(shown(item) for item in value)}]"
     if isinstance(value, dict):
-        return f"{{{', '.join(f'{shown(k)}: {shown(v)}' for k, v in sorted(value.items(), key=lambda kv: str(kv[0])))}}}"
+        return (
+            f"{{{', '.join(f'{shown(k)}: {shown(v)}' for k, v in sorted(value.items(), key=lambda kv: str(kv[0])))}}}"
+        )
     if isinstance(value, datetime.timedelta):
         return f"{value.total_seconds():g}s"
     if isinstance(value, datetime.datetime):
@@ -141,8 +139,7 @@ def _format(template: str, values: list[Any]) -> str:
             return text.upper() if kind == "X" else text
         if not isinstance(value, int) or (kind == "d" and isinstance(value, bool)):
             raise ValueError(
-                f"error during formatting: {'decimal' if kind == 'd' else 'integer'}"
-                f" clause got {shown(value)}"
+                f"error during formatting: {'decimal' if kind == 'd' else 'integer'} clause got {shown(value)}"
             )
         return format(value, kind)
 
@@ -155,14 +152,21 @@ def _find(text: str, pattern: str) -> str:
 
 
 def _find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
-    found = [match[0] for match in _compiled(pattern).finditer(text)]
-    return found if limit < 0 else found[:limit]
+    found: list[str] = []
+    end = -1
+    for match in _compiled(pattern).finditer(text):
+        if len(found) == limit:
+            break
+        if match[0] or match.start() != end:  # for Go, nothing does not match next to something
+            found.append(match[0])
+        end = match.end()
+    return found
 
 
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compiled(pattern: str) -> Any:
     try:
-        return re.compile(pattern)
-    except re.error as error:
+        return compile_regexp(pattern)
+    except ValueError as error:
         raise ValueError(f"Illegal regex: {error}") from None
 
 
@@ -174,15 +178,9 @@ def functions() -> list[Any]:
         function("upperAscii", _upper, (S, (S,))),
         function("trim", lambda text: text.strip(WHITE), (S, (S,))),
         function("reverse", lambda text: text[::-1], (S, (S,))),
-        declared(
-            "replace", [(_replace, [(S, (S, S, S))]), (_replace, [(S, (S, S, S, N))])]
-        ),
-        declared(
-            "split", [(_split, [(STRINGS, (S, S))]), (_split, [(STRINGS, (S, S, N))])]
-        ),
-        declared(
-            "substring", [(_substring, [(S, (S, N))]), (_substring, [(S, (S, N, N))])]
-        ),
+        declared("replace", [(_replace, [(S, (S, S, S))]), (_replace, [(S, (S, S, S, N))])]),
+        declared("split", [(_split, [(STRINGS, (S, S))]), (_split, [(STRINGS, (S, S, N))])]),
+        declared("substring", [(_substring, [(S, (S, N))]), (_substring, [(S, (S, N, N))])]),
         declared("join", [(_join, [(S, (STRINGS,))]), (_join, [(S, (STRINGS, S))])]),
         function("format", _format, (S, (S, T.List(T.DYN)))),
         function("strings.quote", quote, (S, (S,)), member=False),

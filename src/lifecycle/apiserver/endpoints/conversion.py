@@ -50,23 +50,15 @@ def converted(
     version = accepted.api_version
     if accepted.kind == "Table":
         if include not in _INCLUDED:
-            why = (
-                f"includeObject: Invalid value: {go_quote(include)}: must be"
-                " 'Metadata', 'Object', 'None', or empty"
-            )
+            why = f"includeObject: Invalid value: {go_quote(include)}: must be 'Metadata', 'Object', 'None', or empty"
             raise bad_request(f"Unable to convert to Table as requested: {why}")
-        return _of_version(
-            strategy.table(resource, objs, list_meta, now, include, headers), version
-        )
+        return _of_version(strategy.table(resource, objs, list_meta, now, include, headers), version)
     if accepted.kind == "PartialObjectMetadata" and list_meta is None:
         return partial(objs[0], version)
     if accepted.kind == "PartialObjectMetadata" or list_meta is None:
         is_not = "is a list" if list_meta is not None else "is not a list"
         go_type = strategy.go_type(resource, "List" if list_meta is not None else "")
-        message = (
-            f"you requested {accepted.kind}, but the requested object {is_not}"
-            f" ({go_type})"
-        )
+        message = f"you requested {accepted.kind}, but the requested object {is_not} ({go_type})"
         raise failure(406, "NotAcceptable", message)
     return {
         "kind": "PartialObjectMetadataList",
@@ -74,6 +66,43 @@ def converted(
         "metadata": list_meta,
         "items": [partial(obj, version) for obj in objs],
     }
+
+
+def converted_bookmark(
+    accepted: Accepted,
+    resource: Resource,
+    bookmark: Object,
+    *,
+    now: float,
+    include: str,
+    headers: bool,
+    strategy: Strategy,
+) -> Object:
+    """A bookmark of a watch in the form of its events.
+
+    Upstream converts it as it does any object: as a Table it is a row of something that
+    has nothing but a revision.
+    """
+    metadata = bookmark["metadata"]
+    if accepted.kind != "Table":
+        return partial(bookmark, accepted.api_version)
+    empty, _ = strategy.decode(bookmark, resource.api_version, resource.kind)
+    empty = {**empty, "metadata": {"name": "", **metadata}}
+    table = converted(
+        accepted,
+        resource,
+        [empty],
+        None,
+        now=now,
+        include=include,
+        headers=headers,
+        strategy=strategy,
+    )
+    rows = [
+        ({**row, "object": {**row["object"], "metadata": metadata}} if row.get("object") else row)
+        for row in table["rows"]
+    ]
+    return {**table, "rows": rows}
 
 
 def _of_version(table: Object, version: str) -> Object:

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 
 import orjson
 
 from lifecycle.api import protobuf
+from lifecycle.api.bounded_cache import short_lru_cache
 from lifecycle.api.go_yaml import to_yaml
 from lifecycle.api.status import StatusError, failure
 from lifecycle.api.wire import Object, Request, Response, WatchFrame
@@ -31,17 +31,26 @@ MEDIA_TYPES = (JSON, YAML, PROTOBUF)
 META_GROUP = "meta.k8s.io"
 META_VERSION = "meta.k8s.io/v1"
 CONVERSIONS = ("Table", "PartialObjectMetadata", "PartialObjectMetadataList")
+HUMAN_AGENTS = ("curl", "Wget", "Mozilla/5.0")
+"""How browsers and command line tools begin their `User-Agent`."""
+
+GO_TRUE = ("1", "t", "T", "TRUE", "true", "True")
+"""What `strconv.ParseBool` takes for true."""
+
+AS_PUBLISHED = ("/openapi/", "/.well-known/", "/openid/")
+"""Paths of documents that are published as bytes."""
 
 
 @dataclass(slots=True, frozen=True)
 class Accepted:
     """The form agreed on. `kind` is the conversion asked for, or empty; `version` that
-    of its group.
+    of its group. `pretty`: `;pretty=1`.
     """
 
     media_type: str
     kind: str = ""
     version: str = "v1"
+    pretty: bool = False
 
     @property
     def api_version(self) -> str:
@@ -49,17 +58,13 @@ class Accepted:
         return f"{META_GROUP}/{self.version}"
 
 
-@lru_cache(maxsize=512)
-def parse_accept(
-    header: str, allow_conversions: bool, streaming: bool
-) -> Accepted | None:
+@short_lru_cache(512)
+def parse_accept(header: str, allow_conversions: bool, streaming: bool) -> Accepted | None:
     """The first acceptable clause, or None."""
     for clause in _by_quality(header):
         media_type, _, rest = clause.partition(";")
         media_type = media_type.strip()
-        parameters = dict(
-            part.strip().partition("=")[::2] for part in rest.split(";") if part.strip()
-        )
+        parameters = dict(part.strip().partition("=")[::2] for part in rest.split(";") if part.strip())
         kind = parameters.get("as", "")
         if kind and not (
             allow_conversions
@@ -74,11 +79,11 @@ def parse_accept(
             continue
         if media_type == PROTOBUF and kind == "Table":
             continue  # a Table has no protobuf form
-        return (
-            Accepted(media_type, kind, parameters["v"])
-            if kind
-            else Accepted(media_type)
+        version, pretty = (
+            parameters["v"] if kind else "v1",
+            parameters.get("pretty") == "1",
         )
+        return Accepted(media_type, kind, version, pretty)
     return None
 
 
@@ -100,34 +105,25 @@ def _by_quality(header: str) -> list[str]:
     return sorted(clauses, key=quality)
 
 
-def negotiate(
-    request: Request, *, conversions: bool = True, streaming: bool = False
-) -> Accepted:
+def negotiate(request: Request, *, conversions: bool = True, streaming: bool = False) -> Accepted:
     """The form for a request. Raises StatusError 406."""
     header = request.headers.get("accept", "") or "*/*"
-    accepted = (
-        parse_accept(header, conversions, streaming) if is_routed(header) else None
-    )
+    accepted = parse_accept(header, conversions, streaming) if is_routed(header) else None
     if accepted is None:
         is_list = request.info is not None and request.info.verb in ("list", "watch")
         raise not_acceptable(header, streaming=streaming, is_list=is_list)
     return accepted
 
 
-@lru_cache(maxsize=512)
+@short_lru_cache(512)
 def is_routed(header: str) -> bool:
     """Whether the router lets a request through: it compares whole media types, and
     knows no wildcard but one.
     """
-    return any(
-        clause.partition(";")[0].strip() in (*MEDIA_TYPES, "*/*")
-        for clause in header.split(",")
-    )
+    return any(clause.partition(";")[0].strip() in (*MEDIA_TYPES, "*/*") for clause in header.split(","))
 
 
-def not_acceptable(
-    header: str, *, streaming: bool = False, is_list: bool = True
-) -> StatusError:
+def not_acceptable(header: str, *, streaming: bool = False, is_list: bool = True) -> StatusError:
     """406, with the forms there are: from the router if no media type fits, from the
     handler if just the conversion does not.
     """
@@ -148,23 +144,14 @@ def encode(obj: Object, media_type: str) -> tuple[str, bytes]:
     """Media type and bytes of an object; JSON where the wished form does not exist for
     its kind.
     """
-    if media_type == PROTOBUF and protobuf.is_supported(
-        obj.get("apiVersion", ""), obj.get("kind", "")
-    ):
+    if media_type == PROTOBUF and protobuf.is_supported(obj.get("apiVersion", ""), obj.get("kind", "")):
         return PROTOBUF, protobuf.encode(obj)
     if media_type == YAML:
         return YAML, to_yaml(obj).encode()
-    if (
-        obj.get("kind", "").endswith("List")
-        and "items" in obj
-        and obj.get("apiVersion") != META_VERSION
-    ):
+    if obj.get("kind", "").endswith("List") and "items" in obj and obj.get("apiVersion") != META_VERSION:
         obj = {
             **obj,
-            "items": [
-                {k: v for k, v in item.items() if k not in ("kind", "apiVersion")}
-                for item in obj["items"]
-            ],
+            "items": [{k: v for k, v in item.items() if k not in ("kind", "apiVersion")} for item in obj["items"]],
         }
     return JSON, orjson.dumps(obj, option=orjson.OPT_APPEND_NEWLINE)
 
@@ -175,35 +162,37 @@ def finish(request: Request, response: Response) -> Response:
         if response.obj is None:
             response.body = b""
             return response
-        convertible = (
-            response.obj.get("kind") != "Status"
-        )  # a refusal is never turned into anything else
-        accepted = parse_accept(
-            request.headers.get("accept", "") or "*/*", convertible, False
-        )
-        media_type, response.body = encode(
-            response.obj, accepted.media_type if accepted else JSON
-        )
+        convertible = response.obj.get("kind") != "Status"  # a refusal is never turned into anything else
+        accepted = parse_accept(request.headers.get("accept", "") or "*/*", convertible, False)
+        media_type, response.body = encode(response.obj, accepted.media_type if accepted else JSON)
         response.headers["Content-Type"] = media_type
-    if (
-        request.param("pretty") in ("true", "1")
-        and response.headers.get("Content-Type") == JSON
-    ):
-        response.body = orjson.dumps(
-            orjson.loads(response.body),
-            option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE,
-        )
+    media_type = response.headers.get("Content-Type", "").partition(";")[0]
+    if media_type == JSON and response.body and not response.verbatim and is_pretty(request):
+        response.body = orjson.dumps(orjson.loads(response.body), option=orjson.OPT_INDENT_2)
     return response
+
+
+def is_pretty(request: Request) -> bool:
+    """Whether JSON is indented for this client: it says so, or a human looks at its
+    screen.
+
+    `?pretty` alone decides nothing, and what is no boolean to Go is false. Documents
+    that no serializer writes stay as they are. Upstream:
+    `handlers/negotiation/negotiate.go` (`isPrettyPrint`).
+    """
+    if request.path.startswith(AS_PUBLISHED):
+        return False
+    accepted = parse_accept(request.headers.get("accept", "") or "*/*", True, False)
+    if accepted is not None and accepted.pretty:
+        return True
+    pretty = request.param("pretty")
+    return pretty in GO_TRUE if pretty else request.headers.get("user-agent", "").startswith(HUMAN_AGENTS)
 
 
 def json_frame(frame: WatchFrame) -> bytes:
     """One line of a JSON watch; made once for all watchers that share the frame."""
     if frame.encoded is None:
-        obj = (
-            frame.source.json
-            if frame.source is not None
-            else orjson.dumps(frame.object)
-        )
+        obj = frame.source.json if frame.source is not None else orjson.dumps(frame.object)
         frame.encoded = b'{"type":"%b","object":%b}\n' % (frame.type.encode(), obj)
     return frame.encoded
 

@@ -19,7 +19,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from lifecycle.api.bounded_cache import BoundedCache
 from lifecycle.api.fields import parse_field_selector
+from lifecycle.api.query_params import bool_parameter
 from lifecycle.api.status import StatusError, failure
 from lifecycle.api.wire import Handler, Request, RequestInfo, Response
 from lifecycle.apiserver.filters.refusal import refuse
@@ -36,7 +38,7 @@ METHOD_VERBS = {
     "PATCH": "patch",
     "DELETE": "delete",
 }
-CACHE_SIZE = 8192
+CACHE_SIZE = 4096
 
 
 class UnknownRequestError(ValueError):
@@ -57,11 +59,9 @@ class RequestInfoFactory:
     ) -> None:
         self.api_prefixes = api_prefixes
         self.groupless_api_prefixes = groupless_api_prefixes
-        self._known: dict[tuple[str, str], RequestInfo] = {}
+        self._known: BoundedCache[tuple[str, str], RequestInfo] = BoundedCache(CACHE_SIZE)
 
-    def new_request_info(
-        self, method: str, path: str, query: dict[str, list[str]]
-    ) -> RequestInfo:
+    def new_request_info(self, method: str, path: str, query: dict[str, list[str]]) -> RequestInfo:
         """What the request asks for. Raises UnknownRequestError if the path stops right
         after a special verb.
         """
@@ -69,9 +69,7 @@ class RequestInfoFactory:
         info = self._known.get(key)
         if info is None:
             info = self._parse(method, path)
-            if len(self._known) >= CACHE_SIZE:
-                self._known.clear()
-            self._known[key] = info
+            self._known.put(key, info)
         if query and info.is_resource_request and info.verb in VERBS_WITH_SELECTORS:
             return _with_query(info, query)
         return info
@@ -92,9 +90,7 @@ class RequestInfoFactory:
         verb = METHOD_VERBS.get(method, "")
         if parts[0] in SPECIAL_VERBS:
             if len(parts) < 2:
-                raise UnknownRequestError(
-                    f"unable to determine kind and namespace from url, {path}"
-                )
+                raise UnknownRequestError(f"unable to determine kind and namespace from url, {path}")
             verb, parts = parts[0], parts[1:]
 
         namespace = ""
@@ -133,17 +129,11 @@ def _split_path(path: str) -> list[str]:
 
 def _with_query(info: RequestInfo, query: dict[str, list[str]]) -> RequestInfo:
     """The same, refined by `watch` and the selectors."""
-    if (
-        info.verb == "watch"
-    ):  # by path: the deprecated form takes no part in authorization by selector
+    if info.verb == "watch":  # by path: the deprecated form takes no part in authorization by selector
         return info
     field_selector = query.get("fieldSelector", [""])[0]
     label_selector = query.get("labelSelector", [""])[0]
-    watch = (
-        info.verb == "list"
-        and "watch" in query
-        and query["watch"][0].lower() not in ("false", "0")
-    )
+    watch = info.verb == "list" and bool_parameter(query, "watch")
     if not (watch or field_selector or label_selector):
         return info
     return replace(
@@ -162,10 +152,7 @@ def _required_name(field_selector: str) -> str:
     if "metadata.name" not in field_selector:
         return ""
     try:
-        name = (
-            parse_field_selector(field_selector).requires_exact_match("metadata.name")
-            or ""
-        )
+        name = parse_field_selector(field_selector).requires_exact_match("metadata.name") or ""
     except StatusError:
         return ""
     return "" if name in (".", "..") or "/" in name or "%" in name else name
@@ -190,9 +177,7 @@ def with_request_info(handler: Handler, factory: RequestInfoFactory) -> Handler:
 
     async def request_info(request: Request) -> Response:
         try:
-            request.info = factory.new_request_info(
-                request.method, request.path, request.query
-            )
+            request.info = factory.new_request_info(request.method, request.path, request.query)
         except UnknownRequestError as error:
             return refuse(failure(500, "", f"failed to create RequestInfo: {error}"))
         return await handler(request)

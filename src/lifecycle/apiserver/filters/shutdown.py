@@ -20,18 +20,13 @@ from lifecycle.api.wire import Handler, Request, Response
 from lifecycle.apiserver.filters.refusal import refuse
 
 RETRY_AFTER = 5
-INCOMPLETE = (
-    "the request has been made before all known HTTP paths have been installed, please"
-    " try again"
-)
+INCOMPLETE = "the request has been made before all known HTTP paths have been installed, please try again"
 GOING = "The apiserver is shutting down, please try again later."
 EXEMPT_PATHS = ("/readyz", "/livez", "/healthz", "/metrics")
 OWN_AGENT = "kube-apiserver/"
 
 
-def with_mux_and_discovery_complete(
-    handler: Handler, complete: Callable[[], bool] | None
-) -> Handler:
+def with_mux_and_discovery_complete(handler: Handler, complete: Callable[[], bool] | None) -> Handler:
     """No 404 before the server is complete. Without a signal the handler stays as it
     is.
     """
@@ -40,11 +35,7 @@ def with_mux_and_discovery_complete(
 
     async def early(request: Request) -> Response:
         response = await handler(request)
-        named = (
-            request.info is not None
-            and request.info.is_resource_request
-            and request.info.name
-        )
+        named = request.info is not None and request.info.is_resource_request and request.info.name
         if response.status == 404 and not named:
             return refuse(
                 failure(
@@ -62,9 +53,7 @@ def with_mux_and_discovery_complete(
     return mux_and_discovery_complete
 
 
-def with_retry_after(
-    handler: Handler, shutting_down: Callable[[], bool] | None
-) -> Handler:
+def with_retry_after(handler: Handler, shutting_down: Callable[[], bool] | None) -> Handler:
     """429 for whoever comes while the server goes. Without a signal the handler stays
     as it is.
     """

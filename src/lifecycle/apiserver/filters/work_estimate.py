@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from lifecycle.api.query_params import bool_parameter
 from lifecycle.api.wire import RequestInfo
 from lifecycle.apiserver.filters.queue_set import ONE_SEAT, Work
 from lifecycle.apiserver.storage.stats import Stats
@@ -47,9 +48,7 @@ class WorkEstimator:
     ) -> None:
         self._stats, self._watchers = stats, watchers
 
-    def estimate(
-        self, info: RequestInfo, query: dict[str, list[str]], limit: int
-    ) -> Work:
+    def estimate(self, info: RequestInfo, query: dict[str, list[str]], limit: int) -> Work:
         """The work of a request whose level allows so many seats to one (0: as many as
         any).
         """
@@ -62,10 +61,7 @@ class WorkEstimator:
     def _list(self, info: RequestInfo, query: dict[str, list[str]], limit: int) -> Work:
         version = query.get("resourceVersion", [""])[0]
         if info.verb == "watch":
-            wants_state = query.get("sendInitialEvents", [""])[0].lower() in (
-                "true",
-                "1",
-            )
+            wants_state = bool_parameter(query, "sendInitialEvents")
             if not wants_state and version not in ("", "0"):
                 return ONE_SEAT
         stats = self._stats(info.group, info.resource)
@@ -78,12 +74,8 @@ class WorkEstimator:
         wanted = int(text or 0)
         size = stats.average_size or (LARGEST_OBJECT if stats.objects else 0)
         limited = min(stats.objects, wanted) if wanted else stats.objects
-        exact = query.get("resourceVersionMatch", [""])[0] == "Exact" or (
-            wanted > 0 and version not in ("", "0")
-        )
-        from_store = info.verb == "list" and (
-            exact or bool(query.get("continue", [""])[0])
-        )
+        exact = query.get("resourceVersionMatch", [""])[0] == "Exact" or (wanted > 0 and version not in ("", "0"))
+        from_store = info.verb == "list" and (exact or bool(query.get("continue", [""])[0]))
         if info.name:
             loaded = 1
         elif from_store and (info.field_selector or info.label_selector):

@@ -30,9 +30,7 @@ HEAD = (
 )
 
 
-def serve_page(
-    request: Request, kind: str, page: Callable[[], str], body: Callable[[], Object]
-) -> Response:
+def serve_page(request: Request, kind: str, page: Callable[[], str], body: Callable[[], Object]) -> Response:
     """The page, or the kind with this body in the form asked for. Raises StatusError
     406.
     """
@@ -43,16 +41,11 @@ def serve_page(
         if media_type in ("text/plain", "text/*", "*/*") and "as" not in asked:
             return text(page())
         wanted = asked.get("g"), asked.get("as")
-        if (
-            media_type in (JSON, YAML)
-            and wanted == (GROUP, kind)
-            and asked.get("v") in VERSIONS
-        ):
+        if media_type in (JSON, YAML) and wanted == (GROUP, kind) and asked.get("v") in VERSIONS:
             if asked["v"] == "v1alpha1":
                 endpoint = kind.lower()
                 request.warnings.append(
-                    f"This version of the {endpoint} endpoint is deprecated. Please use"
-                    " a newer version."
+                    f"This version of the {endpoint} endpoint is deprecated. Please use a newer version."
                 )
             head = {
                 "kind": kind,
@@ -62,9 +55,7 @@ def serve_page(
             content_type, encoded = encode({**head, **body()}, media_type)
             return Response(headers={"Content-Type": content_type}, body=encoded)
     accepted = ", ".join((JSON, YAML, "text/plain"))
-    raise failure(
-        406, "NotAcceptable", f"only the following media types are accepted: {accepted}"
-    )
+    raise failure(406, "NotAcceptable", f"only the following media types are accepted: {accepted}")
 
 
 def delimiter(names: NameSource) -> str:

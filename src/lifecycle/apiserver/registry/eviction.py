@@ -31,16 +31,11 @@ from lifecycle.apiserver.registry.store import MAX_CONFLICTS, ResourceStore
 MAX_DISRUPTED_PODS = 2000
 """So many evictions may wait for the controller to notice them."""
 
-SEVERAL = (
-    "This pod has more than one PodDisruptionBudget, which the eviction subresource"
-    " does not support."
-)
+SEVERAL = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
 VIOLATED = "Cannot evict pod as it would violate the pod's disruption budget."
 
 
-async def evict(
-    pods: ResourceStore, budgets: ResourceStore, scope: RequestScope, eviction: Object
-) -> Object:
+async def evict(pods: ResourceStore, budgets: ResourceStore, scope: RequestScope, eviction: Object) -> Object:
     """Delete a pod as its eviction asks, if its budget lets it go.
 
     The answer is a `Status`; for a pod with several budgets one that says 500, though
@@ -80,12 +75,8 @@ async def evict(
         if names:
             without_asking = not await _take_from_budget(budgets, target, names[0], pod)
         careful = options
-        if (
-            without_asking and not options.resource_version
-        ):  # it may have become ready since
-            careful = replace(
-                options, resource_version=pod["metadata"]["resourceVersion"]
-            )
+        if without_asking and not options.resource_version:  # it may have become ready since
+            careful = replace(options, resource_version=pod["metadata"]["resourceVersion"])
         try:
             await _mark_and_delete(pods, target, careful)
         except StatusError as error:
@@ -99,10 +90,7 @@ async def evict(
 
 
 def _over(pod: Object) -> bool:
-    return (
-        pod["status"]["phase"] in ("Succeeded", "Failed")
-        or "deletionTimestamp" in pod["metadata"]
-    )
+    return pod["status"]["phase"] in ("Succeeded", "Failed") or "deletionTimestamp" in pod["metadata"]
 
 
 def _can_ignore_budgets(pod: Object) -> bool:
@@ -114,16 +102,10 @@ def _can_ignore_budgets(pod: Object) -> bool:
 
 def _budgets_of(budgets: ResourceStore, pod: Object) -> list[str]:
     budgets.cacher.catch_up()
-    return [
-        cached.obj["metadata"]["name"]
-        for cached in budgets.cacher.ordered()
-        if _covers(cached.obj, pod)
-    ]
+    return [cached.obj["metadata"]["name"] for cached in budgets.cacher.ordered() if _covers(cached.obj, pod)]
 
 
-async def _take_from_budget(
-    budgets: ResourceStore, scope: RequestScope, name: str, pod: Object
-) -> bool:
+async def _take_from_budget(budgets: ResourceStore, scope: RequestScope, name: str, pod: Object) -> bool:
     """Take one disruption from a budget; False if the pod may go without, for not being
     ready. Raises StatusError 429, 403.
     """
@@ -135,13 +117,8 @@ async def _take_from_budget(
             return False
     for _ in range(MAX_CONFLICTS):
         stored = budgets.get(scope.namespace, name)
-        decremented = _check_and_decrement(
-            stored.obj, pod["metadata"]["name"], budgets.environment.clock.timestamp()
-        )
-        if (
-            scope.dry_run
-            or await budgets.write(stored.key, decremented, stored.revision) is not None
-        ):
+        decremented = _check_and_decrement(stored.obj, pod["metadata"]["name"], budgets.environment.clock.timestamp())
+        if scope.dry_run or await budgets.write(stored.key, decremented, stored.revision) is not None:
             return True
     raise status.failure(
         504,
@@ -155,13 +132,9 @@ def _covers(budget: Object, pod: Object) -> bool:
     """Whether the budget is the pod's. An empty selector selects nothing here, as a
     guard for what should not be there.
     """
-    if budget["metadata"]["namespace"] != pod["metadata"]["namespace"] or not budget[
-        "spec"
-    ].get("selector"):
+    if budget["metadata"]["namespace"] != pod["metadata"]["namespace"] or not budget["spec"].get("selector"):
         return False
-    return selector_from_label_selector(budget["spec"]["selector"]).matches(
-        pod["metadata"].get("labels") or {}
-    )
+    return selector_from_label_selector(budget["spec"]["selector"]).matches(pod["metadata"].get("labels") or {})
 
 
 def _is_ready(pod: Object) -> bool:
@@ -184,14 +157,9 @@ def _check_and_decrement(budget: Object, pod_name: str, now: str) -> Object:
         told.get("disruptedPods") or {},
     )
     if allowed < 0:
-        raise status.forbidden(
-            "poddisruptionbudget", name, "pdb disruptions allowed is negative", "policy"
-        )
+        raise status.forbidden("poddisruptionbudget", name, "pdb disruptions allowed is negative", "policy")
     if len(disrupted) > MAX_DISRUPTED_PODS:
-        why = (
-            "DisruptedPods map too big - too many evictions not confirmed by PDB"
-            " controller"
-        )
+        why = "DisruptedPods map too big - too many evictions not confirmed by PDB controller"
         raise status.forbidden("poddisruptionbudget", name, why, "policy")
     if allowed == 0:
         raise _too_many_requests(_why_not(name, told))
@@ -209,11 +177,7 @@ def _exhausted(budget: Object, now: str) -> list[Object]:
     """The condition that the controller would write next. Upstream:
     `UpdateDisruptionAllowedCondition`.
     """
-    others = [
-        c
-        for c in budget["status"].get("conditions") or ()
-        if c["type"] != "DisruptionAllowed"
-    ]
+    others = [c for c in budget["status"].get("conditions") or () if c["type"] != "DisruptionAllowed"]
     condition = {
         "type": "DisruptionAllowed",
         "status": "False",
@@ -229,22 +193,12 @@ def _why_not(name: str, told: Object) -> str:
     condition = _condition(told, "DisruptionAllowed") or {}
     why = condition.get("message", "") if condition.get("status") == "False" else ""
     desired, healthy = told.get("desiredHealthy", 0), told.get("currentHealthy", 0)
-    if (
-        why and condition.get("reason") == "SyncFailed"
-    ):  # then the figures are not to be trusted
-        return (
-            f"The disruption budget {name} does not allow evicting pods currently"
-            f" because it failed sync: {why}"
-        )
+    if why and condition.get("reason") == "SyncFailed":  # then the figures are not to be trusted
+        return f"The disruption budget {name} does not allow evicting pods currently because it failed sync: {why}"
     if healthy <= desired:
-        return (
-            f"The disruption budget {name} needs {desired} healthy pods and has"
-            f" {healthy} currently"
-        )
+        return f"The disruption budget {name} needs {desired} healthy pods and has {healthy} currently"
     reason = f" ({condition['reason']}): {why}" if why else ""
-    return (
-        f"The disruption budget {name} does not allow evicting pods currently{reason}"
-    )
+    return f"The disruption budget {name} does not allow evicting pods currently{reason}"
 
 
 def _being_processed(name: str) -> str:
@@ -258,9 +212,7 @@ def _too_many_requests(cause: str, seconds: int = 0) -> StatusError:
     return status.failure(429, "TooManyRequests", VIOLATED, details)
 
 
-async def _mark_and_delete(
-    pods: ResourceStore, scope: RequestScope, options: DeleteOptions
-) -> None:
+async def _mark_and_delete(pods: ResourceStore, scope: RequestScope, options: DeleteOptions) -> None:
     """Say in the pod's status who is taking it away, then delete it. Raises StatusError
     404, 409.
     """
@@ -270,13 +222,9 @@ async def _mark_and_delete(
             stored = pods.get(scope.namespace, scope.name)
             check_preconditions(stored.obj, scope, options)
             now = pods.environment.clock.timestamp()
-            written = await pods.write(
-                stored.key, _marked(stored.obj, now), stored.revision
-            )
+            written = await pods.write(stored.key, _marked(stored.obj, now), stored.revision)
         if options.resource_version:
-            options = replace(
-                options, resource_version=written.obj["metadata"]["resourceVersion"]
-            )
+            options = replace(options, resource_version=written.obj["metadata"]["resourceVersion"])
     await delete(pods, scope, options)
 
 
@@ -287,11 +235,7 @@ def _marked(pod: Object, now: str) -> Object:
         "type": "DisruptionTarget",
         "status": "True",
         "lastProbeTime": None,
-        "lastTransitionTime": (
-            old["lastTransitionTime"]
-            if old is not None and old["status"] == "True"
-            else now
-        ),
+        "lastTransitionTime": (old["lastTransitionTime"] if old is not None and old["status"] == "True" else now),
         "reason": "EvictionByEvictionAPI",
         "message": "Eviction API: evicting",
     }

@@ -12,6 +12,7 @@ Upstream: `apiserver/pkg/endpoints/handlers/patch.go` (`patcher.applyPatch`,
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import orjson
@@ -19,7 +20,7 @@ import orjson
 from lifecycle.api import status
 from lifecycle.api.field_errors import invalid
 from lifecycle.api.managed_fields import apply_patch, update_managed_fields
-from lifecycle.api.patch.json_patch import apply_json_patch
+from lifecycle.api.patch.json_patch import apply_in_steps
 from lifecycle.api.patch.merge_patch import apply_merge_patch
 from lifecycle.api.patch.strategic import strategic_merge_patch
 from lifecycle.api.schema import schema_for
@@ -44,12 +45,10 @@ from lifecycle.apiserver.registry.strategy import (
 from lifecycle.apiserver.storage.cacher.cached_object import Cached
 
 
-def patched_document(
-    content_type: str, document: Object, patch: Any, scope: RequestScope
-) -> Object:
+async def patched_document(content_type: str, document: Object, patch: Any, scope: RequestScope) -> Object:
     """What a (not apply) patch makes of a document. Raises StatusError."""
     if content_type == JSON_PATCH:
-        result = apply_json_patch(document, patch)
+        result = await _apply_json_patch(document, patch)
     elif content_type == MERGE_PATCH:
         result = apply_merge_patch(document, patch)
     else:
@@ -66,6 +65,19 @@ def patched_document(
     return result
 
 
+async def _apply_json_patch(document: Object, patch: Any) -> Any:
+    """What a JSON patch makes of a document. Others get a turn every so many
+    operations. Raises StatusError.
+    """
+    applying = apply_in_steps(document, patch)
+    while True:
+        try:
+            next(applying)
+        except StopIteration as end:
+            return end.value
+        await asyncio.sleep(0)
+
+
 def normal(
     content_type: str,
     obj: Object,
@@ -78,21 +90,15 @@ def normal(
     """
     resource = scope.resource
     try:
-        decoded, strict = scope.strategy.decode(
-            obj, resource.api_version, resource.kind
-        )
+        decoded, strict = scope.strategy.decode(obj, resource.api_version, resource.kind)
     except status.StatusError as error:
         complaint = ""
         if content_type == STRATEGIC_MERGE_PATCH:
             complaint = conversion_complaint(obj, resource.api_version, resource.kind)
-        raise cannot_decode(
-            content_type, obj, patch, resource.kind, error, complaint
-        ) from None
+        raise cannot_decode(content_type, obj, patch, resource.kind, error, complaint) from None
     strict = [*(found or ()), *strict]
     if strict and scope.field_validation == "Strict":
-        raise _patch_invalid(
-            content_type, obj, patch, f"strict decoding error: {', '.join(strict)}"
-        )
+        raise _patch_invalid(content_type, obj, patch, f"strict decoding error: {', '.join(strict)}")
     report_strict(strict, scope)
     scope.strategy.set_defaults(decoded)
     keep_reset(obj, decoded)
@@ -113,16 +119,10 @@ def cannot_decode(
     _, handled, why = error.message.partition(f" cannot be handled as a {kind}: ")
     if not handled:
         _, handled, why = error.message.partition(unrecognized(kind))
-    return (
-        _patch_invalid(content_type, result, patch, complaint or why)
-        if handled
-        else error
-    )
+    return _patch_invalid(content_type, result, patch, complaint or why) if handled else error
 
 
-def _patch_invalid(
-    content_type: str, result: Object, patch: Any, why: str
-) -> status.StatusError:
+def _patch_invalid(content_type: str, result: Object, patch: Any, why: str) -> status.StatusError:
     """The 422 that shows the document a patch leaves; after a strategic merge patch it
     is the patch itself, as Go prints a map.
     """
@@ -137,9 +137,7 @@ def _go_value(value: Any) -> str:
     if isinstance(value, list):
         return f"[{' '.join(map(_go_value, value))}]"
     return (
-        {None: "<nil>", True: "true", False: "false"}.get(value, str(value))
-        if type(value) is not int
-        else str(value)
+        {None: "<nil>", True: "true", False: "false"}.get(value, str(value)) if type(value) is not int else str(value)
     )
 
 
@@ -175,12 +173,10 @@ async def patch(
 
     async def change(live: Object | None) -> Object:
         if live is None:
-            raise status.not_found(
-                scope.resource.plural, scope.name, scope.resource.group
-            )
+            raise status.not_found(scope.resource.plural, scope.name, scope.resource.group)
         new = normal(
             content_type,
-            patched_document(content_type, live, patch, scope),
+            await patched_document(content_type, live, patch, scope),
             patch,
             scope,
             found,
@@ -215,13 +211,10 @@ async def _apply(
             now=environment.clock.timestamp(), subresource=scope.subresource,
             type_=scope.strategy.type,
         )  # fmt: skip
-        if (
-            twice and scope.field_validation == "Strict"
-        ):  # the warning, of several lines, would not fit into a header
+        if twice and scope.field_validation == "Strict":  # the warning, of several lines, would not fit into a header
             why = "".join(f"\n  {each}" for each in twice)
             raise status.bad_request(
-                "error strict decoding YAML: error converting YAML to JSON: yaml:"
-                f" unmarshal errors:{why}"
+                f"error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:{why}"
             )
         fields = new["metadata"].get("managedFields")
         try:
@@ -233,10 +226,7 @@ async def _apply(
         if fields is not None:
             new["metadata"]["managedFields"] = fields
         if live is None and (uid := new["metadata"].get("uid")):
-            why = (
-                f"uid mismatch: the provided object specified uid {uid}, and no"
-                " existing object was found"
-            )
+            why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
             raise status.conflict(resource.plural, scope.name, why, resource.group)
         check_identity(new, scope)
         if live is not None:
@@ -260,11 +250,7 @@ def check_apply_kind(applied: Object, scope: RequestScope) -> None:
 def _gvk(obj: Object) -> str:
     """A kind as Go prints a `GroupVersionKind`."""
     version, kind = obj.get("apiVersion"), obj.get("kind")
-    group, _, version = (
-        version.rpartition("/")
-        if isinstance(version, str) and version.count("/") < 2
-        else ("", "", "")
-    )
+    group, _, version = version.rpartition("/") if isinstance(version, str) and version.count("/") < 2 else ("", "", "")
     return f"{group}/{version}, Kind={kind if isinstance(kind, str) else ''}"
 
 
@@ -278,14 +264,9 @@ def _not_convertible(
     complaint = conversion_complaint(new, resource.api_version, resource.kind)
     if not complaint:
         return error
-    named = (
-        f"{metadata.get('namespace') or ''}/{metadata.get('name') or ''};"
-        f" {_gvk(applied)}"
-    )
+    named = f"{metadata.get('namespace') or ''}/{metadata.get('name') or ''}; {_gvk(applied)}"
     why = f"unable to convert unstructured object to {_gvk(applied)}: {complaint}"
-    return status.failure(
-        500, "", f"failed to convert new object ({named}) to proper version: {why}"
-    )
+    return status.failure(500, "", f"failed to convert new object ({named}) to proper version: {why}")
 
 
 def _keep_identity(new: Object, live: Object) -> None:
@@ -295,9 +276,7 @@ def _keep_identity(new: Object, live: Object) -> None:
             metadata[key] = old[key]
 
 
-async def _admit(
-    store: ResourceStore, scope: RequestScope, new: Object, live: Object | None
-) -> None:
+async def _admit(store: ResourceStore, scope: RequestScope, new: Object, live: Object | None) -> None:
     operation = UPDATE if live is not None else CREATE
     attributes = Attributes(
         operation, scope.resource, scope.subresource, scope.namespace, scope.name, new,

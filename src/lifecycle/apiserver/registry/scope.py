@@ -8,8 +8,8 @@ Upstream: `apiserver/pkg/endpoints/handlers/rest.go` (`RequestScope`),
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import lru_cache
 
+from lifecycle.api.bounded_cache import short_lru_cache
 from lifecycle.api.resources import Resource
 from lifecycle.api.wire import Object, Request, UserInfo
 from lifecycle.apiserver.registry.strategy import BUILT_IN, Strategy
@@ -47,15 +47,14 @@ def scope_of(request: Request, resource: Resource) -> RequestScope:
         name=info.name,
         subresource=info.subresource,
         user=request.user,
-        manager=request.param("fieldManager")
-        or user_agent_manager(request.headers.get("user-agent", "")),
+        manager=request.param("fieldManager") or user_agent_manager(request.headers.get("user-agent", "")),
         dry_run="All" in request.query.get("dryRun", ()),
         field_validation=request.param("fieldValidation") or "Warn",
         warnings=request.warnings,
     )
 
 
-@lru_cache(maxsize=1024)
+@short_lru_cache(1024)
 def user_agent_manager(user_agent: str) -> str:
     """The field manager of a client that names none: its user agent up to the first
     `/`. Upstream: `managerOrUserAgent`.

@@ -24,14 +24,17 @@ import re
 import socket
 import ssl
 import time
+import weakref
 from email.utils import formatdate
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import parse_qs, unquote
 
+import yarl._url
 from aiohttp import web
 from aiohttp.web_protocol import RequestHandler
 
+from lifecycle.api.bounded_cache import is_short
 from lifecycle.api.status import request_entity_too_large
 from lifecycle.api.upgrade import hand_over
 from lifecycle.api.wire import Handler, Request, Response
@@ -59,6 +62,11 @@ _SETTINGS: dict[str, Any] = {
 }
 _BAD_ESCAPE = re.compile("%(?![0-9a-fA-F]{2})")
 _REASONS = {status.value: status.phrase for status in HTTPStatus}
+
+_URL_CACHES = [each for each in vars(yarl._url).values() if hasattr(each, "cache_clear")]
+"""Of the library that splits addresses for aiohttp: each keeps the last 128 of any
+length.
+"""
 
 
 class _BodyTooLargeError(Exception):
@@ -88,7 +96,7 @@ class _Connection(RequestHandler):
     certificate cannot change.
     """
 
-    __slots__ = ("peer",)
+    __slots__ = ("__weakref__", "peer")
 
     def __init__(self, server: web.Server, **settings: Any) -> None:
         super().__init__(server, **settings)
@@ -108,13 +116,8 @@ class _Connection(RequestHandler):
             return super().handle_error(request, status, exc, message)
         if self.transport is not None:
             text = f"{status} {_REASONS.get(status, 'Unknown')}"
-            head = (
-                f"HTTP/1.1 {text}\r\nContent-Type: text/plain;"
-                " charset=utf-8\r\nConnection: close\r\n"
-            )
-            self.transport.write(
-                f"{head}Content-Length: {len(text)}\r\n\r\n{text}".encode()
-            )
+            head = f"HTTP/1.1 {text}\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n"
+            self.transport.write(f"{head}Content-Length: {len(text)}\r\n\r\n{text}".encode())
         return _CLOSE
 
 
@@ -129,9 +132,7 @@ class HTTPSServer:
         self._listener: asyncio.Server | None = None
         self._date = (0, "")
 
-    async def start(
-        self, host: str, port: int = 0, sock: socket.socket | None = None
-    ) -> int:
+    async def start(self, host: str, port: int = 0, sock: socket.socket | None = None) -> int:
         """Listen; the port (a free one for 0). Raises OSError if it is taken. `sock`:
         one that is bound already, instead.
         """
@@ -153,13 +154,9 @@ class HTTPSServer:
         if self._listener is not None:
             self._listener.close()
         if self._connections is not None:
-            transports = [
-                connection.transport for connection in self._connections.connections
-            ]
+            transports = [connection.transport for connection in self._connections.connections]
             await self._connections.shutdown(timeout=0.2)
-            for transport in (
-                transports
-            ):  # TLS would wait half a minute for the other side's goodbye
+            for transport in transports:  # TLS would wait half a minute for the other side's goodbye
                 if transport is not None:
                     transport.abort()
             await asyncio.sleep(0)
@@ -171,9 +168,12 @@ class HTTPSServer:
         loop = asyncio.get_running_loop()
         connection = _Connection(self._connections, loop=loop, **_SETTINGS)
 
+        reference = weakref.ref(connection)  # the timer must not keep alive what a closed connection last read
+
         def close_if_silent() -> None:
-            if not connection._request_count and connection.transport is not None:
-                connection.force_close()
+            silent = reference()
+            if silent is not None and not silent._request_count and silent.transport is not None:
+                silent.force_close()
 
         loop.call_later(FIRST_REQUEST_TIMEOUT, close_if_silent)
         return connection
@@ -182,9 +182,7 @@ class HTTPSServer:
 
     async def _answer(self, incoming: web.BaseRequest) -> _Written:
         request = to_request(incoming)
-        if "%" in incoming._message.path and _BAD_ESCAPE.search(
-            incoming._message.path.partition("?")[0]
-        ):
+        if "%" in incoming._message.path and _BAD_ESCAPE.search(incoming._message.path.partition("?")[0]):
             response = Response(
                 400,
                 {"Content-Type": "text/plain; charset=utf-8"},
@@ -208,9 +206,7 @@ class HTTPSServer:
                 return await self._stream(incoming, request, response)
             if response.upgrade is not None:
                 return await self._upgrade(incoming, request, response)
-            return await self._write(
-                incoming, request, response, keep_alive=incoming.keep_alive
-            )
+            return await self._write(incoming, request, response, keep_alive=incoming.keep_alive)
         except ConnectionError:  # the client went away while it was being answered
             return _CLOSE
 
@@ -224,9 +220,7 @@ class HTTPSServer:
     ) -> _Written:
         response = finish(request, response)
         body = response.body or b""
-        if len(body) > THRESHOLD and "gzip" in request.headers.get(
-            "accept-encoding", ""
-        ):
+        if len(body) > THRESHOLD and "gzip" in request.headers.get("accept-encoding", ""):
             body = self._compressor.compress(body)
             response.headers["Content-Encoding"] = "gzip"
             response.headers["Vary"] = "Accept-Encoding"
@@ -243,9 +237,7 @@ class HTTPSServer:
             await _drained(incoming)
         return _KEEP_ALIVE if keep_alive else _CLOSE
 
-    async def _stream(
-        self, incoming: web.BaseRequest, request: Request, response: Response
-    ) -> _Written:
+    async def _stream(self, incoming: web.BaseRequest, request: Request, response: Response) -> _Written:
         """Write frames as they come, several in one piece when they come fast.
         Cancelled when the client goes away.
         """
@@ -259,14 +251,8 @@ class HTTPSServer:
         )  # before that, only the end of the connection ends an answer
         try:
             if incoming.transport is not None:
-                framing = (
-                    "Transfer-Encoding: chunked"
-                    if chunked
-                    else "Cache-Control: no-store"
-                )
-                incoming.transport.write(
-                    self._head(request, response, framing, chunked)
-                )
+                framing = "Transfer-Encoding: chunked" if chunked else "Cache-Control: no-store"
+                incoming.transport.write(self._head(request, response, framing, chunked))
             async for frame in stream:
                 piece = encode(frame)
                 if take is not None:
@@ -274,9 +260,7 @@ class HTTPSServer:
                 transport = incoming.transport
                 if transport is None or transport.is_closing():
                     break
-                transport.write(
-                    b"%x\r\n%b\r\n" % (len(piece), piece) if chunked else piece
-                )
+                transport.write(b"%x\r\n%b\r\n" % (len(piece), piece) if chunked else piece)
                 await _drained(incoming)
             if incoming.transport is not None and chunked:
                 incoming.transport.write(b"0\r\n\r\n")
@@ -286,38 +270,28 @@ class HTTPSServer:
                 await close()
         return _KEEP_ALIVE if incoming.keep_alive and chunked else _CLOSE
 
-    async def _upgrade(
-        self, incoming: web.BaseRequest, request: Request, response: Response
-    ) -> _Written:
+    async def _upgrade(self, incoming: web.BaseRequest, request: Request, response: Response) -> _Written:
         """Write the head, then let go of the connection. aiohttp has to be told that it
         is over: it cannot see it any more.
         """
         transport, protocol = incoming.transport, incoming.protocol
         assert response.upgrade is not None
         if transport is not None:
-            transport.write(
-                self._head(request, response, "Cache-Control: no-cache", True)
-            )
+            transport.write(self._head(request, response, "Cache-Control: no-cache", True))
             try:
                 await hand_over(transport, response.upgrade)
             finally:
                 asyncio.get_running_loop().call_soon(protocol.connection_lost, None)
         return _CLOSE
 
-    def _head(
-        self, request: Request, response: Response, framing: str, keep_alive: bool
-    ) -> bytes:
+    def _head(self, request: Request, response: Response, framing: str, keep_alive: bool) -> bytes:
         second = int(time.time())
         if self._date[0] != second:
             self._date = (second, formatdate(second, usegmt=True))
-        lines = [
-            f"HTTP/1.1 {response.status} {_REASONS.get(response.status, 'Unknown')}"
-        ]
+        lines = [f"HTTP/1.1 {response.status} {_REASONS.get(response.status, 'Unknown')}"]
         lines += [f"{name}: {value}" for name, value in response.headers.items()]
         if request.warnings:
-            lines += [
-                f"Warning: {value}" for value in warning_headers(request.warnings)
-            ]
+            lines += [f"Warning: {value}" for value in warning_headers(request.warnings)]
         lines.append(f"Date: {self._date[1]}\r\n{framing}")
         if not keep_alive:
             lines.append("Connection: close")
@@ -330,6 +304,9 @@ def to_request(incoming: web.BaseRequest) -> Request:
     """
     target = incoming._message.path
     path, _, query = target.partition("?")
+    if not is_short(target):
+        for cache in _URL_CACHES:
+            cache.cache_clear()
     connection = incoming.protocol
     peer = connection.peer if isinstance(connection, _Connection) else None
     if peer is None:
@@ -352,9 +329,7 @@ def _peer(transport: asyncio.Transport | None) -> tuple[str, bytes | None]:
         return "", None
     address = transport.get_extra_info("peername")
     tls = transport.get_extra_info("ssl_object")
-    return address[0] if address else "", (
-        tls.getpeercert(binary_form=True) if tls is not None else None
-    )
+    return address[0] if address else "", (tls.getpeercert(binary_form=True) if tls is not None else None)
 
 
 async def _drained(incoming: web.BaseRequest) -> None:
@@ -380,10 +355,7 @@ async def read_body(incoming: web.BaseRequest) -> bytes:
     announced = incoming.content_length
     if announced is not None and announced > MAX_BODY:
         raise _BodyTooLargeError
-    if (
-        incoming.headers.get("Expect", "").lower() == "100-continue"
-        and incoming.transport is not None
-    ):
+    if incoming.headers.get("Expect", "").lower() == "100-continue" and incoming.transport is not None:
         incoming.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
     if content.is_eof():
         return content.read_nowait()

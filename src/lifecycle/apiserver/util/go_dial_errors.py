@@ -43,9 +43,7 @@ def go_error(error: Exception, address: tuple[str, int]) -> str:
 _EXPIRED, _OTHER_NAME, _OTHER_ADDRESS = 10, 62, 64
 
 
-def untrusted(
-    error: ssl.SSLCertVerificationError, host: str, peer: tuple[str, int]
-) -> str:
+def untrusted(error: ssl.SSLCertVerificationError, host: str, peer: tuple[str, int]) -> str:
     """Why a certificate was not believed. `host`: who it had to be for; `peer`: where
     it was shown.
     """
@@ -57,14 +55,8 @@ def untrusted(
         if names:
             return f"{prefix}certificate is valid for {', '.join(names)}, not {host}"
         if error.verify_code == _OTHER_ADDRESS:
-            return (
-                f"{prefix}cannot validate certificate for {host} because it doesn't"
-                " contain any IP SANs"
-            )
-        return (
-            f"{prefix}certificate is not valid for any names, but wanted to match"
-            f" {host}"
-        )
+            return f"{prefix}cannot validate certificate for {host} because it doesn't contain any IP SANs"
+        return f"{prefix}certificate is not valid for any names, but wanted to match {host}"
     return prefix + "certificate signed by unknown authority"
 
 
@@ -79,12 +71,8 @@ def _names(address: tuple[str, int], host: str, *, addresses: bool) -> list[str]
             socket.create_connection(address, 1) as plain,
             context.wrap_socket(plain, server_hostname=host) as secure,
         ):
-            shown = x509.load_der_x509_certificate(
-                secure.getpeercert(binary_form=True) or b""
-            )
-        names = shown.extensions.get_extension_for_class(
-            x509.SubjectAlternativeName
-        ).value
+            shown = x509.load_der_x509_certificate(secure.getpeercert(binary_form=True) or b"")
+        names = shown.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except (OSError, ValueError, x509.ExtensionNotFound):
         return []
     if addresses:

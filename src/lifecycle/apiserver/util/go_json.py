@@ -11,24 +11,73 @@ offsets, which these messages do not show.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
-from typing import Any
+from collections.abc import Awaitable
+from contextvars import ContextVar
+from functools import cache
+from typing import Any, NamedTuple
 
 import orjson
 
+from lifecycle.api.wire import Handler, Request, Response
+
 MAX_DEPTH = 10_000
+LARGE = 64 << 10
+"""Bytes of a text that is complained of beside the event loop."""
 _END = "unexpected end of JSON input"
-_SPACE = re.compile(rb"[ \t\r\n]*")
-_IN_STRING = re.compile(rb'(?:[^"\\\x00-\x1f]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*')
+_SPACE = re.compile(rb"[ \t\r\n]*+")
+_PLAIN = rb'[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+'
+_IN_STRING = re.compile(_PLAIN)
 _ESCAPE = re.compile(rb"\\u([0-9a-fA-F]{0,3})")
-_SCALAR = (
-    rb'(?:"(?:[^"\\\x00-\x1f]|\\["\\/bfnrt])*+"|-?(?:0|[1-9][0-9]*+)|true|false|null)['
-    rb" \t\r\n]*+"
-)
-_ITEMS = re.compile(
-    rb"(?:%b,[ \t\r\n]*+)*+" % _SCALAR
-)  # a long list of plain values is passed over in one stride
+_STRIDE_DEPTH = 4
+
+
+class _Patterns(NamedTuple):
+    items: re.Pattern[bytes]
+    members: re.Pattern[bytes]
+    openings: re.Pattern[bytes]
+    opening: re.Pattern[bytes]
+
+
+@cache
+def _patterns() -> _Patterns:
+    """What passes over many items (members) with their commas at once, if they nest at
+    most `_STRIDE_DEPTH` deep.
+
+    Nothing is tried twice (`*+`), so an attempt is linear; one that fails is repeated
+    once for each level that it went into.
+    """
+    space, string = rb"[ \t\r\n]*+", b'"%b"' % _PLAIN
+    number = rb"-?+(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?+[0-9]++)?+"
+    value = b"(?:%b|%b|true|false|null)" % (string, number)
+    for _ in range(_STRIDE_DEPTH):
+        items = rb"\[%b(?:%b%b(?:,%b(?!\])|(?=\])))*+\]" % (space, value, space, space)
+        members = rb"\{%b(?:%b%b:%b%b%b(?:,%b(?!\})|(?=\})))*+\}" % (
+            space,
+            string,
+            space,
+            space,
+            value,
+            space,
+            space,
+        )
+        value = b"(?:%b|%b|%b|%b|true|false|null)" % (string, number, items, members)
+    end = b"%b,%b" % (space, space)
+    member = b"%b%b:%b%b" % (string, space, space, value)
+    opening = rb"\[%b(?!\])|(\{)%b%b%b:%b" % (space, space, string, space, space)
+    patterns = (
+        b"(?:%b%b)*+" % (value, end),
+        b"(?:%b%b)*+" % (member, end),
+        b"(?:%b)*+" % opening,
+        opening,
+    )
+    return _Patterns(*map(re.compile, patterns))
+
+
+_CLOSINGS = re.compile(rb"[\]}][\]} \t\r\n]*+")
+_OPENED_BY = bytes.maketrans(b"]}", b"[{")
 _LITERALS = {b"t": b"true", b"f": b"false", b"n": b"null"}
 _DIGITS = re.compile(rb"[0-9]+")
 _ESCAPES = {
@@ -45,6 +94,8 @@ _ESCAPES = {
 }
 
 
+_ahead: ContextVar[tuple[bytes, Any] | None] = ContextVar("JSON read ahead", default=None)
+
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -54,6 +105,12 @@ class _ComplaintError(Exception):
 
 def read_json(body: bytes) -> Any:
     """The text as data. Raises ValueError with Go's complaint."""
+    ahead = _ahead.get()
+    if ahead is not None and ahead[0] is body:
+        if isinstance(ahead[1], ValueError):
+            raise ahead[1]
+        _ahead.set(None)  # whoever reads may change what was read
+        return ahead[1]
     try:
         return orjson.loads(body)
     except orjson.JSONDecodeError:
@@ -64,13 +121,42 @@ def read_json(body: bytes) -> Any:
         return orjson.loads(
             _SURROGATE.sub(
                 "\ufffd",
-                json.dumps(
-                    json.loads(body.decode("utf-8", "replace")), ensure_ascii=False
-                ),
+                json.dumps(json.loads(body.decode("utf-8", "replace")), ensure_ascii=False),
             )
         )
     except (RecursionError, orjson.JSONDecodeError):
         raise ValueError("exceeded max depth") from None
+
+
+def reading_json_ahead(serve: Handler) -> Handler:
+    """A handler whose large JSON bodies have been read before anybody asks, in a thread
+    if something is wrong with them.
+
+    To say what is wrong takes ten times as long as reading, and everybody else would
+    wait.
+    """
+
+    async def after_reading(request: Request) -> Response:
+        read: Any
+        try:
+            read = orjson.loads(request.body)
+        except orjson.JSONDecodeError:
+            try:
+                read = await asyncio.to_thread(read_json, request.body)
+            except ValueError as error:
+                read = error
+        token = _ahead.set((request.body, read))
+        try:
+            return await serve(request)
+        finally:
+            _ahead.reset(token)
+
+    def handler(request: Request) -> Awaitable[Response]:
+        if len(request.body) > LARGE and "json" in request.headers.get("content-type", "json"):
+            return after_reading(request)
+        return serve(request)
+
+    return handler
 
 
 def json_complaint(body: bytes) -> str:
@@ -82,17 +168,13 @@ def json_complaint(body: bytes) -> str:
     return ""
 
 
-def _complain(
-    body: bytes, at: int, where: str, *, in_token: bool = False
-) -> _ComplaintError:
+def _complain(body: bytes, at: int, where: str, *, in_token: bool = False) -> _ComplaintError:
     """A text that ends within a literal, a number or an escape is read as if a space
     followed.
     """
     if at >= len(body) and not in_token:
         return _ComplaintError(_END)
-    return _ComplaintError(
-        f"invalid character {_quote_char(body[at] if at < len(body) else 0x20)} {where}"
-    )
+    return _ComplaintError(f"invalid character {_quote_char(body[at] if at < len(body) else 0x20)} {where}")
 
 
 def _quote_char(byte: int) -> str:
@@ -110,11 +192,18 @@ def _quote_char(byte: int) -> str:
 
 def _read(body: bytes) -> None:
     """Walk over the text. `open_` holds the bracket of every value that is open."""
-    open_: list[bytes] = []
+    open_, patterns = bytearray(), _patterns()
     at = _skip(body, 0)
     while True:
+        if (run := _pass(patterns.openings, body, at)) > at:
+            open_ += b"".join(bracket or b"[" for bracket in patterns.opening.findall(body, at, run))
+            at = run
+            if len(open_) > MAX_DEPTH:
+                raise _ComplaintError("exceeded max depth")
+            if open_.endswith(b"["):
+                at = _stride(patterns.items, body, at, open_)
         if (opening := body[at : at + 1]) in (b"{", b"["):
-            open_.append(opening)
+            open_ += opening
             if len(open_) > MAX_DEPTH:
                 raise _ComplaintError("exceeded max depth")
             at = _skip(body, at + 1)
@@ -132,20 +221,26 @@ def _read(body: bytes) -> None:
             return
 
 
-def _after_value(body: bytes, at: int, open_: list[bytes]) -> int:
+def _after_value(body: bytes, at: int, open_: bytearray) -> int:
     """From the end of a value (or from the bracket that closes an empty one) to the
     next, or to the end of the text.
     """
     at = _skip(body, at)
+    if (run := _CLOSINGS.match(body, at)) is not None:
+        closed = run[0].translate(_OPENED_BY, b" \t\r\n")[::-1]
+        if open_.endswith(closed):  # if not, the complaint is one of the next few brackets
+            del open_[-len(closed) :]
+            at = run.end()
     while open_:
-        in_array = open_[-1] == b"["
+        in_array = open_.endswith(b"[")
         char = body[at : at + 1]
         if char == (b"]" if in_array else b"}"):
             open_.pop()
             at = _skip(body, at + 1)
         elif char == b",":
             at = _skip(body, at + 1)
-            return _pass(_ITEMS, body, at) if in_array else _key(body, at)
+            at = _stride(_patterns().items if in_array else _patterns().members, body, at, open_)
+            return at if in_array else _key(body, at)
         else:
             raise _complain(
                 body,
@@ -153,6 +248,11 @@ def _after_value(body: bytes, at: int, open_: list[bytes]) -> int:
                 "after array element" if in_array else "after object key:value pair",
             )
     return at
+
+
+def _stride(pattern: re.Pattern[bytes], body: bytes, at: int, open_: bytearray) -> int:
+    """Over what nobody can complain of: not even of its depth."""
+    return _pass(pattern, body, at) if len(open_) + _STRIDE_DEPTH <= MAX_DEPTH else at
 
 
 def _key(body: bytes, at: int) -> int:
@@ -208,9 +308,7 @@ def _string(body: bytes, at: int) -> int:
     if body[end : end + 1] != b"\\":
         raise _complain(body, end, "in string literal")
     if (digits := _ESCAPE.match(body, end)) is not None:
-        raise _complain(
-            body, digits.end(), "in \\u hexadecimal character escape", in_token=True
-        )
+        raise _complain(body, digits.end(), "in \\u hexadecimal character escape", in_token=True)
     raise _complain(body, end + 1, "in string escape code", in_token=True)
 
 

@@ -37,9 +37,7 @@ class Backend(Protocol):
         ...
 
 
-def acquire_lease(
-    node: Mapping[str, Any], attrs: LeaseAttrs, network: Subnet
-) -> tuple[Lease, dict[str, Any] | None]:
+def acquire_lease(node: Mapping[str, Any], attrs: LeaseAttrs, network: Subnet) -> tuple[Lease, dict[str, Any] | None]:
     """A host's own lease, and the patch of its Node's status that announces it (None:
     it is announced already). Raises CNIError.
     """
@@ -53,9 +51,7 @@ def acquire_lease(
     wanted = lease_annotations(attrs)
     present = node["metadata"].get("annotations") or {}
     changed = {key: value for key, value in wanted.items() if present.get(key) != value}
-    return Lease(subnet, attrs), (
-        {"metadata": {"annotations": changed}} if changed else None
-    )
+    return Lease(subnet, attrs), ({"metadata": {"annotations": changed}} if changed else None)
 
 
 @dataclass(slots=True)
@@ -91,9 +87,7 @@ class NodeLeases:
         return self._watcher.update(LeaseEvent(ADDED, lease))
 
 
-async def run(
-    events: AsyncIterator[Mapping[str, Any]], own: Subnet, backend: Backend
-) -> None:
+async def run(events: AsyncIterator[Mapping[str, Any]], own: Subnet, backend: Backend) -> None:
     """flanneld's loop: from a watch of nodes, `{type, object}` each, to the kernel,
     until the watch ends.
     """

@@ -53,15 +53,11 @@ class EndpointSliceMirroringController:
         self._client = client
         self._services = informers.informer(resource("services"))
         self._endpoints = informers.informer(resource("endpoints"))
-        self._recorder = EventRecorder(
-            client, "endpoint-slice-mirroring-controller", clock=clock
-        )
+        self._recorder = EventRecorder(client, "endpoint-slice-mirroring-controller", clock=clock)
         # slower at first than other queues: such Endpoints may be large, and change in
         # bursts
         self._queue: RateLimitingQueue[str] = RateLimitingQueue(
-            MaxOfRateLimiter(
-                ItemExponentialFailureRateLimiter(1.0, 100.0), BucketRateLimiter()
-            )
+            MaxOfRateLimiter(ItemExponentialFailureRateLimiter(1.0, 100.0), BucketRateLimiter())
         )
         slices = informers.informer(resource("endpointslices.discovery.k8s.io"))
         self._slices = OwnedSlices(slices, CONTROLLER_NAME, self._queue.add)
@@ -122,12 +118,7 @@ class EndpointSliceMirroringController:
         service = self._services.indexer.get_by_key(key)
         existing = self._slices.of(key)
         gone = endpoints is None or not should_mirror(endpoints)
-        if (
-            endpoints is None
-            or gone
-            or service is None
-            or service["spec"].get("selector")
-        ):
+        if endpoints is None or gone or service is None or service["spec"].get("selector"):
             self._slices.tracker.delete_service(key)
             for endpoint_slice in existing:
                 meta = endpoint_slice["metadata"]
@@ -142,10 +133,7 @@ class EndpointSliceMirroringController:
     def _tell(self, endpoints: Object, changes: Changes) -> None:
         obj = {"kind": "Endpoints", "apiVersion": "v1", **endpoints}
         if changes.invalid:
-            message = (
-                f"Skipped {changes.invalid} invalid IP addresses when mirroring to"
-                " EndpointSlices"
-            )
+            message = f"Skipped {changes.invalid} invalid IP addresses when mirroring to EndpointSlices"
             self._recorder.event(obj, "Warning", "InvalidIPAddress", message)
         if changes.too_many:
             skipped = changes.too_many + changes.invalid
@@ -173,9 +161,7 @@ class EndpointSliceMirroringController:
 
     async def _delete(self, name: str, namespace: str) -> None:
         try:
-            await self._client.delete(
-                resource("endpointslices.discovery.k8s.io"), name, namespace
-            )
+            await self._client.delete(resource("endpointslices.discovery.k8s.io"), name, namespace)
         except StatusError as error:
             if error.code != 404:
                 raise

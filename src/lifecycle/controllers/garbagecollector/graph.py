@@ -39,9 +39,7 @@ class Node:
         "virtual",
     )
 
-    def __init__(
-        self, identity: Identity, owners: list[Object], *, virtual: bool = False
-    ) -> None:
+    def __init__(self, identity: Identity, owners: list[Object], *, virtual: bool = False) -> None:
         self.identity = identity
         self.owners = owners
         self.dependents: dict[Node, None] = {}
@@ -58,10 +56,7 @@ class Node:
         return [
             dependent
             for dependent in self.dependents
-            if any(
-                ref["uid"] == uid and ref.get("blockOwnerDeletion")
-                for ref in dependent.owners
-            )
+            if any(ref["uid"] == uid and ref.get("blockOwnerDeletion") for ref in dependent.owners)
         ]
 
 

@@ -12,8 +12,8 @@ import os
 import socket
 import subprocess
 import time
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
@@ -60,8 +60,7 @@ class NodeSide(NodeAccess):
         container = self._container(container_id)
         if container.status.state is not ContainerState.RUNNING:
             raise RuntimeServiceError(
-                f"rpc error: code = Unknown desc = {doing}: container is in"
-                f" {container.status.state.value} state"
+                f"rpc error: code = Unknown desc = {doing}: container is in {container.status.state.value} state"
             )
         return container
 
@@ -107,28 +106,39 @@ class NodeSide(NodeAccess):
                 f" failed: unable to start container process: {why}: unknown"
             )
 
-    async def exec_sync(
-        self, container_id: str, cmd: tuple[str, ...], timeout: float
-    ) -> ExecSyncResponse:
-        """Output beyond 16 MiB is dropped."""
+    async def exec_sync(self, container_id: str, cmd: tuple[str, ...], timeout: float) -> ExecSyncResponse:
+        """Output beyond 16 MiB is dropped as it comes. Raises RuntimeServiceError, when
+        `timeout` is over too.
+        """
         container = self._running(container_id, "failed to exec in container")
-        files = (subprocess.DEVNULL, subprocess.PIPE, subprocess.PIPE)
-        process, heard = await self._execute(container, cmd, files, False)
-        try:
-            out, err = await asyncio.wait_for(process.communicate(), timeout or None)
-        except TimeoutError:
-            process.kill()
-            await process.wait()
-            os.close(heard)
-            raise RuntimeServiceError(
-                "rpc error: code = DeadlineExceeded desc = failed to exec in"
-                f" container: timeout {timeout:g}s exceeded: context deadline exceeded"
-            ) from None
+        async with _read_end() as (out, to_out), _read_end() as (err, to_err):
+            try:
+                files = (subprocess.DEVNULL, to_out, to_err)
+                process, heard = await self._execute(container, cmd, files, False)
+            finally:
+                os.close(to_out)
+                os.close(to_err)
+            try:
+                async with asyncio.timeout(timeout or None):
+                    outputs = await asyncio.gather(_beginning(out), _beginning(err))
+                    await process.wait()
+            except TimeoutError:
+                os.close(heard)
+                raise RuntimeServiceError(
+                    "rpc error: code = DeadlineExceeded desc = failed to exec in"
+                    f" container: timeout {timeout:g}s exceeded: context deadline"
+                    " exceeded"
+                ) from None
+            except BaseException:
+                os.close(heard)
+                raise
+            finally:
+                if process.returncode is None:
+                    with suppress(ProcessLookupError):
+                        process.kill()
+                    await process.wait()
         self._complaint(heard)
-        texts = [
-            data[:MAX_SYNC_OUTPUT].decode("utf-8", "surrogateescape")
-            for data in (out, err)
-        ]
+        texts = [data.decode("utf-8", "surrogateescape") for data in outputs]
         return ExecSyncResponse(process.returncode or 0, *texts)
 
     async def exec(
@@ -143,9 +153,7 @@ class NodeSide(NodeAccess):
         if tty:
             return await self._exec_terminal(container, cmd, streams)
         stdin = subprocess.PIPE if streams.stdin is not None else subprocess.DEVNULL
-        process, heard = await self._execute(
-            container, cmd, (stdin, subprocess.PIPE, subprocess.PIPE), False
-        )
+        process, heard = await self._execute(container, cmd, (stdin, subprocess.PIPE, subprocess.PIPE), False)
         feeding = asyncio.ensure_future(_feed(process.stdin, streams))
         try:
             await asyncio.gather(
@@ -163,13 +171,9 @@ class NodeSide(NodeAccess):
         self._complaint(heard)
         return int(process.returncode or 0)
 
-    async def _exec_terminal(
-        self, container: Container, cmd: tuple[str, ...], streams: Streams
-    ) -> int:
+    async def _exec_terminal(self, container: Container, cmd: tuple[str, ...], streams: Streams) -> int:
         master, slave = os.openpty()
-        process, heard = await self._execute(
-            container, cmd, (slave, slave, slave), True
-        )
+        process, heard = await self._execute(container, cmd, (slave, slave, slave), True)
         os.close(slave)
         loop = asyncio.get_running_loop()
         said: asyncio.Queue[bytes | None] = asyncio.Queue()
@@ -211,31 +215,21 @@ class NodeSide(NodeAccess):
 
     # -- streams -----------------------------------------------------------------------
 
-    async def _shim(
-        self, container: Container
-    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    async def _shim(self, container: Container) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """A connection to the container's shim. Paths of sockets are short, so this
         goes through the directory's fd.
         """
         directory = os.open(container.directory, os.O_PATH)
         try:
-            return await asyncio.open_unix_connection(
-                f"/proc/self/fd/{directory}/{stdio.SOCKET}"
-            )
+            return await asyncio.open_unix_connection(f"/proc/self/fd/{directory}/{stdio.SOCKET}")
         except OSError as error:
-            raise RuntimeServiceError(
-                f"rpc error: code = Unknown desc = failed to reach the shim: {error}"
-            ) from None
+            raise RuntimeServiceError(f"rpc error: code = Unknown desc = failed to reach the shim: {error}") from None
         finally:
             os.close(directory)
 
-    async def attach(
-        self, container_id: str, streams: Streams, tty: bool = False
-    ) -> None:
+    async def attach(self, container_id: str, streams: Streams, tty: bool = False) -> None:
         """From now on; what was said before is in the log."""
-        reader, writer = await self._shim(
-            self._running(container_id, "failed to attach container")
-        )
+        reader, writer = await self._shim(self._running(container_id, "failed to attach container"))
 
         async def feed() -> None:
             async for data in streams.stdin or _never():
@@ -246,11 +240,7 @@ class NodeSide(NodeAccess):
 
         async def resize() -> None:
             async for width, height in streams.resize or _never():
-                writer.write(
-                    stdio.frame(
-                        stdio.RESIZE, b'{"width": %d, "height": %d}' % (width, height)
-                    )
-                )
+                writer.write(stdio.frame(stdio.RESIZE, b'{"width": %d, "height": %d}' % (width, height)))
 
         tasks = [asyncio.ensure_future(feed()), asyncio.ensure_future(resize())]
         buffer = bytearray()
@@ -258,9 +248,7 @@ class NodeSide(NodeAccess):
             while data := await reader.read(65536):
                 buffer += data
                 for kind, payload in stdio.unframe(buffer):
-                    await (streams.stderr if kind == stdio.STDERR else streams.stdout)(
-                        payload
-                    )
+                    await (streams.stderr if kind == stdio.STDERR else streams.stdout)(payload)
         except ConnectionError:
             pass
         finally:
@@ -273,9 +261,7 @@ class NodeSide(NodeAccess):
         """Returns when the shim writes to the new file."""
         container = self._container(container_id)
         if container.status.state is not ContainerState.RUNNING:
-            raise RuntimeServiceError(
-                "rpc error: code = Unknown desc = container is not running"
-            )
+            raise RuntimeServiceError("rpc error: code = Unknown desc = container is not running")
         reader, writer = await self._shim(container)
         writer.write(stdio.frame(stdio.REOPEN))
         buffer = bytearray()
@@ -287,16 +273,10 @@ class NodeSide(NodeAccess):
         finally:
             writer.close()
 
-    async def port_forward(
-        self, pod_sandbox_id: str, port: int, streams: Streams
-    ) -> None:
+    async def port_forward(self, pod_sandbox_id: str, port: int, streams: Streams) -> None:
         """Even servers that listen on the pod's loopback only can be reached."""
         sandbox = self._sandbox(pod_sandbox_id)
-        netns = (
-            self._netns(pod_sandbox_id)
-            if sandbox.networked
-            else self.host_netns or "/proc/self/ns/net"
-        )
+        netns = self._netns(pod_sandbox_id) if sandbox.networked else self.host_netns or "/proc/self/ns/net"
         try:
             made: socket.socket = await asyncio.to_thread(connect_inside, netns, port)
         except OSError as error:
@@ -324,9 +304,7 @@ class NodeSide(NodeAccess):
         """From its cgroup."""
         container = self._container(container_id)
         status = container.status
-        cpu, memory = Cgroup(
-            read_json(f"{container.directory}/config.json")["linux"]["cgroupsPath"]
-        ).usage()
+        cpu, memory = Cgroup(read_json(f"{container.directory}/config.json")["linux"]["cgroupsPath"]).usage()
         now = time.time_ns()
         metadata = {"name": status.metadata.name, "attempt": status.metadata.attempt}
         attributes = {
@@ -340,17 +318,13 @@ class NodeSide(NodeAccess):
             "memory": {"timestamp": now, "working_set_bytes": {"value": memory}},
         }
 
-    async def list_container_stats(
-        self, pod_sandbox_id: str = ""
-    ) -> list[dict[str, Any]]:
+    async def list_container_stats(self, pod_sandbox_id: str = "") -> list[dict[str, Any]]:
         """Of what runs."""
         return [
             await self.container_stats(container.status.id)
             for container in self._containers.values()
             if container.status.state is ContainerState.RUNNING
-            and (
-                not pod_sandbox_id or container.status.pod_sandbox_id == pod_sandbox_id
-            )
+            and (not pod_sandbox_id or container.status.pod_sandbox_id == pod_sandbox_id)
         ]
 
     # -- images ------------------------------------------------------------------------
@@ -380,6 +354,36 @@ class NodeSide(NodeAccess):
         return [{"timestamp": time.time_ns(), "fs_id": where, **used}]
 
 
+@asynccontextmanager
+async def _read_end() -> AsyncIterator[tuple[asyncio.StreamReader, int]]:
+    """A pipe: a reader, closed at the end, and the other end, which is the caller's to
+    close.
+
+    With a pipe of asyncio's own, waiting for the process would mean waiting for the end
+    of its output, which never comes if nobody reads it or a grandchild holds it.
+    """
+    receive, send = os.pipe()
+    reader = asyncio.StreamReader()
+    transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader),
+        os.fdopen(receive, "rb", buffering=0),
+    )
+    try:
+        yield reader, send
+    finally:
+        transport.close()
+
+
+async def _beginning(reader: asyncio.StreamReader) -> bytes:
+    """Reads to the end, keeps `MAX_SYNC_OUTPUT`. Upstream: `cappedWriter` in
+    `container_execsync.go`.
+    """
+    kept = bytearray()
+    while data := await reader.read(65536):
+        kept += data[: MAX_SYNC_OUTPUT - len(kept)]
+    return bytes(kept)
+
+
 async def _never() -> Any:
     return
     yield b""
@@ -396,8 +400,6 @@ async def _feed(writer: asyncio.StreamWriter | None, streams: Streams) -> None:
             writer.write_eof()
 
 
-async def _copy(
-    reader: asyncio.StreamReader, write: Callable[[bytes], Awaitable[None]]
-) -> None:
+async def _copy(reader: asyncio.StreamReader, write: Callable[[bytes], Awaitable[None]]) -> None:
     while data := await reader.read(65536):
         await write(data)

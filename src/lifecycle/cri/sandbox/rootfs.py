@@ -10,7 +10,8 @@ root, mount everything else below it, make device files, turn the root around wi
 Upstream: runc `libcontainer/rootfs_linux.go` (`prepareRootfs`, `mountToRootfs`,
 `pivotRoot`, `maskPath`, `readonlyPath`). Left out: resolving links of an image that
 lead outside of it is left to the kernel (`openat2` is not in Python), so a bind mount
-onto a link in the image is refused; cgroup mounts show the whole tree read-only.
+onto a link in the image is refused; cgroup namespaces: a container sees its own groups
+because nothing else is mounted.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import stat
 from typing import Any
 
 from lifecycle.cri.sandbox import syscalls as sys
+from lifecycle.cri.sandbox.cgroups import Cgroup
 
 Spec = dict[str, Any]
 
@@ -60,12 +62,8 @@ def mount_root(spec: Spec, rootfs: str) -> None:
     """`spec["root"]["layers"]` as one directory: `kind` `overlay` (lowest first) or
     `copy`, which is there already.
     """
-    bidirectional = any(
-        "rshared" in mount.get("options", ()) for mount in spec["mounts"]
-    )
-    sys.mount(
-        "", "/", flags=sys.MS_REC | (sys.MS_SHARED if bidirectional else sys.MS_SLAVE)
-    )
+    bidirectional = any("rshared" in mount.get("options", ()) for mount in spec["mounts"])
+    sys.mount("", "/", flags=sys.MS_REC | (sys.MS_SHARED if bidirectional else sys.MS_SLAVE))
     root = spec["root"]
     if root.get("layers"):
         # names relative to the store keep the option string short; the kernel takes one
@@ -89,9 +87,7 @@ def _inside(rootfs: str, path: str) -> str:
     target = os.path.normpath(rootfs + "/" + path)
     real = os.path.realpath(target)
     if real != target and not real.startswith(rootfs + "/"):
-        raise OSError(
-            40, "mount destination is a link that leads out of the container", path
-        )
+        raise OSError(40, "mount destination is a link that leads out of the container", path)
     return real
 
 
@@ -105,7 +101,9 @@ def _make_place(source: str, target: str) -> None:
 
 
 def mount_one(mount: Spec, rootfs: str) -> None:
-    """One entry of the spec's `mounts`."""
+    """One entry of the spec's `mounts`; those of type `cgroup` are
+    `mount_cgroups`'s.
+    """
     options = mount.get("options") or []
     target = _inside(rootfs, mount["destination"])
     flags, data, spread = 0, [], 0
@@ -116,28 +114,50 @@ def mount_one(mount: Spec, rootfs: str) -> None:
             flags |= FLAGS[option]
         else:
             data.append(option)
-    if mount["type"] == "cgroup":
-        _make_place("cgroup", target)
-        sys.mount("/sys/fs/cgroup", target, flags=sys.MS_BIND | sys.MS_REC)
-        return
     _make_place(mount["source"], target)
     if mount["type"] != "bind":
         if data and mount["type"] == "devpts":
-            data = [
-                item for item in data if item != "newinstance"
-            ]  # always so, since Linux 4.7
-        sys.mount(
-            mount["source"], target, mount["type"], flags & ~sys.MS_BIND, ",".join(data)
-        )
+            data = [item for item in data if item != "newinstance"]  # always so, since Linux 4.7
+        sys.mount(mount["source"], target, mount["type"], flags & ~sys.MS_BIND, ",".join(data))
         return
     sys.mount(mount["source"], target, flags=sys.MS_BIND | sys.MS_REC)
     kept = flags & ~sys.MS_REC
     if kept & ~sys.MS_BIND:
-        sys.mount(
-            "", target, flags=kept | sys.MS_REMOUNT | sys.MS_BIND | _locked(target)
-        )
+        sys.mount("", target, flags=kept | sys.MS_REMOUNT | sys.MS_BIND | _locked(target))
     if spread:
         sys.mount("", target, flags=spread)
+
+
+def mount_cgroups(mount: Spec, rootfs: str, cgroup: Cgroup) -> None:
+    """The container's own groups and no others, so that it cannot leave them or make
+    new ones.
+
+    Version 1: a small file system with a directory per tree, and links for controllers
+    that share one. Version 2: the group itself; a privileged container gets the whole
+    tree. Writable only with the option `rw`.
+
+    Upstream: runc `libcontainer/rootfs_linux.go` (`mountCgroupV1`, `mountCgroupV2`).
+    """
+    target = _inside(rootfs, mount["destination"])
+    options = mount.get("options") or []
+    quiet = sys.MS_NOSUID | sys.MS_NODEV | sys.MS_NOEXEC
+    ending = quiet | (0 if "rw" in options else sys.MS_RDONLY)
+    os.makedirs(target, exist_ok=True)
+    if cgroup.unified:
+        source = cgroup.root() if "rw" in options else cgroup.directories()[""]
+        sys.mount(source, target, flags=sys.MS_BIND)
+        sys.mount("", target, flags=ending | sys.MS_REMOUNT | sys.MS_BIND)
+        return
+    sys.mount("tmpfs", target, "tmpfs", quiet, "mode=755")
+    for controller, directory in cgroup.directories().items():
+        place = f"{target}/{cgroup.tree_name(controller)}"
+        if not os.path.isdir(place):
+            os.mkdir(place)
+            sys.mount(directory, place, flags=sys.MS_BIND)
+            sys.mount("", place, flags=ending | sys.MS_REMOUNT | sys.MS_BIND)
+        if cgroup.tree_name(controller) != controller:
+            os.symlink(cgroup.tree_name(controller), f"{target}/{controller}")
+    sys.mount("", target, flags=ending | sys.MS_REMOUNT | sys.MS_BIND)
 
 
 def _locked(target: str) -> int:
@@ -170,9 +190,7 @@ def enter(rootfs: str) -> None:
     """
     os.chdir(rootfs)
     sys.pivot_root(".", ".")
-    sys.mount(
-        "", ".", flags=sys.MS_SLAVE | sys.MS_REC
-    )  # letting go must not spread to the machine
+    sys.mount("", ".", flags=sys.MS_SLAVE | sys.MS_REC)  # letting go must not spread to the machine
     sys.umount(".")
     os.chdir("/")
 
@@ -196,6 +214,4 @@ def hide(masked: list[str], readonly: list[str]) -> None:
 
 def seal() -> None:
     """Make the root itself read-only."""
-    sys.mount(
-        "", "/", flags=sys.MS_BIND | sys.MS_REMOUNT | sys.MS_RDONLY | _locked("/")
-    )
+    sys.mount("", "/", flags=sys.MS_BIND | sys.MS_REMOUNT | sys.MS_RDONLY | _locked("/"))

@@ -34,18 +34,12 @@ def env_name_errors(name: str) -> list[str]:
     `validation.IsEnvVarName`.
     """
     errors = []
-    if (
-        not name
-        or name[0] not in _ENV_LETTERS
-        or not all(c in _ENV_LETTERS or c in "0123456789" for c in name)
-    ):
+    if not name or name[0] not in _ENV_LETTERS or not all(c in _ENV_LETTERS or c in "0123456789" for c in name):
         message = (
             "a valid environment variable name must consist of alphabetic characters,"
             " digits, '_', '-', or '.', and must not start with a digit"
         )
-        errors.append(
-            regex_error(message, _ENV_NAME, "my.env-name", "MY_ENV.NAME", "MyEnvName1")
-        )
+        errors.append(regex_error(message, _ENV_NAME, "my.env-name", "MY_ENV.NAME", "MyEnvName1"))
     if name in (".", ".."):
         errors.append(f"must not be '{name}'")
     elif name.startswith(".."):
@@ -91,17 +85,14 @@ def from_env_files(paths: Sequence[str], add: Add, what: str) -> None:
             except UnicodeDecodeError:
                 numbers = " ".join(map(str, raw.removesuffix(b"\r")))
                 raise CommandError(
-                    f"env file {path} contains invalid utf8 bytes at line {number + 1}:"
-                    f" [{numbers}]"
+                    f"env file {path} contains invalid utf8 bytes at line {number + 1}: [{numbers}]"
                 ) from None
             line = (line.removeprefix(_BOM) if number == 0 else line).lstrip()
             if not line or line.startswith("#"):
                 continue
             name, equals, value = line.partition("=")
             if errors := env_name_errors(name):
-                raise CommandError(
-                    f"{go_quote(name)} is not a valid key name: {';'.join(errors)}"
-                )
+                raise CommandError(f"{go_quote(name)} is not a valid key name: {';'.join(errors)}")
             add(name, (value if equals else os.environ.get(name, "")).encode())
 
 
@@ -123,9 +114,7 @@ def _exists(path: str) -> Path:
     try:
         os.stat(path)
     except OSError as wrong:
-        raise CommandError(
-            f"error reading {path}: {(wrong.strerror or '').lower()}"
-        ) from None
+        raise CommandError(f"error reading {path}: {(wrong.strerror or '').lower()}") from None
     return Path(path)
 
 

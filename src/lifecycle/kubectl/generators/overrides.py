@@ -45,9 +45,7 @@ def overridden(obj: Object, text: str, how: str = "merge") -> Object:
     except StatusError as wrong:
         message = wrong.message
         causes = (wrong.status.get("details") or {}).get("causes") or ()
-        raise CommandError(
-            causes[0]["message"] if causes and wrong.reason == "Invalid" else message
-        ) from None
+        raise CommandError(causes[0]["message"] if causes and wrong.reason == "Invalid" else message) from None
 
 
 def _no_json(text: str, how: str) -> str:
@@ -62,10 +60,7 @@ def _no_json(text: str, how: str) -> str:
         if wrong.pos >= len(text):
             return "unexpected end of JSON input"
         if wrong.pos == len(text) - len(stripped):
-            return (
-                f"invalid character {go_quote(text[wrong.pos])[1:-1]!r} looking for"
-                " beginning of value"
-            )
+            return f"invalid character {go_quote(text[wrong.pos])[1:-1]!r} looking for beginning of value"
     return "invalid character in overrides"
 
 
@@ -73,14 +68,10 @@ def _patched(obj: Object, patch: Any, how: str) -> Any:
     if how == "json":
         return _json_patched(obj, patch)
     if how == "strategic":
-        return strategic_merge_patch(
-            obj, patch, schema_for(obj["apiVersion"], obj["kind"])
-        )
+        return strategic_merge_patch(obj, patch, schema_for(obj["apiVersion"], obj["kind"]))
     patched = apply_merge_patch(obj, patch)
     if not isinstance(patched, dict):
-        raise CommandError(
-            _NO_OBJECT if isinstance(patched, list) else "Invalid JSON Patch"
-        )
+        raise CommandError(_NO_OBJECT if isinstance(patched, list) else "Invalid JSON Patch")
     return patched
 
 
@@ -98,19 +89,13 @@ def _json_patched(obj: Object, patch: Any) -> Any:
                 raise
             op, path = operation.get("op"), operation.get("path", "")
             if op == "test":
-                raise CommandError(
-                    f"testing value {path} failed: test failed"
-                ) from None
+                raise CommandError(f"testing value {path} failed: test failed") from None
             if op == "remove":
                 key = path.rpartition("/")[2]
                 raise CommandError(
-                    f"error in remove for path: '{path}': unable to remove nonexistent"
-                    f" key: {key}: missing value"
+                    f"error in remove for path: '{path}': unable to remove nonexistent key: {key}: missing value"
                 ) from None
-            raise CommandError(
-                f"{op} operation does not apply: doc is missing path: {path}: missing"
-                " value"
-            ) from None
+            raise CommandError(f"{op} operation does not apply: doc is missing path: {path}: missing value") from None
     return obj
 
 
@@ -129,6 +114,5 @@ def _typed(obj: Object) -> Object:
         ) from None
     except StatusError as wrong:
         raise CommandError(
-            wrong.message.partition(f"cannot be handled as a {obj['kind']}: ")[2]
-            or wrong.message
+            wrong.message.partition(f"cannot be handled as a {obj['kind']}: ")[2] or wrong.message
         ) from None

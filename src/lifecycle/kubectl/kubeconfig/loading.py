@@ -26,9 +26,7 @@ from lifecycle.kubectl.kubeconfig.documents import PATHS, SECTIONS, Config, empt
 _GO_NAMES = {"clusters": "Cluster", "users": "AuthInfo", "contexts": "Context"}
 
 
-def loading_precedence(
-    explicit: str = "", environ: Mapping[str, str] | None = None
-) -> list[Path]:
+def loading_precedence(explicit: str = "", environ: Mapping[str, str] | None = None) -> list[Path]:
     """The files to read: `--kubeconfig` alone, else those of `KUBECONFIG`, else
     `~/.kube/config`.
     """
@@ -36,17 +34,11 @@ def loading_precedence(
     if explicit:
         return [Path(explicit)]
     if environ.get("KUBECONFIG"):
-        return [
-            Path(part)
-            for part in dict.fromkeys(environ["KUBECONFIG"].split(os.pathsep))
-            if part
-        ]
+        return [Path(part) for part in dict.fromkeys(environ["KUBECONFIG"].split(os.pathsep)) if part]
     return [Path(environ.get("HOME", "~")).expanduser() / ".kube" / "config"]
 
 
-def load(
-    paths: Sequence[Path], *, explicit: bool = False, resolve: bool = True
-) -> Config:
+def load(paths: Sequence[Path], *, explicit: bool = False, resolve: bool = True) -> Config:
     """All files merged. Missing ones are skipped unless one was named explicitly.
     Raises CommandError for what cannot be read.
 
@@ -54,15 +46,11 @@ def load(
     """
     merged = empty_config()
     for path, document in read_all(paths, explicit=explicit):
-        merge(
-            merged, resolved(document, path.parent.absolute()) if resolve else document
-        )
+        merge(merged, resolved(document, path.parent.absolute()) if resolve else document)
     return merged
 
 
-def read_all(
-    paths: Sequence[Path], *, explicit: bool = False
-) -> list[tuple[Path, Config]]:
+def read_all(paths: Sequence[Path], *, explicit: bool = False) -> list[tuple[Path, Config]]:
     """The files that are there, in order, each by itself. Raises CommandError."""
     found, wrong = [], []
     for path in paths:
@@ -73,16 +61,11 @@ def read_all(
         try:
             found.append((path, parse(path.read_text())))
         except OSError as error:
-            wrong.append(
-                f'error loading config file "{path}": open {path}:'
-                f" {(error.strerror or '').lower()}"
-            )
+            wrong.append(f'error loading config file "{path}": open {path}: {(error.strerror or "").lower()}')
         except ValueError as error:
             wrong.append(f'error loading config file "{path}": {error}')
     if wrong:
-        raise CommandError(
-            wrong[0] if len(wrong) == 1 else "[" + ", ".join(wrong) + "]"
-        )
+        raise CommandError(wrong[0] if len(wrong) == 1 else "[" + ", ".join(wrong) + "]")
     return found
 
 
@@ -98,8 +81,7 @@ def parse(text: str) -> Config:
         return {}
     if not isinstance(document, dict):
         raise ValueError(
-            "couldn't get version/kind; json parse error: json: cannot unmarshal into"
-            " Go value of type struct"
+            "couldn't get version/kind; json parse error: json: cannot unmarshal into Go value of type struct"
         )
     version, kind = (
         document.get("apiVersion", "v1") or "v1",
@@ -107,8 +89,7 @@ def parse(text: str) -> Config:
     )
     if (version, kind) != ("v1", "Config"):
         raise ValueError(
-            f'no kind "{kind}" is registered for version "{version}" in scheme'
-            ' "pkg/runtime/scheme.go:110"'
+            f'no kind "{kind}" is registered for version "{version}" in scheme "pkg/runtime/scheme.go:110"'
         )
     for section in SECTIONS:
         seen: set[str] = set()
@@ -117,9 +98,7 @@ def parse(text: str) -> Config:
             if name in seen:
                 one = _GO_NAMES[section]
                 named = f"error converting *[]Named{one} into *map[string]*api.{one}"
-                raise ValueError(
-                    f'{named}: duplicate name "{name}" in list: {document[section]}'
-                )
+                raise ValueError(f'{named}: duplicate name "{name}" in list: {document[section]}')
             seen.add(name)
     return document
 
@@ -128,19 +107,13 @@ def merge(into: Config, other: Config) -> None:
     """Add what `other` says and `into` does not. Changes `into`."""
     for section in SECTIONS:
         known = {entry.get("name") for entry in into[section]}
-        into[section] += [
-            entry
-            for entry in other.get(section) or ()
-            if entry.get("name") not in known
-        ]
+        into[section] += [entry for entry in other.get(section) or () if entry.get("name") not in known]
     if not into["current-context"]:
         into["current-context"] = other.get("current-context") or ""
     into["preferences"] = {**(other.get("preferences") or {}), **into["preferences"]}
     if other.get("extensions"):
         known = {entry.get("name") for entry in into.get("extensions") or ()}
-        extra = [
-            entry for entry in other["extensions"] if entry.get("name") not in known
-        ]
+        extra = [entry for entry in other["extensions"] if entry.get("name") not in known]
         into["extensions"] = [*(into.get("extensions") or ()), *extra]
 
 

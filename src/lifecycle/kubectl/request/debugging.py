@@ -61,10 +61,7 @@ def klog_line(
 def plain_klog_line(text: str, *, source: str, now: float, severity: str = "I") -> str:
     """A line of log that is only a text."""
     when = datetime.fromtimestamp(now)
-    return (
-        f"{severity}{when:%m%d %H:%M:%S}.{when.microsecond:06} {os.getpid():7}"
-        f" {source}] {text}\n"
-    )
+    return f"{severity}{when:%m%d %H:%M:%S}.{when.microsecond:06} {os.getpid():7} {source}] {text}\n"
 
 
 def _value(value: object) -> str:
@@ -73,11 +70,7 @@ def _value(value: object) -> str:
     text = str(value)
     if "\n" not in text:
         return go_quote(text)
-    return (
-        "<\n"
-        + "".join(f"\t{line}\n" for line in text.removesuffix("\n").split("\n"))
-        + " >"
-    )
+    return "<\n" + "".join(f"\t{line}\n" for line in text.removesuffix("\n").split("\n")) + " >"
 
 
 def truncate_body(text: str, level: int) -> str:
@@ -95,19 +88,13 @@ def hex_dump(data: bytes) -> str:
         row = data[offset : offset + 16]
         cells = [f"{byte:02x}" for byte in row] + ["  "] * (16 - len(row))
         shown = "".join(chr(byte) if 32 <= byte <= 126 else "." for byte in row)
-        lines.append(
-            f"{offset:08x}  {' '.join(cells[:8])}  {' '.join(cells[8:])}  |{shown}|\n"
-        )
+        lines.append(f"{offset:08x}  {' '.join(cells[:8])}  {' '.join(cells[8:])}  |{shown}|\n")
     return "".join(lines)
 
 
 def body_text(body: bytes) -> str:
     """A body for people: as it is if it is text, else as a hex dump."""
-    return (
-        hex_dump(body)
-        if any(byte < 0x0A for byte in body)
-        else body.decode(errors="replace")
-    )
+    return hex_dump(body) if any(byte < 0x0A for byte in body) else body.decode(errors="replace")
 
 
 def mask_value(header: str, value: str) -> str:
@@ -124,18 +111,13 @@ def mask_value(header: str, value: str) -> str:
 
 def to_curl(method: str, url: str, headers: Mapping[str, str]) -> str:
     """The request as a command that could be typed (without its body)."""
-    shown = "".join(
-        f" -H {go_quote(f'{canonical(name)}: {mask_value(name, headers[name])}')}"
-        for name in headers
-    )
+    shown = "".join(f" -H {go_quote(f'{canonical(name)}: {mask_value(name, headers[name])}')}" for name in headers)
     return f"curl -v -X{method} {shown} '{url}'\n"
 
 
 def headers_text(headers: Mapping[str, str]) -> str:
     """Headers one a line, sorted, secrets masked."""
-    named = sorted(
-        (canonical(name), mask_value(name, value)) for name, value in headers.items()
-    )
+    named = sorted((canonical(name), mask_value(name, value)) for name, value in headers.items())
     return "".join(f"{name}: {value}\n" for name, value in named)
 
 
@@ -147,9 +129,7 @@ class DebuggingTransport:
     known, and nothing is dialled.
     """
 
-    def __init__(
-        self, inner: Transport, level: int, log: Log, http: HTTPTransport | None = None
-    ) -> None:
+    def __init__(self, inner: Transport, level: int, log: Log, http: HTTPTransport | None = None) -> None:
         self._inner = inner
         self._level = level
         self._write = log
@@ -202,9 +182,7 @@ def _details(timing: Timing) -> dict[str, object]:
     def ms(seconds: float) -> int:
         return int(seconds * 1000)
 
-    server = (
-        {"serverProcessingMilliseconds": ms(timing.server)} if timing.server else {}
-    )
+    server = {"serverProcessingMilliseconds": ms(timing.server)} if timing.server else {}
     if timing.reused:
         return {"getConnectionMilliseconds": 0, **server}
     return {
@@ -236,11 +214,7 @@ class BodyLog:
 
     def _print(self, which: str, body: bytes) -> None:
         text = truncate_body(body_text(body), self._level)
-        self._write(
-            klog_line(
-                which, {"body": text}, source="request.go:1300", now=self._clock.now()
-            )
-        )
+        self._write(klog_line(which, {"body": text}, source="request.go:1300", now=self._clock.now()))
 
     async def close(self) -> None:
         """See `Transport`."""

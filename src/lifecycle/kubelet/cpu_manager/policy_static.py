@@ -54,16 +54,9 @@ class StaticPolicy:
         strict_cpu_reservation: bool = False,
     ) -> None:
         self.topology = topology
-        self.reserved = (
-            take_by_topology(topology, topology.cpus, reserved)
-            if isinstance(reserved, int)
-            else reserved
-        )
+        self.reserved = take_by_topology(topology, topology.cpus, reserved) if isinstance(reserved, int) else reserved
         if not self.reserved:
-            raise ValueError(
-                "the static policy requires systemreserved.cpu + kubereserved.cpu to be"
-                " greater than zero"
-            )
+            raise ValueError("the static policy requires systemreserved.cpu + kubereserved.cpu to be greater than zero")
         self._full_pcpus_only = full_pcpus_only
         self._strict = strict_cpu_reservation
         self._reusable: dict[str, CPUSet] = {}
@@ -112,23 +105,18 @@ class StaticPolicy:
         threads = self.topology.per("core")
         if self._full_pcpus_only and wanted % threads:
             raise NotEnoughCPUsError(
-                f"SMT Alignment Error: requested {wanted} cpus not multiple cpus per"
-                f" core = {threads}"
+                f"SMT Alignment Error: requested {wanted} cpus not multiple cpus per core = {threads}"
             )
         reusable = self._reusable.get(uid, NOBODY)
         free = self.available(state)
         if wanted > len(free | reusable):
             raise NotEnoughCPUsError(
-                f"not enough cpus available to satisfy request: requested={wanted},"
-                f" available={len(free | reusable)}"
+                f"not enough cpus available to satisfy request: requested={wanted}, available={len(free | reusable)}"
             )
         cpus = take_by_topology(self.topology, reusable, min(wanted, len(reusable)))
         cpus |= take_by_topology(self.topology, free - reusable, wanted - len(cpus))
         state.set(uid, name, cpus, state.default - cpus)
-        init = any(
-            c["name"] == name and not is_sidecar(c)
-            for c in pod["spec"].get("initContainers") or ()
-        )
+        init = any(c["name"] == name and not is_sidecar(c) for c in pod["spec"].get("initContainers") or ())
         self._reusable[uid] = reusable | cpus if init else reusable - cpus
 
     def remove(self, state: CPUState, uid: str, container: str) -> None:
@@ -138,9 +126,7 @@ class StaticPolicy:
         cpus = state.get(uid, container)
         if cpus is None:
             return
-        others = (
-            of for name, of in state.assignments[uid].items() if name != container
-        )
+        others = (of for name, of in state.assignments[uid].items() if name != container)
         still_used = NOBODY.union(*others)
         state.delete(uid, container, state.default | (cpus - still_used))
         if uid not in state.assignments:

@@ -25,6 +25,7 @@ from typing import TypeVar
 
 import orjson
 
+from lifecycle.api.query_params import bool_parameter
 from lifecycle.api.spdy import SpdyConnection, SpdyStream
 from lifecycle.api.wire import Connection, Object, Request, Response
 from lifecycle.cri.runtime import RuntimeServiceError, Streams
@@ -57,12 +58,14 @@ class Options:
 
 
 def new_options(request: Request) -> Options:
-    """From the query. Raises ValueError if it asks for nothing, or for a terminal with
-    a separate stderr.
+    """From the query. Raises ValueError if it asks for no stream at all.
+
+    Upstream takes only `1` here, which is what an API server sends; whoever asks the
+    kubelet itself may say more.
     """
 
     def flag(*names: str) -> bool:
-        return any(request.param(name) in ("1", "true") for name in names)
+        return any(bool_parameter(request.query, name) for name in names)
 
     tty = flag("tty")
     stdin, stdout, stderr = (
@@ -86,10 +89,7 @@ def exit_status(code: int | None, command: tuple[str, ...]) -> Object:
     return {
         "metadata": {},
         "status": "Failure",
-        "message": (
-            "command terminated with non-zero exit code: error executing command"
-            f" [{shown}], exit code {code}"
-        ),
+        "message": (f"command terminated with non-zero exit code: error executing command [{shown}], exit code {code}"),
         "reason": "NonZeroExitCode",
         "details": {"causes": [{"reason": "ExitCode", "message": str(code)}]},
     }
@@ -108,9 +108,7 @@ def failed_status(message: str) -> Object:
     }
 
 
-def serve(
-    request: Request, options: Options, command: tuple[str, ...], run: Run
-) -> Response:
+def serve(request: Request, options: Options, command: tuple[str, ...], run: Run) -> Response:
     """The answer to the request: 101 and the streams, or what is wrong with the
     request.
     """
@@ -119,8 +117,7 @@ def serve(
         if not protocol:
             return _text(
                 403,
-                "unable to negotiate protocol: client supports"
-                f" {offered_protocols(request)}",
+                f"unable to negotiate protocol: client supports {offered_protocols(request)}",
             )
 
         async def over_websocket(connection: Connection) -> None:
@@ -129,10 +126,7 @@ def serve(
         return Response(101, handshake(request, protocol), upgrade=over_websocket)
     if request.headers.get("upgrade", "").lower() != "spdy/3.1":
         return _text(400, "Upgrade request required")
-    wanted = [
-        v.strip()
-        for v in request.headers.get("x-stream-protocol-version", "").split(",")
-    ]
+    wanted = [v.strip() for v in request.headers.get("x-stream-protocol-version", "").split(",")]
     version = next((name for name in SPDY_PROTOCOLS if name in wanted), None)
     if version is None:
         return _text(
@@ -156,9 +150,7 @@ async def _ended(command: tuple[str, ...], run: Run, streams: Streams) -> Object
     try:
         return exit_status(await run(streams), command)
     except RuntimeServiceError as error:
-        return failed_status(
-            error.message
-        )  # a streaming server does not speak in words of gRPC
+        return failed_status(error.message)  # a streaming server does not speak in words of gRPC
 
 
 async def _items(queue: asyncio.Queue[T | None]) -> AsyncIterator[T]:
@@ -190,13 +182,9 @@ class _WebSocketCommand:
             with contextlib.suppress(ConnectionError):
                 if options.stdout:  # an empty message: the streams are there
                     await websocket.send(bytes([STDOUT]))
-                await asyncio.wait(
-                    [running, reading], return_when=asyncio.FIRST_COMPLETED
-                )
+                await asyncio.wait([running, reading], return_when=asyncio.FIRST_COMPLETED)
                 if running.done():
-                    await websocket.send(
-                        bytes([ERROR]) + orjson.dumps(running.result())
-                    )
+                    await websocket.send(bytes([ERROR]) + orjson.dumps(running.result()))
                     await websocket.close()
         finally:
             running.cancel()
@@ -226,9 +214,7 @@ def terminal_size(data: bytes) -> tuple[int, int] | None:
         return None
 
 
-async def _serve_spdy(
-    connection: Connection, options: Options, command: tuple[str, ...], run: Run
-) -> None:
+async def _serve_spdy(connection: Connection, options: Options, command: tuple[str, ...], run: Run) -> None:
     spdy = SpdyConnection(connection)
     reading = asyncio.create_task(spdy.run())
     wanted = {"error"} | {
@@ -290,6 +276,4 @@ async def _sizes(stream: SpdyStream) -> AsyncIterator[tuple[int, int]]:
 
 
 def _text(code: int, text: str) -> Response:
-    return Response(
-        code, {"Content-Type": "text/plain; charset=utf-8"}, body=text.encode()
-    )
+    return Response(code, {"Content-Type": "text/plain; charset=utf-8"}, body=text.encode())

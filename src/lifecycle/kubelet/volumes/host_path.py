@@ -34,12 +34,8 @@ _FILES = frozenset(
         "/etc/localtime",
     ]
 )
-_SOCKETS = frozenset(
-    {"/run/containerd/containerd.sock", "/var/run/containerd/containerd.sock"}
-)
-_DEVICES = frozenset(
-    {"/dev/null", "/dev/zero", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/fuse"}
-)
+_SOCKETS = frozenset({"/run/containerd/containerd.sock", "/var/run/containerd/containerd.sock"})
+_DEVICES = frozenset({"/dev/null", "/dev/zero", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/fuse"})
 
 
 def check_type_on_paper(path: str, kind: str) -> None:
@@ -74,8 +70,7 @@ def check_type(path: Path, kind: str) -> None:
             return
     except OSError as error:
         raise VolumeError(
-            f"{'mkdir' if 'Directory' in kind else 'open'} {path}:"
-            f" {(error.strerror or '').lower()}"
+            f"{'mkdir' if 'Directory' in kind else 'open'} {path}: {(error.strerror or '').lower()}"
         ) from None
     if kind in ("Directory", "DirectoryOrCreate"):
         right, what = path.is_dir(), "a directory"

@@ -65,20 +65,13 @@ def make_mounts(
         etc_hosts = etc_hosts and target != ETC_HOSTS
         volume = volumes.get(name)
         if volume is None:
-            raise MountError(
-                f'cannot find volume "{name}" to mount into container'
-                f' "{container["name"]}"'
-            )
+            raise MountError(f'cannot find volume "{name}" to mount into container "{container["name"]}"')
         source = volume.path
         subpath = subpath_of(wanted, envs)
         if subpath:
             uid = pod["metadata"]["uid"]
-            place = (
-                directories.volume_subpaths(uid) / name / container["name"] / str(index)
-            )
-            source = safe_subpath(
-                volume, subpath, place, mounter, wanted["name"], container["name"]
-            )
+            place = directories.volume_subpaths(uid) / name / container["name"] / str(index)
+            source = safe_subpath(volume, subpath, place, mounter, wanted["name"], container["name"])
         mount: Mount = {
             "container_path": target if target.startswith("/") else f"/{target}",
             "host_path": str(source),
@@ -133,18 +126,14 @@ def safe_subpath(
     """
     base, wanted = volume.path.resolve(), volume.path / subpath
     if not _inside(base, wanted):
-        raise MountError(
-            f'failed to prepare subPath for volumeMount "{mount_name}" of container'
-            f' "{container_name}"'
-        )
+        raise MountError(f'failed to prepare subPath for volumeMount "{mount_name}" of container "{container_name}"')
     if not wanted.exists():
         try:
             wanted.mkdir(parents=True, exist_ok=True)
             wanted.chmod(volume.path.stat().st_mode & 0o7777)
         except OSError:
             raise MountError(
-                f'failed to create subPath directory for volumeMount "{mount_name}" of'
-                f' container "{container_name}"'
+                f'failed to create subPath directory for volumeMount "{mount_name}" of container "{container_name}"'
             ) from None
     found = wanted.resolve()
     place.parent.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)

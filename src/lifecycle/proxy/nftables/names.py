@@ -34,9 +34,7 @@ def endpoint_name(name: ServicePortName, endpoint: Endpoint) -> str:
     """What follows `endpoint-` or `affinity-`. Colons of an IPv6 address become
     dots.
     """
-    return hash_and_truncate(
-        f"{_path(name)}__{endpoint.ip.replace(':', '.')}/{endpoint.port}"
-    )
+    return hash_and_truncate(f"{_path(name)}__{endpoint.ip.replace(':', '.')}/{endpoint.port}")
 
 
 def _path(name: ServicePortName) -> str:

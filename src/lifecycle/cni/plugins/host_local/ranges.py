@@ -34,12 +34,7 @@ class Range:
         """Whether an address could come from both."""
         if self.start.version != other.start.version:
             return False
-        return (
-            other.start in self
-            or other.end in self
-            or self.start in other
-            or self.end in other
-        )
+        return other.start in self or other.end in self or self.start in other or self.end in other
 
     def __str__(self) -> str:
         return f"{self.start}-{self.end}"
@@ -62,20 +57,15 @@ def canonical_range(raw: Mapping[str, Any]) -> Range:
             f" network address is {network.network_address}"
         )
     first = next_ip(network.network_address)
-    last = (
-        network.broadcast_address - 1
-        if network.version == 4
-        else network.broadcast_address
-    )
+    last = network.broadcast_address - 1 if network.version == 4 else network.broadcast_address
     gateway = parse_ip(raw["gateway"]) if raw.get("gateway") else first
     start = parse_ip(raw["rangeStart"]) if raw.get("rangeStart") else None
     end = parse_ip(raw["rangeEnd"]) if raw.get("rangeEnd") else None
     # a start behind the end is outside of what is a range by then
-    if start is not None and (
-        start not in network or (end is not None and start > end)
-    ):  # type: ignore[operator]
+    behind = start is not None and end is not None and int(start) > int(end)
+    if start is not None and (start not in network or behind):
         raise CNIError(f"RangeStart {start} not in network {subnet}")
-    if end is not None and (end not in network or (start or first) > end):  # type: ignore[operator]
+    if end is not None and (end not in network or int(start or first) > int(end)):
         raise CNIError(f"RangeEnd {end} not in network {subnet}")
     return Range(subnet, start or first, end or last, gateway)
 
@@ -115,9 +105,7 @@ class RangeSet:
 
     def overlaps(self, other: RangeSet) -> bool:
         """Whether an address could come from both."""
-        return any(
-            one.overlaps(another) for one in self.ranges for another in other.ranges
-        )
+        return any(one.overlaps(another) for one in self.ranges for another in other.ranges)
 
     def __str__(self) -> str:
         return ",".join(map(str, self.ranges))

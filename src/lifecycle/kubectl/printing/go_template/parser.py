@@ -97,10 +97,7 @@ class _Parser:
             return self._wrong(f"unexpected {token} in {where}")
         extra = ""
         if self._action_line not in (0, token.line):
-            extra = (
-                f"{'' if token.text.endswith(' action') else ' in action'} started at"
-                f" {NAME}:{self._action_line}"
-            )
+            extra = f"{'' if token.text.endswith(' action') else ' in action'} started at {NAME}:{self._action_line}"
         return self._wrong(f"{token}{extra}")
 
     def _expect(self, kinds: Collection[str], where: str) -> Token:
@@ -148,9 +145,7 @@ class _Parser:
         if known is None or _empty(known):
             self._blocks[name] = block
         elif not _empty(block):
-            raise self._wrong(
-                f"template: multiple definition of template {go_quote(name)}"
-            )
+            raise self._wrong(f"template: multiple definition of template {go_quote(name)}")
 
     def _block(self) -> tuple[nodes.Block, nodes.End]:
         block = nodes.Block(self._peek_word().at)
@@ -353,22 +348,12 @@ class _Parser:
         if token.kind == "rune":
             letter = self._unquoted(token)
             if len(letter) != 1:
-                raise self._wrong(
-                    f"malformed character constant: {text}"
-                    if letter
-                    else "invalid syntax"
-                )
+                raise self._wrong(f"malformed character constant: {text}" if letter else "invalid syntax")
             return ord(letter)
         digits = text.lstrip("+-")
-        octal = (
-            len(digits) > 1 and digits[0] == "0" and digits.replace("_", "").isdecimal()
-        )
+        octal = len(digits) > 1 and digits[0] == "0" and digits.replace("_", "").isdecimal()
         try:
-            number = (
-                int(text, 0)
-                if not octal
-                else int(digits, 8) * (-1 if text[0] == "-" else 1)
-            )
+            number = int(text, 0) if not octal else int(digits, 8) * (-1 if text[0] == "-" else 1)
         except ValueError:
             return self._float(text)
         if not -(2**63) <= number < 2**64:
@@ -385,6 +370,4 @@ class _Parser:
 
 
 def _empty(block: nodes.Block) -> bool:
-    return all(
-        isinstance(node, nodes.Text) and not node.text.strip() for node in block.nodes
-    )
+    return all(isinstance(node, nodes.Text) and not node.text.strip() for node in block.nodes)

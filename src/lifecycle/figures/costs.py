@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from matplotlib.figure import Figure
 
-from lifecycle.trace.picture import INK, empty_axes
+from lifecycle.figures.picture import INK, empty_axes
 
 APART = 1.5
 """Factor between two labels, so that they do not cover each other."""
@@ -25,11 +25,7 @@ def draw_costs(costs: Mapping[int, Mapping[str, int]], width: float = 5.4) -> Fi
     )
     place = float("inf")
     for colour, component in zip(COLOURS, components, strict=False):
-        points = [
-            (pods, counts[component])
-            for pods, counts in costs.items()
-            if counts.get(component)
-        ]
+        points = [(pods, counts[component]) for pods, counts in costs.items() if counts.get(component)]
         axes.plot(
             *zip(*points, strict=True),
             color=colour,
@@ -39,9 +35,7 @@ def draw_costs(costs: Mapping[int, Mapping[str, int]], width: float = 5.4) -> Fi
         )
         pods, writes = points[-1]
         place = min(writes, place / APART)
-        axes.annotate(
-            f" {component}", (pods, place), color=colour, fontsize=9, va="center"
-        )
+        axes.annotate(f" {component}", (pods, place), color=colour, fontsize=9, va="center")
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlim(right=max(costs) * 15)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from matplotlib.patches import FancyBboxPatch
 
 from lifecycle.api.wire import Object
-from lifecycle.trace.picture import INK, Picture, empty_axes
+from lifecycle.figures.picture import INK, Picture, empty_axes
 
 COLOURS = {
     "Deployment": "#7a4fb5",
@@ -33,11 +33,7 @@ def draw_ownership(objects: Iterable[Object], *, width: float = 6.4) -> Picture:
     children: dict[str, list[Object]] = {uid: [] for uid in known}
     roots = []
     for obj in everything:
-        owners = [
-            ref["uid"]
-            for ref in obj["metadata"].get("ownerReferences") or ()
-            if ref["uid"] in known
-        ]
+        owners = [ref["uid"] for ref in obj["metadata"].get("ownerReferences") or () if ref["uid"] in known]
         for uid in owners:
             children[uid].append(obj)
         if not owners:
@@ -98,9 +94,7 @@ def _place(
     """Put an object and all below it; returns where the next may begin."""
     places[obj["metadata"]["uid"]] = (depth * COLUMN, top)
     mine: Sequence[Object] = [
-        child
-        for child in children[obj["metadata"]["uid"]]
-        if child["metadata"]["uid"] not in places
+        child for child in children[obj["metadata"]["uid"]] if child["metadata"]["uid"] not in places
     ]
     bottom = top
     for child in mine:
@@ -116,6 +110,4 @@ def _place(
 
 def _box(x: float, y: float, colour: str) -> FancyBboxPatch:
     style = "round,pad=0,rounding_size=0.1"
-    return FancyBboxPatch(
-        (x, y), BOX, HEIGHT, boxstyle=style, facecolor=colour, edgecolor="none"
-    )
+    return FancyBboxPatch((x, y), BOX, HEIGHT, boxstyle=style, facecolor=colour, edgecolor="none")

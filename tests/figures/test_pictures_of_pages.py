@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from lifecycle.api.wire import Object
-from lifecycle.trace.moments import draw_counts, draw_moments
-from lifecycle.trace.ownership import draw_ownership
+from lifecycle.figures.moments import draw_counts, draw_moments
+from lifecycle.figures.ownership import draw_ownership
 
 
 def owned(kind: str, name: str, *owners: str) -> Object:

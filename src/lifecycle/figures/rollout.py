@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from matplotlib.ticker import MaxNLocator
 
-from lifecycle.trace.picture import BAD, GOOD, INK, Picture, empty_axes
+from lifecycle.figures.picture import BAD, GOOD, INK, Picture, empty_axes
 
 SERVING = "#4a7bd0"
 
@@ -45,12 +45,8 @@ def draw_rollout(
     times = [look.at for look in looks]
     new = [float(look.new) for look in looks]
     both = [float(look.new + look.old) for look in looks]
-    axes.fill_between(
-        times, new, step="post", color=GOOD, linewidth=0, label="new template"
-    )
-    axes.fill_between(
-        times, both, new, step="post", color=BAD, linewidth=0, label="old template"
-    )
+    axes.fill_between(times, new, step="post", color=GOOD, linewidth=0, label="new template")
+    axes.fill_between(times, both, new, step="post", color=BAD, linewidth=0, label="old template")
     available = [look.available for look in looks]
     axes.step(
         times,

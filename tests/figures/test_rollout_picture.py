@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lifecycle.trace.rollout import Look, draw_rollout
+from lifecycle.figures.rollout import Look, draw_rollout
 
 LOOKS = [Look(0, 5, 0, 5), Look(1, 4, 3, 4), Look(6, 1, 5, 6), Look(11, 0, 5, 5)]
 

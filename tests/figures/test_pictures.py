@@ -4,8 +4,9 @@ import re
 
 import pytest
 
+from lifecycle.figures import timeline
 from lifecycle.inspector import open_recording
-from lifecycle.trace import text, timeline
+from lifecycle.trace import text
 from lifecycle.trace.recorded import recorded_journey
 
 

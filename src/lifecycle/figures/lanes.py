@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from lifecycle.trace.picture import BAD, GOOD, INK, Picture, empty_axes
+from lifecycle.figures.picture import BAD, GOOD, INK, Picture, empty_axes
 
 COLOURS = {"waiting": "#8a6d1f", "running": GOOD, "terminated": BAD}
 PHASES = {"Pending": "#8a6d1f", "Running": GOOD, "Succeeded": "#3a5f95", "Failed": BAD}

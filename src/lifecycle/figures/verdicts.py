@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from lifecycle.trace.picture import INK, empty_axes
+from lifecycle.figures.picture import INK, empty_axes
 
 COLOURS = {
     "holds": "#2a7f62",
@@ -42,10 +42,7 @@ def draw_verdicts(stages: Mapping[str, Counter[str]], width: float = 5.2) -> Fig
     for spine in axes.spines.values():
         spine.set_visible(False)
     axes.legend(
-        handles=[
-            axes.barh(0, 0, color=colour, label=verdict)
-            for verdict, colour in COLOURS.items()
-        ],
+        handles=[axes.barh(0, 0, color=colour, label=verdict) for verdict, colour in COLOURS.items()],
         loc="lower right",
         frameon=False,
         labelcolor=INK,
